@@ -1,4 +1,4 @@
-"""Sound: the samples of an audio file or of the soundtrack of a video, exact to the sample."""
+"""Sample-exact reading of audio files and of the soundtracks of videos."""
 
 from videoloader.audio.audio import Audio
 

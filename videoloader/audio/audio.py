@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Audio"]
 
 _Place: TypeAlias = "Callable[[Piece], Fraction | float]"
-"""Where a range begins or ends, as a number in the stream; by the clock of a piece if by time."""
+"""Maps a piece to a boundary of a range, as a sample number; a time is mapped by the piece."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +41,8 @@ class Audio:
     """The sound of an audio file or of a video, exact to the sample.
 
     Samples are those of FFmpeg's decode of the whole stream, without encoder delay and padding and
-    with edit lists applied. Reading forward goes on where the last read ended; reading backward
-    begins again, at the start of the file unless it is WAV or FLAC. Threads may share it.
+    with edit lists applied. Reading forward continues where the last read ended. Reading backward
+    restarts at the beginning of the file unless it is WAV or FLAC. Thread-safe.
 
     >>> audio = Audio("clip.mp4", sample_rate=16000, num_channels=1)  # doctest: +SKIP
     >>> audio.get_samples(1.0, 2.5).shape  # doctest: +SKIP
@@ -72,17 +72,17 @@ class Audio:
         Args:
             source: a path, a URL, bytes or a seekable file.
             sample_rate: resample to this rate; that of the stream by default.
-            num_channels: mix to so many channels as FFmpeg does, 1 is mono; those of the stream by
-                default.
-            dtype: of the samples: `float32` from -1 to 1, `int16`, `int32`, or `stored`, that of
-                the decoder, in the order in memory that it has.
-            stream: number of the stream in the file; FFmpeg's best by default.
-            mix: how `num_channels` weights channels: `bounded` keeps the sum between -1 and 1, so
-                mono is the mean of stereo; `plain` takes the weights of FFmpeg's resampler for
+            num_channels: mix to this number of channels like FFmpeg, 1 for mono; by default those
+                of the stream.
+            dtype: of the samples: `float32` from -1 to 1, `int16`, `int32`, or `stored`: element
+                type and memory layout of the decoder.
+            stream: number of the stream in the file; by default the one FFmpeg selects.
+            mix: weights of the channels in a mix. `bounded` keeps the sum between -1 and 1, so
+                mono is the mean of stereo. `plain` uses the weights of FFmpeg's resampler for
                 floating point values, with which mono is 1.41 times as loud.
 
         Raises:
-            VideoError: the file cannot be read, or there is no sound in it that decodes.
+            VideoError: the file cannot be read, or has no sound that can be decoded.
         """
         if dtype not in CONVERSIONS:
             raise ArgumentError(f"dtype must be one of {', '.join(CONVERSIONS)}, got {dtype!r}")
@@ -141,7 +141,7 @@ class Audio:
 
     @property
     def duration(self) -> float:
-        """Seconds of sound: as the header has it; counted where it does not say."""
+        """Seconds of sound, from the header; if unknown there, samples are counted."""
         if self.header.duration is None:
             return len(self) / self.sample_rate
         return self.header.duration
@@ -167,16 +167,16 @@ class Audio:
         *,
         pad: bool = False,
     ) -> torch.Tensor:
-        """The samples that are played in [start_seconds, stop_seconds).
+        """The samples with times in [start_seconds, stop_seconds).
 
         Args:
             start_seconds: on the clock of the video's frames; the beginning by default.
             stop_seconds: the end by default.
-            pad: give exactly as many samples as fit into the range, zeros where there is no sound
-                yet or any more. Without it a range that reaches outside gives what is inside.
+            pad: return exactly as many samples as fit into the range, zeros outside the sound.
+                Otherwise only the samples inside the sound are returned.
 
         Returns:
-            (channels, n), memory of its own.
+            (channels, n), in new memory.
         """
         return _tensor(self.read_seconds(start_seconds, stop_seconds, pad=pad))
 
@@ -242,7 +242,7 @@ class Audio:
         """Exactly the samples with numbers [start, stop).
 
         Raises:
-            FrameRangeError: the sound has not all of them.
+            FrameRangeError: some of them are outside the sound.
         """
         if not 0 <= start <= stop:
             raise FrameRangeError(f"{self.name}: samples {start} to {stop} of a sound")
@@ -286,14 +286,14 @@ class Audio:
 
     def _convert(self, samples: NDArray[Any]) -> NDArray[Any]:
         order: Literal["C", "K"] = "K" if self._dtype == "stored" else "C"
-        return np.array(CONVERSIONS[self._dtype](samples), order=order)  # memory of its own
+        return np.array(CONVERSIONS[self._dtype](samples), order=order)  # new memory
 
     def _gather(self, start: _Place, stop: _Place) -> tuple[NDArray[Any], int, Fraction, Fraction]:
-        """Decode what a range is made of.
+        """Decode the samples of a range.
 
         Returns:
-            Samples of the stream, the number of their first, and the numbers between which the
-            range lies.
+            Samples of the stream, the number of the first, and start and stop of the range in
+            sample numbers.
         """
         margin = 0 if self._filter is None else self._filter.reach + 1
         parts: list[NDArray[Any]] = []
@@ -321,7 +321,7 @@ class Audio:
         return signal, base, first, last
 
     def _pieces(self, start: _Place, margin: int) -> Iterator[Piece]:
-        """The pieces from a place on, and from a little before it."""
+        """The pieces from `margin` samples before a boundary on."""
         self._mend()
         stream = self._stream
         wanted = start(stream.last) - margin
@@ -346,7 +346,7 @@ class Audio:
             _log.warning("%s", warning)
 
     def _go_to(self, number: int, *, is_back: bool) -> None:
-        """Have the last piece be one that begins at a sample or before it."""
+        """Move to a piece that begins at or before a sample."""
         if self._stream.seek(number):
             return
         if is_back or self._stream.is_counted:
@@ -357,7 +357,7 @@ class Audio:
         self._stream = self._open()
 
     def _mend(self) -> None:
-        """Begin again behind an error, which would else be taken for the end."""
+        """Restart after an error, which would otherwise look like the end."""
         if self._stream.is_broken:
             self._start_over()
 
@@ -401,7 +401,7 @@ def _end(piece: Piece) -> float:  # noqa: ARG001  (a `_Place`)
 
 
 def _inside(number: Fraction | float, piece: Piece) -> int:
-    """The nearest number within a piece, or behind its end."""
+    """The nearest sample number within a piece, or its end."""
     return math.floor(min(max(number, piece.number), piece.stop))
 
 
@@ -414,7 +414,7 @@ def _as_fraction(name: str, seconds: float) -> Fraction:
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Have errors name the file, and be of ours."""
+    """Convert errors to `VideoError` subclasses that name the file."""
     try:
         with blamed_on(name):
             yield

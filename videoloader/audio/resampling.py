@@ -1,6 +1,6 @@
-"""Windowed-sinc resampling as a function of sample numbers, so that any part can be worked out.
+"""Windowed-sinc resampling as a function of sample numbers, so any range can be computed.
 
-The filter is a sinc under a Hann window, as DALI has it; `quality` says how many lobes it has.
+The filter is a Hann-windowed sinc, as in DALI; `quality` sets the number of lobes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_RATIO = 256
 _STEPS = 32  # entries of DALI's table from one input sample to the next
 _CHUNK = 1 << 17  # weights at a time
 _PERIOD = 1 << 15  # output samples after which weights repeat, at most
-_BLOCK = 256  # output samples whose places DALI adds up in float32
+_BLOCK = 256  # output samples whose positions DALI accumulates in float32
 
 
 class Filter:
@@ -40,9 +40,9 @@ class Filter:
         Args:
             ratio: input rate to output rate, above 0.
             quality: 0 to 100: 3 lobes at 0, 16 at 50, 64 at 100.
-            as_dali: the arithmetic of DALI. Where the rate falls, frequencies that the new rate
-                cannot hold are not removed but come back as others; and places are rounded to
-                float32, which moves them by up to a thousandth of a sample.
+            as_dali: use DALI's arithmetic. When downsampling, frequencies above the new Nyquist
+                limit are not removed, so they alias; and positions are rounded to float32, which
+                moves them by up to a thousandth of a sample.
         """
         near = Fraction(ratio).limit_denominator(_PERIOD)
         self.ratio = near if ratio in (near, float(near)) else Fraction(ratio)
@@ -52,7 +52,7 @@ class Filter:
         self.reach = math.ceil(self._lobes / self._cutoff)
 
     def inputs(self, start: int, stop: int) -> tuple[int, int]:
-        """Input samples [first, last) that hold all that outputs [start, stop) are made of."""
+        """Input samples [first, last) that outputs [start, stop) depend on."""
         first = math.floor(start * self.ratio) - self.reach
         return first, math.ceil((stop - 1) * self.ratio) + self.reach + 1
 
@@ -63,7 +63,7 @@ class Filter:
 
         Args:
             signal: (channels, n).
-            first: number of its first sample; zeros lie before it and behind the last one.
+            first: number of its first sample; the signal is zero before it and after the last.
             start: of the output.
             stop: of the output.
 
@@ -85,7 +85,7 @@ class Filter:
         return out
 
     def _rows(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """For output samples: the input sample at or behind each, and weights around that."""
+        """For output samples: the input sample at or after each, and the weights around it."""
         step, period = self.ratio.numerator, self.ratio.denominator
         if self._as_dali or period > _PERIOD:
             wholes, rests = self._places(start, stop)
@@ -99,7 +99,7 @@ class Filter:
         return middles, _weight_table(self._lobes, self._cutoff, self.reach, period)[phases]
 
     def _places(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Where output samples lie among those of the input: a whole number and the rest."""
+        """Positions of output samples in input samples: integer and fractional parts."""
         step = float(self.ratio)
         first = start // _BLOCK
         begins = np.arange(first, -(-stop // _BLOCK))[:, None] * _BLOCK * step
@@ -132,7 +132,7 @@ def check_rates(in_rate: float, out_rate: float) -> None:
 
 
 def resampled_length(length: int, in_rate: float, out_rate: float) -> int:
-    """Samples at a rate that `length` samples at another become.
+    """Number of output samples for `length` input samples.
 
     >>> resampled_length(1000, 44100, 16000)
     363
@@ -149,7 +149,7 @@ def _part(signal: NDArray[np.float32], start: int, stop: int) -> NDArray[np.floa
 
 @functools.lru_cache(maxsize=8)
 def _weight_table(lobes: int, cutoff: float, reach: int, period: int) -> NDArray[np.float32]:
-    """Weights for every distance that there is at a ratio: multiples of 1 / period."""
+    """Weights for all distances that occur at a rational ratio: multiples of 1 / period."""
     return _weights(np.arange(period) / period, lobes, cutoff, reach)
 
 

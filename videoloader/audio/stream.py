@@ -1,8 +1,8 @@
-"""The decoded sound of a file, piece after piece, as FFmpeg decodes the whole stream.
+"""Decodes the sound of a file in pieces, as FFmpeg decodes the whole stream.
 
 FFmpeg applies encoder delay, padding and edit lists while it decodes from the beginning. Most
-codecs carry state from packet to packet, so that is where decoding begins, unless every packet
-stands alone and its time is its place in the file: uncompressed sound, and FLAC.
+codecs keep state between packets, so decoding always starts at the beginning. The exceptions are
+uncompressed sound and FLAC: their packets are independent, and times follow from file offsets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PLANES = 7
 
 _MIXED = "flt"  # interleaved, so that any number of channels is one plane
 
-# Containers whose demuxers work a packet's time out from its place in the file.
+# Containers whose demuxers compute the time of a packet from its file offset.
 _COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
 
 _LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
@@ -58,7 +58,7 @@ class Piece:
 
     Args:
         number: of the first sample, in the order of decoding.
-        seconds: when the first sample is played.
+        seconds: time of the first sample.
         samples: (channels, n), in the codec's own element type.
     """
 
@@ -68,31 +68,31 @@ class Piece:
 
     @property
     def stop(self) -> int:
-        """The number of the sample behind the last."""
+        """The sample number after the last one."""
         return self.number + int(self.samples.shape[1])
 
     def number_at(self, seconds: Fraction, rate: int) -> Fraction:
-        """Where a time lies among the samples, by the clock of this piece; may be outside it.
+        """Sample number of a time, extrapolated from this piece; may be outside the piece.
 
-        A time that was rounded to a float falls a hair beside the sample that it is meant for, so
-        this is a thousandth of a sample less.
+        A time rounded to a float can be slightly after its sample, so a thousandth of a sample is
+        subtracted.
         """
         return self.number + (seconds - self.seconds) * rate - Fraction(1, 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamHeader:
-    """What a container says of a stream, and a decoder of its first frame.
+    """Properties of a stream, from the container and from its first decoded frame.
 
     Attributes:
         codec: FFmpeg's name.
         stream: number of the stream in the file.
         sample_rate: samples a second.
         num_channels: channels.
-        sample_format: FFmpeg's name of the element type that the decoder gives.
+        sample_format: FFmpeg's name of the decoder's element type.
         bit_rate: bits a second, 0 if unknown.
-        begin: seconds, None if nothing tells.
-        duration: seconds, None if nothing tells.
+        begin: seconds, None if unknown.
+        duration: seconds, None if unknown.
     """
 
     codec: str
@@ -106,13 +106,13 @@ class StreamHeader:
 
 
 class SoundStream:
-    """One audio stream of an open file, decoded forward. Not to be shared between threads.
+    """One audio stream of an open file, decoded forward. Not thread-safe.
 
     Attributes:
         header: of the stream.
         sample_rate: samples a second.
-        num_channels: as they are given, after mixing.
-        is_counted: whether any place in the file can be gone to.
+        num_channels: channels after mixing.
+        is_counted: whether seeking is exact, since times follow from file offsets.
         first: the first piece.
         last: the piece that was decoded last.
         is_broken: whether an error ended decoding, so that a stream of its own has to begin again.
@@ -126,19 +126,19 @@ class SoundStream:
 
         Args:
             source: of the file; stays open.
-            stream: number of the stream, FFmpeg's best by default.
-            num_channels: mix them to so many, by FFmpeg's rules for their layouts.
-            is_bounded: scale mixed sound down where it could leave -1 to 1.
+            stream: number of the stream; by default the one FFmpeg selects.
+            num_channels: mix to this number of channels, by FFmpeg's rules for channel layouts.
+            is_bounded: scale the mix down if it could exceed -1 to 1.
 
         Raises:
-            VideoError: there is no such stream, or nothing in it decodes.
+            VideoError: there is no such stream, or none of it can be decoded.
         """
         self._stack = ExitStack()
         self.is_broken = False
         self.warning = ""
         self._is_cut = False
         try:
-            # Of the pictures beside the sound FFmpeg may decode some to find out what they are.
+            # Limits of the cover pictures and videos that FFmpeg may decode while probing.
             limits = {"max_pixels": str(most_pixels(source.size))}
             opened = open_container(source, "file with sound", limits)
             container = self._stack.enter_context(opened)
@@ -179,7 +179,7 @@ class SoundStream:
         )
 
     def _find_mixer(self, frame: av.AudioFrame, *, is_bounded: bool) -> av.AudioResampler | None:
-        """What gives frames the wanted channels, in a form that PyAV can read."""
+        """The resampler that mixes frames to the wanted channels, in a format PyAV can read."""
         import av
 
         self._gain = 1.0
@@ -205,7 +205,7 @@ class SoundStream:
         return None
 
     def _find_gain(self, frame: av.AudioFrame, layout: str) -> float:
-        """What keeps mixed sound between -1 and 1; FFmpeg's weights may sum to more."""
+        """The gain that keeps the mix between -1 and 1; FFmpeg's weights may sum to more."""
         import av
 
         values = np.ones((1, self.header.num_channels * 16), np.float32)
@@ -219,7 +219,7 @@ class SoundStream:
         """Decode the next piece, which is then `last`; False at the end of the stream.
 
         Raises:
-            DecodeError: a packet between others does not decode, or the form of the sound changes.
+            DecodeError: a packet in the middle cannot be decoded, or the sample format changes.
         """
         self.is_broken = True
         frame = next(self._decoded, None)
@@ -263,7 +263,7 @@ class SoundStream:
         return f"truncated: the header states {stated}, {found:.3f} s are there"
 
     def seek(self, number: int) -> bool:
-        """Go to the piece with a sample, or to one before it; False where that is not exact."""
+        """Seek to the piece with a sample, or to an earlier one; False if that is not exact."""
         if not self.is_counted:
             return False
         import av
@@ -285,10 +285,10 @@ class SoundStream:
         return not self.is_broken
 
     def _frames(self) -> Iterator[av.AudioFrame]:
-        """Decoded frames from where the file is.
+        """Decoded frames from the current position on.
 
-        A few packets that do not decode before the first frame or behind the last one are no
-        sound: tags, or the rest of a packet that was cut. Otherwise they are damage.
+        A few undecodable packets before the first frame or after the last one are ignored: they
+        are tags, or the rest of a truncated packet. Elsewhere they count as damage.
         """
         import av
 
@@ -312,7 +312,7 @@ class SoundStream:
                     raise DecodeError(problem)
                 problem, has_frames, failures = "", True, 0
                 if position:
-                    frame.pts = None  # FFmpeg gives the time of the packet to all of its frames
+                    frame.pts = None  # FFmpeg sets the packet's time for all of its frames
                 yield frame
 
     def _samples(self, frame: av.AudioFrame) -> NDArray[Any]:
@@ -331,7 +331,7 @@ class SoundStream:
 
 
 def _choose(container: InputContainer, stream: int | None) -> AudioStream:
-    """The stream asked for, or FFmpeg's best; demuxers skip the others."""
+    """The requested stream, or FFmpeg's default; demuxers skip all others."""
     streams = container.streams
     if stream is None:
         best = streams.best("audio") or next(iter(streams.audio), None)
@@ -353,9 +353,9 @@ def _choose(container: InputContainer, stream: int | None) -> AudioStream:
 
 
 def _after_gap(expected: Fraction, stamp: Fraction) -> Fraction:
-    """When a frame is played: without a gap before it, or as its time stamp says.
+    """Start time of a frame: the end of the previous one, or its timestamp after a real gap.
 
-    Sound is played without pauses for small differences, and never twice.
+    Small differences are ignored, and sound never overlaps.
     """
     return stamp if stamp - expected > _GAP else expected
 
@@ -383,7 +383,7 @@ def _place(packet: av.Packet[Any]) -> str:
 
 
 def _fraction(value: Any) -> Fraction:
-    """A rational of PyAV's, whose type depends on its version."""
+    """A rational of PyAV as a `Fraction`; its type depends on PyAV's version."""
     return Fraction(value.numerator, value.denominator)
 
 

@@ -1,6 +1,6 @@
-"""WAV files of plain samples, read without FFmpeg, which takes milliseconds to open one.
+"""Reads WAV files of PCM samples without FFmpeg, which takes milliseconds to open one.
 
-Whatever is unusual in a file is left to FFmpeg: `open_wav` gives None.
+Unusual files are left to FFmpeg: `open_wav` returns None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = {
     (_FLOAT, 64): ("<f8", "pcm_f64le", "dbl"),
 }
 
-# DTS, and other codecs as S/PDIF carries them, may lie in WAV files in place of samples.
+# WAV files may contain DTS, or other codecs in S/PDIF framing, instead of samples.
 _SYNC_WORDS = re.compile(
     rb"\x7f\xfe\x80\x01|\xfe\x7f\x01\x80|\x1f\xff\xe8\0|\xff\x1f\0\xe8|\x72\xf8\x1f\x4e"
 )
@@ -58,7 +58,7 @@ class _Layout:
 
 
 class WavStream:
-    """The samples of a WAV file; the parts of `SoundStream` that reading needs."""
+    """The samples of a WAV file, with the part of `SoundStream`'s interface that reading needs."""
 
     is_counted, is_broken = True, False
 
@@ -109,7 +109,7 @@ class WavStream:
         return Piece(number, Fraction(number, layout.rate), samples.T)
 
     def close(self) -> None:
-        """Nothing to do: the source belongs to others."""
+        """Does nothing: the caller owns the source."""
 
 
 def open_wav(source: Source) -> WavStream | None:
@@ -127,7 +127,7 @@ def open_wav(source: Source) -> WavStream | None:
 
 
 def _find_layout(source: Source, *, is_long: bool) -> _Layout | None:
-    """What the chunks of a file say; None if they are unusual."""
+    """Read the layout from the chunks of a file; None if they are unusual."""
     at, form, data, long_size = 12, None, None, None
     for _ in range(_MOST_CHUNKS):
         header = source.read_up_to(at, 8)

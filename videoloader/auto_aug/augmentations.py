@@ -64,13 +64,13 @@ def shift_enhance_range(magnitude: float) -> float:
 
 
 def poster_mask_uint8(magnitude: float) -> NDArray[np.uint8]:
-    """A mask of the highest bits, of which the magnitude is the number: 1 to 8."""
+    """A mask of the `magnitude` highest bits, 1 to 8."""
     bits = min(max(int(np.round(magnitude)), 1), 8)
     return np.array(0xFF << (8 - bits) & 0xFF, np.uint8)
 
 
 def solarize_add_shift(shift: float) -> NDArray[np.uint8]:
-    """What is added to dark values, as uint8."""
+    """The number to add to dark values, as uint8."""
     if not 0 <= shift <= _MOST_SHIFT:
         raise ArgumentError(f"solarize_add adds from 0 to {_MOST_SHIFT}, got {shift}")
     return np.array(int(shift), np.uint8)
@@ -94,7 +94,7 @@ def sharpness_kernel_shifted(magnitude: float) -> NDArray[np.float32]:
 def shear_x(
     data: DataNode, shear: DataNode, fill_value: int | None = 128, interp_type: Any = None
 ) -> Any:
-    """Move rows along x, the further the lower they are: by a part of the distance."""
+    """Shear along x: move each row by a part of its distance from the top."""
     return _warp(data, fn.transforms.shear(shear=shear), fill_value, interp_type)
 
 
@@ -102,7 +102,7 @@ def shear_x(
 def shear_y(
     data: DataNode, shear: DataNode, fill_value: int | None = 128, interp_type: Any = None
 ) -> Any:
-    """Move columns along y, the further the more to the right they are."""
+    """Shear along y: move each column by a part of its distance from the left."""
     return _warp(data, fn.transforms.shear(shear=shear), fill_value, interp_type)
 
 

@@ -1,4 +1,4 @@
-"""The random numbers of automatic augmentation: one draw for each sample, told apart by place."""
+"""The random numbers of automatic augmentation: several for each sample, from one operator."""
 
 from __future__ import annotations
 

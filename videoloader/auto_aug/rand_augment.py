@@ -1,4 +1,4 @@
-"""RandAugment (https://arxiv.org/abs/1909.13719): some augmentations in a row, of one strength."""
+"""RandAugment (https://arxiv.org/abs/1909.13719): several augmentations of equal magnitude."""
 
 from __future__ import annotations
 

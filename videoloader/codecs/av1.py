@@ -1,4 +1,4 @@
-"""AV1 headers (AV1 Bitstream & Decoding Process Specification, section 5): units and frames."""
+"""AV1 OBU and sequence headers (AV1 Bitstream & Decoding Process Specification, section 5)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = [
 
 SEQUENCE_HEADER, _DELIMITER, FRAME_HEADER, FRAME = 1, 2, 3, 6
 KEY_FRAME = 0
-_LONGEST_HEAD = 10  # bytes of a unit's header and size
+_LONGEST_HEAD = 10  # maximum bytes of an OBU's header and size
 SELECT = 2  # SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """What of a sequence header is needed to read frame headers (section 5.5)."""
+    """Fields of a sequence header that frame headers depend on (section 5.5)."""
 
     picture: PictureFormat
     reduced_still: bool
@@ -49,7 +49,7 @@ class Sequence:
 
 
 def parse_sequence(data: bytes) -> Sequence | None:
-    """The first sequence header among the units of `data`, or None without a sound one."""
+    """The first sequence header among the OBUs of `data`, or None if there is no valid one."""
     try:
         for kind, _, payload, _ in units(data):
             if kind == SEQUENCE_HEADER:
@@ -60,7 +60,7 @@ def parse_sequence(data: bytes) -> Sequence | None:
 
 
 def sequence_unit(data: bytes) -> bytes:
-    """The first sequence header of `data` as a unit of its own, empty if there is none."""
+    """The bytes of the first sequence header OBU in `data`, empty if there is none."""
     try:
         for kind, _, payload, _ in units(data):
             if kind == SEQUENCE_HEADER:
@@ -74,13 +74,15 @@ def sequence_unit(data: bytes) -> bytes:
 
 
 def temporal_units(read: Callable[[int, int], bytes], length: int) -> tuple[list[int], int] | None:
-    """Where the temporal units of a stream begin; None if it does not add up.
-
-    And where the last one ends, which is past the end of a truncated stream.
+    """Find the temporal units of a stream.
 
     Args:
-        read: gives at most so many bytes of the stream from a place on.
-        length: of the stream.
+        read: (offset, size) -> at most `size` bytes of the stream from `offset` on.
+        length: of the stream, in bytes.
+
+    Returns:
+        Offsets of the temporal units, and the end of the last one, which is past the end of a
+        truncated stream; None if the OBU sizes are inconsistent.
     """
     begins = []
     position = start = 0
@@ -88,7 +90,7 @@ def temporal_units(read: Callable[[int, int], bytes], length: int) -> tuple[list
         while position < length:
             head, start = read(position, _LONGEST_HEAD), position
             header = head[0]
-            if header & 0x83 != 2:  # forbidden and reserved bits, and no size
+            if header & 0x83 != 2:  # forbidden or reserved bit set, or no size field
                 return None
             if header >> 3 & 15 == _DELIMITER:
                 begins.append(position)
@@ -97,15 +99,15 @@ def temporal_units(read: Callable[[int, int], bytes], length: int) -> tuple[list
     except FormatError:
         if length - start > _LONGEST_HEAD:
             return None
-        position = length + 1  # it ends in the middle of a size, or right before it
+        position = length + 1  # truncated within a size field, or before it
     return (begins, position) if begins[:1] == [0] else None
 
 
 def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, bool]:
-    """How many frames of a temporal unit are shown, and whether decoding can begin with it.
+    """Number of shown frames of a temporal unit, and whether decoding can begin with it.
 
-    It can where a sequence header and a key frame that is shown come first. A unit that cannot
-    be read shows nothing.
+    Decoding can begin if a sequence header and a shown key frame come first. A temporal unit
+    that cannot be parsed counts as showing no frame.
     """
     shown, frames, headers, is_key = 0, 0, 0, False
     try:
@@ -127,7 +129,7 @@ def shown_frames(packet: bytes | memoryview, sequence: Sequence) -> tuple[int, b
 
 
 def units(data: bytes | memoryview) -> Iterator[tuple[int, int, bytes | memoryview, int]]:
-    """Type, extension byte, payload and end of each unit (section 5.3); they lie end to end."""
+    """Type, extension byte, payload and end offset of each of consecutive OBUs (section 5.3)."""
     position = 0
     while position < len(data):
         header = data[position]
@@ -214,7 +216,7 @@ def _sequence(bits: BitReader) -> Sequence:
         bits.u(4)
         if bits.flag():
             bits.u(2)
-            hint_bits = -1  # read below, behind two fields
+            hint_bits = -1  # read below, after two other fields
         screen = SELECT if bits.flag() else bits.u(1)
         if screen > 0:
             integer = SELECT if bits.flag() else bits.u(1)

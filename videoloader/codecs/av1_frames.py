@@ -1,8 +1,8 @@
-"""AV1 frames: what each refers to, and temporal units with some of their frames left out.
+"""References of AV1 frames, and removal of frames from temporal units.
 
-All that a frame inherits comes through its reference slots (AV1 specification, section 7.20):
-samples, motion vectors, probabilities, segmentation, loop filter deltas, film grain. So the
-pictures in the slots that its header names are all it depends on.
+A frame inherits state only through its reference slots (AV1 specification, section 7.20):
+samples, motion vectors, probabilities, segmentation, loop filter deltas, film grain. So it
+depends only on the pictures in the slots that its header names.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _TILES, _REDUNDANT_HEADER, _TILE_LIST = 4, 7, 8
 _INTRA_ONLY, _SWITCH_FRAME = 2, 3
 _SLOTS, _REFERENCES = 8, 7
 _ALL_SLOTS = 0xFF
-_HEADER = 256  # more than the fields of a frame header up to its reference slots take
+_HEADER = 256  # bytes; enough for a frame header up to its reference slots
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What a frame header says of reference slots (section 5.9.2).
+    """Reference slots that a frame header names (section 5.9.2).
 
-    `existing` is the slot that is shown without decoding anything, -1 for a frame of its own.
+    `existing` is the slot that is shown (show_existing_frame), -1 for a coded frame.
     """
 
     is_key: bool
@@ -40,7 +40,7 @@ class _Frame:
 
 
 class Av1References:
-    """Follows the reference slots through successive temporal units."""
+    """Tracks the pictures in the reference slots through successive temporal units."""
 
     def __init__(self, sequence: av1.Sequence) -> None:
         self._sequence = sequence
@@ -58,7 +58,7 @@ class Av1References:
         """The pictures of the next temporal unit, in decode order.
 
         Raises:
-            FormatError: it is damaged, or of a kind that is not followed (spatial layers).
+            FormatError: it is damaged, or has spatial layers, which are not supported.
         """
         is_fixed = False
         pictures = []
@@ -82,7 +82,7 @@ class Av1References:
         references = {self._slots[slot] for slot in slots} - {-1}
         refreshed, is_key = frame.refreshed, frame.is_key
         if frame.existing >= 0:
-            # A key frame that is shown again fills all slots (section 7.21).
+            # Showing an existing key frame refreshes all slots (section 7.21).
             is_key = self._keys[frame.existing]
             refreshed = _ALL_SLOTS if is_key else 0
         for slot in range(_SLOTS):
@@ -93,10 +93,10 @@ class Av1References:
 
 
 def is_disposable(packet: bytes, sequence: av1.Sequence) -> bool:
-    """Whether no frame of this temporal unit changes anything that later units refer to.
+    """Whether a temporal unit can be dropped without affecting later ones.
 
-    Every frame of the unit, hidden ones included, must refresh no reference slot; a unit that
-    brings a sequence header, or one that cannot be read, is kept.
+    True if no frame of it, hidden ones included, refreshes a reference slot. False for a unit
+    that has a sequence header or cannot be parsed.
     """
     frames = 0
     try:
@@ -105,8 +105,8 @@ def is_disposable(packet: bytes, sequence: av1.Sequence) -> bool:
                 return False
             if kind in (av1.FRAME_HEADER, av1.FRAME):
                 frames += 1
-                # One that shows an existing frame refreshes if that is a key frame, and must stay.
-                # A second header of one frame is a redundant copy, of another type.
+                # Showing an existing key frame refreshes slots, so such a unit is not disposable.
+                # A repeated header of a frame is a redundant copy, which has another OBU type.
                 if _parse_frame(BitReader(bytes(payload[:_HEADER])), sequence, extension).refreshed:
                     return False
     except FormatError:
@@ -115,7 +115,7 @@ def is_disposable(packet: bytes, sequence: av1.Sequence) -> bool:
 
 
 def keep_frames(packet: bytes, keep: Ordered[bool]) -> bytes:
-    """A temporal unit with only those of its frames that `keep` has a True for."""
+    """The temporal unit without the frames for which `keep` is False."""
     kept, begin, number = [], 0, -1
     for kind, _, _, end in av1.units(packet):
         number += kind in (av1.FRAME_HEADER, av1.FRAME)
@@ -127,7 +127,7 @@ def keep_frames(packet: bytes, keep: Ordered[bool]) -> bytes:
 
 
 def _parse_frame(bits: BitReader, sequence: av1.Sequence, extension: int) -> _Frame:
-    """A frame header up to the slots that it refers to (section 5.9.2)."""
+    """Parse a frame header up to its reference slots (section 5.9.2)."""
     if sequence.reduced_still:
         return _Frame(is_key=True, is_shown=True)
     if bits.flag():
@@ -155,7 +155,7 @@ def _parse_frame(bits: BitReader, sequence: av1.Sequence, extension: int) -> _Fr
     bits.u(sequence.order_hint_bits)
     is_intra = is_key or kind == _INTRA_ONLY
     if not (is_intra or resilient):
-        bits.u(3)  # primary_ref_frame, one of those that follow
+        bits.u(3)  # primary_ref_frame, an index into ref_frame_idx below
     if sequence.decoder_model and bits.flag():
         temporal, spatial = extension >> 5, (extension >> 3) & 3
         for idc, present in sequence.operating_points:
@@ -171,7 +171,7 @@ def _parse_frame(bits: BitReader, sequence: av1.Sequence, extension: int) -> _Fr
 
 
 def _parse_slots(bits: BitReader, sequence: av1.Sequence) -> Iterator[int]:
-    if sequence.order_hint_bits and bits.flag():  # the others follow from two of them
+    if sequence.order_hint_bits and bits.flag():  # frame_refs_short_signaling
         yield from range(_SLOTS)
         return
     for _ in range(_REFERENCES):

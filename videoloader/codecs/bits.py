@@ -19,9 +19,9 @@ class BitReader:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._next = 0  # byte that is not in `_value`
+        self._next = 0  # offset of the first byte not yet in `_value`
         self._value = 0
-        self._left = 0  # bits of `_value` that are not read
+        self._left = 0  # unread bits of `_value`
 
     def u(self, count: int) -> int:
         """An unsigned field of `count` bits."""
@@ -31,7 +31,7 @@ class BitReader:
         return (self._value >> self._left) & ((1 << count) - 1)
 
     def _load(self, count: int) -> None:
-        """Take in so many bits, and more at once: but not all, as a long number is slow to read."""
+        """Load at least `count` bits; not all at once, since shifts of a long integer are slow."""
         more = self._data[self._next : self._next + count // 8 + _LOADED]
         self._next += len(more)
         self._value = (self._value & ((1 << self._left) - 1)) << 8 * len(more)

@@ -1,4 +1,4 @@
-"""How many decoded pictures a stream may keep at a time, as its sequence parameter set says."""
+"""Sizes of the decoded picture buffer, from the sequence parameter set and the level."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 __all__ = ["Buffering", "h264_level_frames", "hevc_level_frames"]
 
-_MOST = 16  # frames, whatever the level
+_MOST = 16  # frames, at any level
 
 # MaxDpbMbs (ITU-T H.264, table A-1) by level_idc; 9 is level 1b.
 _H264_BLOCKS = {
@@ -44,13 +44,14 @@ _HEVC_SAMPLES = {
 
 
 class Buffering(NamedTuple):
-    """Frames that a stream may keep.
+    """Sizes of a stream's decoded picture buffer, in frames.
 
     Attributes:
-        level: what its level allows for pictures of its size.
-        references: those that it refers to at most, 0 where the codec does not tell.
-        buffered: those that are referred to or wait for their turn.
-        reordered: those that come before a frame in decode order and are shown behind it.
+        level: maximum that the level allows for pictures of this size.
+        references: maximum number of reference frames, 0 if the codec does not state it.
+        buffered: maximum number of frames that are references or wait for output.
+        reordered: reorder delay: frames that may precede a frame in decode order and follow it in
+            presentation order.
     """
 
     level: int = 0

@@ -1,4 +1,4 @@
-"""What the package knows of a codec, as one value; `registry` has those of all codecs."""
+"""`Codec`: parsers, properties and decoder options of a codec; `registry` lists all codecs."""
 
 from __future__ import annotations
 
@@ -24,50 +24,51 @@ References: TypeAlias = "Av1References | HevcReferences"
 
 
 class UnitRole:
-    """Bits that say what a NAL unit is to a decoder that may skip packets."""
+    """Bits that classify a NAL unit for a decoder that may skip packets."""
 
     REFERENCE = 1
-    """A coded slice that others may refer to."""
+    """A coded slice of a picture that other pictures may refer to."""
     DISPOSABLE = 2
-    """A coded slice that none refers to."""
+    """A coded slice of a picture that no other picture refers to."""
     PARAMETERS = 4
-    """A parameter set, which later packets need whatever picture it comes with."""
+    """A parameter set; later packets need it, so its packet must not be skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NalSyntax:
-    """A codec whose packets are NAL units: types of units, and how their headers are read.
+    """NAL unit types, header layout and parsers of a codec whose packets are NAL units.
 
     Attributes:
-        header_size: bytes of a unit's header; the type is in the first, a temporal sub-layer in
-            the second if there is one.
-        type_bits: of the first byte, which hold the type; the lowest of them is `1 << shift`.
-        layer_bits: of the first byte, which are 0 in units of the base layer.
-        slices: types of slices of the pictures that decoders show.
+        header_size: bytes of a unit's header; the first holds the type, the second (if any) the
+            temporal sub-layer.
+        type_bits: mask of the type in the first byte; its lowest bit is `1 << shift`.
+        layer_bits: mask of the bits of the first byte that are 0 in units of the base layer.
+        slices: types of slices of the pictures that decoders output.
         pictures: types of all slices, reserved ones included.
         sequence: type of a sequence parameter set.
         parameters: types of the parameter sets that slices need.
-        before: types that belong to the picture that follows.
-        ends: types after which picture order counts begin anew.
+        before: types of units that belong to the picture after them.
+        ends: types of units that reset picture order counts.
         leaders: types that a stream may begin with.
         layered: types that only scalable and multiview streams have.
-        message: type of a supplemental message (SEI).
-        recovery_message: the same where a message may make a picture a random access point.
-        partition: type of a slice of which further parts follow.
+        message: type of a supplemental enhancement information (SEI) unit.
+        recovery_message: the same type if a recovery point message can mark a random access
+            point, else None.
+        partition: type of the first data partition of a slice.
         roles: `UnitRole` by first byte.
-        keys: whether a slice is of a picture that decoding can begin at, by first byte.
+        keys: by first byte, whether a slice belongs to a picture that decoding can begin at.
         random_access: the same for the first slice of a packet.
-        record_box: type of the box that holds the set-up record in MP4.
-        shortest_record: bytes of a record at least.
-        parse_record: pictures and length size by a record, None if it has no parameter sets.
-        record_units: the units in a record.
-        record_length_size: bytes of the lengths in front of units, by a record.
+        record_box: MP4 box type of the decoder configuration record.
+        shortest_record: minimum size of that record in bytes.
+        parse_record: record -> picture format and length size; None if it has no parameter sets.
+        record_units: record -> its NAL units.
+        record_length_size: record -> bytes of the length before each unit.
         parse_sequence: reads a sequence parameter set.
         new_order: makes a reader of picture order counts.
-        shown_order: order of many pictures by the heads of their slices and the parameter sets.
-        has_slice_types: slices say without parameter sets whether they are B slices.
+        shown_order: slice heads and parameter sets -> presentation order of the pictures.
+        has_slice_types: the slice type can be read without parameter sets.
         fits_container: FFmpeg crops to the container's size; see `records.crop_to_container`.
-        has_film_grain: messages ask for film grain, which FFmpeg adds until told otherwise.
+        has_film_grain: messages may request film grain, which FFmpeg adds unless disabled.
     """
 
     header_size: int
@@ -110,32 +111,32 @@ class NalSyntax:
 
     @property
     def sequence_octet(self) -> int:
-        """What `type_bits` of the first byte of a sequence parameter set are."""
+        """First byte of a sequence parameter set, masked with `type_bits`."""
         return self.sequence << self.shift
 
     @property
     def has_sub_layers(self) -> bool:
-        """Whether the second byte of a unit names its temporal sub-layer."""
+        """Whether the second byte of a unit holds its temporal sub-layer."""
         return self.header_size > 1
 
     def is_further_layer(self, unit: bytes | memoryview) -> bool:
-        """Whether a unit of two bytes or more is of a layer that decoders leave out."""
+        """Whether a unit of at least two bytes is in an enhancement layer, which is not decoded."""
         return self.has_sub_layers and bool(unit[0] & 1 or unit[1] >> 3)
 
     def are_of(self, kinds: frozenset[int], octets: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which units are of some types, by their first bytes."""
+        """Mask of the units whose type is in `kinds`, from their first bytes."""
         return np.isin(self.kinds(octets), list(kinds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StartCodes:
-    """A codec whose headers stand between start codes: what their first byte says.
+    """Meaning of the byte after each start code, for a codec that is parsed by start codes.
 
     Attributes:
-        is_header: whether a part holds what is so until it is said anew.
-        sequence: first bytes of the header that begins those.
-        pictures: first bytes with which a picture begins, or what is part of one.
-        told_by: what user data holds if FFmpeg goes by it.
+        is_header: whether a part is a header that applies until it is replaced.
+        sequence: first bytes of the sequence header.
+        pictures: first bytes of a picture and of the parts of one.
+        told_by: marker in user data that changes how FFmpeg decodes.
     """
 
     is_header: Callable[[bytes], bool]
@@ -145,9 +146,9 @@ class StartCodes:
 
 
 class Described(NamedTuple):
-    """What extradata or a packet says of a stream; `codec` is FFmpeg's name.
+    """Stream properties read from extradata or a packet; `codec` is FFmpeg's name.
 
-    `length_size` is 0 where packets are no NAL units with lengths.
+    `length_size` is 0 unless packets are NAL units with length prefixes.
     """
 
     codec: str
@@ -158,42 +159,43 @@ class Described(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Codec:
-    """A codec. What is not known of it has the value that claims least.
+    """A codec. Defaults are conservative: an unknown property never allows an optimization.
 
     Attributes:
         name: FFmpeg's name.
-        nal: where packets are NAL units.
-        start_codes: where headers stand between start codes and hold for later pictures.
-        describe: extradata and the first packet -> pictures, None if neither tells. Set-up
-            data of NAL units has to be a record.
-        is_keyframe: packet and length size -> whether decoding can begin at it by its own
-            headers.
-        is_intra: packet -> whether its picture refers to no other, None where it does not tell;
-            what containers say of keyframes is not believed then.
-        count_shown: packet -> how many frames it shows; None where each packet shows one.
-        stated_sizes: packet -> width and height that the headers of its frames state; those that
-            state none have the size of an earlier one. None where headers are not read.
-        disposable: extradata and packets -> to which of these nothing refers; None where no
-            header tells. NAL units have `NalSyntax.roles` instead.
-        references: extradata, packet and length size -> what follows the references between
-            pictures; None where headers do not tell them.
-        reorders: whether frames may be shown in another order than they are decoded in; None
-            where the parameter sets of a stream rule it out or leave it open.
-        self_described: keyframes say what extradata would; a decoder takes none.
+        nal: syntax of NAL units; None if packets are not NAL units.
+        start_codes: syntax of headers between start codes; None if the codec has none.
+        describe: extradata and the first packet -> stream properties, None if neither has them.
+            Extradata of NAL unit codecs has to be a decoder configuration record.
+        is_keyframe: packet and length size -> whether its own headers allow decoding to begin
+            with it.
+        is_intra: packet -> whether its picture refers to no other, None if the header does not
+            say. Where this is set, the container's keyframe flags are ignored.
+        count_shown: packet -> number of frames it shows; None if each packet shows one.
+        stated_sizes: packet -> width and height stated in its frame headers; a frame that states
+            none has the size of an earlier one. None if headers are not parsed.
+        disposable: extradata and packets -> whether each packet is unreferenced; None if headers
+            do not say. NAL unit codecs have `NalSyntax.roles` instead.
+        references: extradata, packet and length size -> tracker of the references between
+            pictures; None if headers do not state them.
+        reorders: whether presentation order may differ from decode order; None if that depends
+            on the parameter sets of the stream.
+        self_described: keyframes carry all parameters; the decoder takes no extradata.
         has_superframes: a packet may hold hidden frames besides the one that it shows.
         packs_pictures: a packet may hold two pictures, or one that only repeats the last.
-        is_delimited: pictures are found by start codes, so packets may be joined.
-        has_stream_headers: extradata is itself the beginning of an elementary stream.
-        shares_tables: later packets may lean on tables of the first (JPEG).
-        held_pictures: that a decoder may hold at a time.
-        chroma_siting: where a sample of halved chroma lies across.
-        matrix: of untagged streams, under FFmpeg's name, where the codec prescribes one.
-        ffmpeg: name of the decoder to use, if not that of the codec.
-        options: of FFmpeg's decoder.
-        refuses_damage: FFmpeg's decoder, asked to be careful, refuses damage and nothing else.
-        reports_damage: FFmpeg's mark of a damaged frame is to be believed.
-        has_motion_vectors: FFmpeg's decoder gives them.
-        nvdec: NVDEC's name, None where it does not decode the codec, or does wrongly.
+        is_delimited: start codes delimit pictures, so packets may be concatenated.
+        has_stream_headers: extradata is the beginning of an elementary stream.
+        shares_tables: later packets may use tables of the first (JPEG).
+        held_pictures: maximum number of pictures that a decoder holds.
+        chroma_siting: horizontal position of samples of subsampled chroma.
+        matrix: FFmpeg's name of the matrix of untagged streams, if the codec prescribes one.
+        ffmpeg: name of FFmpeg's decoder, if it differs from that of the codec.
+        options: options of FFmpeg's decoder.
+        refuses_damage: with strict error detection, FFmpeg's decoder rejects damaged packets and
+            no others.
+        reports_damage: FFmpeg's flag of a damaged frame is reliable.
+        has_motion_vectors: FFmpeg's decoder exports motion vectors.
+        nvdec: NVDEC's name; None if NVDEC does not decode the codec, or decodes it wrongly.
     """
 
     name: str
@@ -225,5 +227,5 @@ class Codec:
 
     @property
     def learns(self) -> bool:
-        """Whether the first packet of a stream may say what later keyframes do not."""
+        """Whether later keyframes may depend on parameters that only the first packet carries."""
         return self.nal is not None or self.start_codes is not None or self.shares_tables

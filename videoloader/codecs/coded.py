@@ -1,4 +1,4 @@
-"""What a coded picture needs of those before it, whatever the codec."""
+"""`CodedPicture`: the earlier pictures that a coded picture depends on, for any codec."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["CodedPicture"]
 
 @dataclass(frozen=True, slots=True)
 class CodedPicture:
-    """A picture of a stream, by the numbers of earlier pictures; they count from 0, as read.
+    """A coded picture. Pictures are numbered from 0 in the order in which they are read.
 
-    `references` are all pictures that decoding it may look at. `is_shown` tells that its packet's
-    frame comes of it. `is_fixed` tells that it must stay, wanted or not: it brings parameters.
+    `references` are the numbers of all pictures that decoding it may read. `is_shown`: it is the
+    picture that its packet shows. `is_fixed`: it must not be dropped, since it carries parameters.
     """
 
     references: tuple[int, ...]

@@ -58,9 +58,9 @@ _MATRICES = {
 
 @dataclass(frozen=True, slots=True)
 class Color:
-    """The colour description of a stream; None where the stream says nothing.
+    """The colour description of a stream; None for what the stream does not specify.
 
-    `matrix`, `primaries` and `transfer` bear FFmpeg's names, `range` is `tv` (limited) or `pc`
+    `matrix`, `primaries` and `transfer` are FFmpeg's names, `range` is `tv` (limited) or `pc`
     (full).
     """
 
@@ -87,7 +87,7 @@ class Color:
 def color_from_codes(
     primaries: int, transfer: int, matrix: int, *, full_range: bool | None
 ) -> Color:
-    """The description behind code points; reserved ones and 2 (unspecified) say nothing.
+    """The description for code points of H.273; reserved ones and 2 (unspecified) give None.
 
     >>> color_from_codes(1, 1, 1, full_range=False)
     Color(matrix='bt709', primaries='bt709', transfer='bt709', range='tv')

@@ -13,7 +13,7 @@ _SIZES = {1: (128, 96), 2: (176, 144), 3: (352, 288), 4: (704, 576), 5: (1408, 1
 
 
 def is_intra(packet: bytes) -> bool | None:
-    """Whether a picture refers to no other, None where the header is no plain one.
+    """Whether a picture is an intra picture; None if it has no baseline header.
 
     >>> is_intra(bytes([0, 0, 0x80, 0x02, 0x08, 0])), is_intra(bytes([0, 0, 0x80, 0x02, 0x0A, 0]))
     (True, False)
@@ -25,7 +25,7 @@ def is_intra(packet: bytes) -> bool | None:
 
 
 def parse_picture(packet: bytes) -> PictureFormat | None:
-    """The format of a picture, None where the header is no plain one.
+    """The format of a picture; None if it has no baseline header.
 
     >>> parse_picture(bytes([0, 0, 0x80, 0x02, 0x08, 0])).width
     176
@@ -37,7 +37,7 @@ def parse_picture(packet: bytes) -> PictureFormat | None:
 
 
 def parse_sorenson(sample: bytes) -> PictureFormat | None:
-    """The header of a picture of Sorenson's H.263; None if it is no intra picture."""
+    """The format of a Sorenson H.263 picture; None if it is not an intra picture."""
     if len(sample) < 12:
         return None
     bits = BitReader(sample[:12])

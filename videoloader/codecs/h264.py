@@ -1,4 +1,4 @@
-"""H.264 headers (ITU-T H.264, sections 7.3 and 7.4): the parameter set, and kinds of packets."""
+"""H.264 sequence parameter sets and NAL unit types (ITU-T H.264, sections 7.3 and 7.4)."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _HIGH_PROFILES = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135}
 _BASELINE = 66
 
 # constraint_set3_flag: with level_idc 11 it means level 1b in the older profiles (section A.3.4).
-# It makes intra profiles of others, where no picture refers to another (section E.2.1).
+# In the high profiles it signals the intra-only variant (section E.2.1).
 _CONSTRAINT_SET_3 = 1 << 4
 _OLD_PROFILES = {66, 77, 88}
 _INTRA_PROFILES = {44, 86, 100, 110, 122, 244}
 _LEVEL_1B, _LEVEL_1_1 = 9, 11
 _EXTENDED_SAR = 255
-_MAX_SET = 1 << 12  # bytes of a parameter set that are read; most have some 50
+_MAX_SET = 1 << 12  # bytes of a parameter set to read; most have about 50
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.1.1).
+    """Fields of a sequence parameter set that slice headers depend on (section 7.3.2.1.1).
 
-    `coded` is the size of a frame before cropping. `order_cycle` is what order counts of type 1 are
-    made of: offset_for_non_ref_pic, offset_for_top_to_bottom_field, and the offsets of the cycle.
+    `coded` is the size of a frame before cropping. `order_cycle`, for picture order counts of type
+    1, holds offset_for_non_ref_pic, offset_for_top_to_bottom_field, and offset_for_ref_frame.
     """
 
     number: int
@@ -60,7 +60,7 @@ def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
     Raises:
-        FormatError: it ends early or holds values that no stream may have.
+        FormatError: it ends early or holds values that the standard does not allow.
     """
     return _parse_sequence(nal[:_MAX_SET])
 
@@ -116,13 +116,13 @@ def _parse_sequence(nal: bytes) -> Sequence:
         _LEVEL_1B if _is_level_1b(profile, constraints, level) else level,
         coded[0] * coded[1] // 256,
     )
-    unsaid = 0 if profile in _INTRA_PROFILES and constraints & _CONSTRAINT_SET_3 else frames
+    default = 0 if profile in _INTRA_PROFILES and constraints & _CONSTRAINT_SET_3 else frames
     reorder, buffered = restriction
     buffering = Buffering(
         frames,
         references,
-        unsaid if buffered is None else buffered,
-        unsaid if reorder is None else reorder,
+        default if buffered is None else buffered,
+        default if reorder is None else reorder,
     )
     if order_type == 2 or profile == _BASELINE:
         reorder = 0
@@ -170,7 +170,7 @@ def _skip_scaling_lists(bits: BitReader, count: int) -> None:
 
 
 def _order_cycle(bits: BitReader) -> tuple[bool, tuple[int, ...]]:
-    """Whether slices have order deltas, and the offsets of an order cycle."""
+    """Whether slices have delta_pic_order_cnt, and the offsets of the order count cycle."""
     deltas = not bits.flag()
     offsets = [bits.se(), bits.se()]
     count = bits.ue()
@@ -216,7 +216,7 @@ def _parse_vui(bits: BitReader) -> _Vui:
         for _ in range(4):
             bits.ue()
         reorder = bits.ue()
-        with suppress(FormatError):  # cut short in some files; nothing else hangs on it
+        with suppress(FormatError):  # cut off in some files; no later field is needed
             buffered = bits.ue()
     return color, (reorder, buffered), rate
 

@@ -10,21 +10,21 @@ from videoloader.errors import FormatError
 
 __all__ = ["DisorderError", "H264Order"]
 
-_HEADER = 160  # more bytes than a slice header takes but for the longest tables of weights
-_P, _B, _SP = 0, 1, 3  # kinds of slices, modulo 5
+_HEADER = 160  # bytes; enough for slice headers except those with the longest weight tables
+_P, _B, _SP = 0, 1, 3  # slice_type modulo 5
 _INTRA = (2, 4)
 _IDR = 5
 _RESET = 5  # memory_management_control_operation that restarts the count
-_MAX_LISTED = 128  # commands on reference lists; more are damage
+_MAX_LISTED = 128  # reference list modifications; more mean damage
 
 
 class DisorderError(FormatError):
-    """Pictures are missing, or are there twice."""
+    """Pictures are missing or repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """What of a picture parameter set is needed to read slice headers (section 7.3.2.2)."""
+    """Fields of a picture parameter set that slice headers depend on (section 7.3.2.2)."""
 
     sequence: int
     bottom_deltas: bool
@@ -35,7 +35,7 @@ class _Setup:
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """What the first slice of a picture says."""
+    """Fields of the first slice header of a picture."""
 
     is_idr: bool
     is_reference: bool
@@ -47,8 +47,9 @@ class _Picture:
 class H264Order:
     """Picture order counts of successive frames.
 
-    What could make FFmpeg's order another than that of the counts is refused: fields, gaps in
-    frame numbers, slice groups, redundant slices, counts that restart outside IDR pictures.
+    Streams in which FFmpeg's output order may differ from the order of the counts are refused:
+    fields, gaps in frame_num, slice groups, redundant slices, counts that restart at other
+    pictures than IDR.
     """
 
     def __init__(self) -> None:
@@ -58,16 +59,16 @@ class H264Order:
         self._reference_number = 0  # PrevRefFrameNum
         self._last_number = 0  # prevFrameNum
         self._offset = 0  # FrameNumOffset
-        self._reference_order = 0  # of the previous reference picture, its bits above the coded
+        self._reference_order = 0  # prevPicOrderCnt: high bits of the previous reference picture
         self._reference_low = 0
         self.max_reorder: int | None = None
-        """Pictures that may precede one in decode order and follow it when shown."""
+        """Reorder delay: pictures that may precede one in decode order and follow it in output."""
 
     def learn(self, unit: bytes) -> tuple[int, int]:
-        """Take in a parameter set, NAL header included.
+        """Store a parameter set, NAL header included.
 
         Returns:
-            Its kind and number, by which a later one replaces it.
+            Its type and id; a later set with the same two replaces it.
 
         Raises:
             FormatError: it is damaged.
@@ -82,13 +83,13 @@ class H264Order:
         return 8, number
 
     def count(self, unit: bytes) -> tuple[int, int]:
-        """Where the next picture in decode order is shown, as something to sort by.
+        """Sort key, in presentation order, of the next picture in decode order.
 
         Args:
-            unit: its first slice, NAL header included; the beginning suffices.
+            unit: its first slice, NAL header included; the slice header suffices.
 
         Raises:
-            FormatError: it is damaged, or its order is not told.
+            FormatError: it is damaged, or its order cannot be determined.
         """
         bits = BitReader(unescape(unit[:_HEADER])[1:])
         if bits.ue() != 0:
@@ -129,7 +130,7 @@ class H264Order:
                 return total - (not picture.is_reference)
 
     def _count_coded(self, picture: _Picture, sequence: h264.Sequence) -> int:
-        """Type 0 (section 8.2.1.1): the low bits are coded, the others follow."""
+        """Type 0 (section 8.2.1.1): the low bits are coded, the high bits are derived."""
         high, half = self._reference_order, 1 << (sequence.order_bits - 1)
         if picture.order < self._reference_low and self._reference_low - picture.order >= half:
             high += 2 * half
@@ -140,7 +141,7 @@ class H264Order:
         return high + picture.order + min(picture.deltas[0], 0)
 
     def _count_cycled(self, picture: _Picture, sequence: h264.Sequence) -> int:
-        """Type 1 (section 8.2.1.2): from frame numbers, by a cycle of steps."""
+        """Type 1 (section 8.2.1.2): derived from frame_num and a cycle of offsets."""
         other, bottom, *cycle = sequence.order_cycle
         number = self._offset + picture.number if cycle else 0
         if not picture.is_reference and number > 0:
@@ -156,7 +157,7 @@ class H264Order:
 
 
 def _parse_setup(bits: BitReader) -> tuple[int, _Setup | None]:
-    """A picture parameter set; None in place of one with slice groups or redundant slices."""
+    """Id and fields of a picture parameter set; None if it has slice groups or redundant slices."""
     number, sequence = bits.ue(), bits.ue()
     bits.flag()  # entropy_coding_mode_flag
     bottom_deltas = bits.flag()
@@ -175,7 +176,7 @@ def _parse_setup(bits: BitReader) -> tuple[int, _Setup | None]:
 def _parse_slice(
     bits: BitReader, octet: int, kind: int, setup: _Setup, sequence: h264.Sequence
 ) -> _Picture:
-    """A slice header from frame_num on (section 7.3.3)."""
+    """Parse a slice header from frame_num on (section 7.3.3)."""
     if sequence.separate_planes:
         bits.u(2)
     is_idr, is_reference = octet & 31 == _IDR, octet >> 5 & 3 > 0
@@ -203,7 +204,7 @@ def _parse_slice(
 def _check_marking(
     bits: BitReader, kind: int, is_idr: bool, setup: _Setup, sequence: h264.Sequence
 ) -> None:
-    """Go on to the marking of references (section 7.3.3.3); what restarts the count is refused."""
+    """Refuse slices whose reference marking (section 7.3.3.3) restarts the order count."""
     if kind == _B:
         bits.flag()  # direct_spatial_mv_pred_flag
     lists = 0 if kind not in (_P, _B, _SP) else 2 if kind == _B else 1
@@ -235,7 +236,7 @@ def _check_marking(
 
 
 def _skip_commands(bits: BitReader) -> None:
-    """Changes of a list of references (section 7.3.3.1)."""
+    """Skip the modifications of a reference picture list (section 7.3.3.1)."""
     for _ in range(_MAX_LISTED):
         if bits.ue() == 3:
             return
@@ -244,7 +245,7 @@ def _skip_commands(bits: BitReader) -> None:
 
 
 def _skip_weights(bits: BitReader, references: list[int], *, has_chroma: bool) -> None:
-    """The table of prediction weights (section 7.3.3.2)."""
+    """Skip the prediction weight table (section 7.3.3.2)."""
     bits.ue()
     if has_chroma:
         bits.ue()

@@ -1,4 +1,4 @@
-"""HEVC headers (ITU-T H.265, sections 7.3 and 7.4): the parameter set, and kinds of packets."""
+"""HEVC sequence parameter sets and NAL unit types (ITU-T H.265, sections 7.3 and 7.4)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence"]
 PARAMETER_SETS = frozenset({32, 33, 34})
 _EXTENDED_SAR = 255
 _MAX_LONG_TERM = 32
-_MAX_SET = 1 << 12  # bytes of a parameter set that are read; most have some 50
+_MAX_SET = 1 << 12  # bytes of a parameter set to read; most have about 50
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """What of a sequence parameter set is needed to read slice headers (section 7.3.2.2.1).
+    """Fields of a sequence parameter set that slice headers depend on (section 7.3.2.2.1).
 
     `coded` is the size of a picture before cropping. `sets` are the short-term reference picture
-    sets that slices choose from, `long_term` low bits of picture order counts likewise, None where
-    the stream has no long-term references.
+    sets that slices select by index. `long_term` (lt_ref_pic_poc_lsb_sps) is selected likewise;
+    it is None if the stream has no long-term references.
     """
 
     number: int
@@ -44,7 +44,7 @@ def parse_sequence(nal: bytes) -> Sequence:
     """Read a sequence parameter set, NAL header included.
 
     Raises:
-        FormatError: it ends early or holds values that no stream may have.
+        FormatError: it ends early or holds values that the standard does not allow.
     """
     return _parse_sequence(nal[:_MAX_SET])
 
@@ -84,7 +84,7 @@ def _parse_sequence(nal: bytes) -> Sequence:
         bits.ue()  # sps_max_latency_increase_plus1
     sets, long_term = _parse_sets(bits, order_bits)
     color, rate = _parse_vui(bits)
-    color = color.or_else(Color(range="tv"))  # limited unless said
+    color = color.or_else(Color(range="tv"))  # default: limited range
     name = pixel_format(chroma, depth, color)
     picture = PictureFormat(
         width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
@@ -96,7 +96,7 @@ def _parse_sequence(nal: bytes) -> Sequence:
 
 
 def _parse_profile_tier_level(bits: BitReader, sub_layers: int) -> int:
-    """Walk over the profiles and levels; gives the level of the whole stream."""
+    """Skip profile_tier_level (section 7.3.3); returns general_level_idc."""
     bits.u(88)
     level = bits.u(8)
     present = [(bits.flag(), bits.flag()) for _ in range(sub_layers - 1)]
@@ -110,7 +110,7 @@ def _parse_profile_tier_level(bits: BitReader, sub_layers: int) -> int:
 def _parse_sets(
     bits: BitReader, order_bits: int
 ) -> tuple[tuple[ReferenceSet, ...], tuple[int, ...] | None]:
-    """Walk from the coding block sizes over the reference picture sets to the VUI."""
+    """Short-term sets and long-term counts; reads from the coding block sizes up to the VUI."""
     for _ in range(6):
         bits.ue()
     if bits.flag() and bits.flag():
@@ -126,7 +126,7 @@ def _parse_sets(
         count = bits.ue()
         if count > _MAX_LONG_TERM:
             raise FormatError(f"HEVC parameter set with {count} long-term references")
-        # Whether the current picture may use each is the last bit.
+        # The last bit is used_by_curr_pic_lt_sps_flag.
         long_term = tuple(bits.u(order_bits + 1) >> 1 for _ in range(count))
     bits.u(2)  # temporal motion vectors, strong intra smoothing
     return sets, long_term
@@ -149,7 +149,7 @@ def _parse_vui(bits: BitReader) -> tuple[Color, Fraction | None]:
     try:
         return color, _parse_rate(bits)
     except FormatError:
-        return color, None  # some parameter sets end before; nothing else hangs on it
+        return color, None  # some parameter sets end here; no later field is needed
 
 
 def _parse_rate(bits: BitReader) -> Fraction | None:

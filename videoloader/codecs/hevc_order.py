@@ -9,7 +9,7 @@ from videoloader.errors import FormatError
 
 __all__ = ["HevcOrder", "is_anchor", "whole_count"]
 
-_HEADER = 32  # more bytes than a slice header takes up to the picture order count
+_HEADER = 32  # bytes; enough for a slice header up to the picture order count
 _IDR = (19, 20)
 _BLA = (16, 17, 18)
 _RADL, _RASL = (6, 7), (8, 9)
@@ -20,23 +20,23 @@ _LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
 class HevcOrder:
     """Picture order counts of successive pictures.
 
-    What could make FFmpeg's order another than that of the counts, or drop pictures, is refused:
-    streams spliced together, pictures that are not for output.
+    Streams in which FFmpeg's output order may differ from the order of the counts, or which drop
+    pictures, are refused: spliced streams, pictures that are not output.
     """
 
     def __init__(self) -> None:
         self._sequences: dict[int, hevc.Sequence] = {}
         self._setups: dict[int, Setup] = {}
         self._period = -1
-        self._anchor = 0  # count of the previous picture of the lowest sub-layer
+        self._anchor = 0  # PicOrderCnt of prevTid0Pic
         self.max_reorder: int | None = None
-        """Pictures that may precede one in decode order and follow it when shown."""
+        """Reorder delay: pictures that may precede one in decode order and follow it in output."""
 
     def learn(self, unit: bytes) -> tuple[int, int]:
-        """Take in a parameter set, NAL header included.
+        """Store a parameter set, NAL header included.
 
         Returns:
-            Its kind and number, by which a later one replaces it.
+            Its type and id; a later set with the same two replaces it.
 
         Raises:
             FormatError: it is damaged.
@@ -53,13 +53,13 @@ class HevcOrder:
         return kind, number
 
     def count(self, unit: bytes) -> tuple[int, int]:
-        """Where the next picture in decode order is shown, as something to sort by.
+        """Sort key, in presentation order, of the next picture in decode order.
 
         Args:
-            unit: its first slice, NAL header included; the beginning suffices.
+            unit: its first slice, NAL header included; the slice header suffices.
 
         Raises:
-            FormatError: it is damaged, or its order is not told.
+            FormatError: it is damaged, or its order cannot be determined.
         """
         kind, layer = unit[0] >> 1, (unit[1] & 7) - 1
         bits = BitReader(unescape(unit[:_HEADER])[2:])
@@ -81,7 +81,7 @@ class HevcOrder:
 
     def _period_of(self, kind: int) -> int:
         if kind in _BLA or (self._period < 0 and kind not in _IDR):
-            # Leading pictures of these are dropped; a CRA picture at the beginning has some too.
+            # Decoders drop the RASL pictures of these, and of a CRA picture that begins a stream.
             raise FormatError("an HEVC stream that does not begin with an IDR picture")
         self._period += kind in _IDR
         return self._period
@@ -97,12 +97,12 @@ class HevcOrder:
 
 
 def whole_count(low: int, anchor: int, limit: int) -> int:
-    """A picture order count from its low bits and the count of its anchor (section 8.3.1)."""
+    """A full picture order count from its low bits and that of prevTid0Pic (section 8.3.1)."""
     step = (low - anchor) % limit
     return anchor + step - limit * (step > limit // 2)
 
 
 def is_anchor(kind: int, layer: int) -> bool:
-    """Whether later pictures count from one of this type and temporal sub-layer (prevTid0Pic)."""
+    """Whether a picture of this type and temporal sub-layer can be prevTid0Pic of later ones."""
     is_leading = kind in _RADL or kind in _RASL
     return layer == 0 and not is_leading and not (kind <= _LAST_SUB_LAYER and kind % 2 == 0)

@@ -1,9 +1,9 @@
 """Which pictures an HEVC picture may refer to (ITU-T H.265, sections 7.3.6 and 8.3.2).
 
-Every slice names the pictures that stay in the decoder from here on, its reference picture set.
-The current picture may use some of them, those after it the others. All are taken as what it
-depends on: a stream without any picture that no remaining one names is as sound as the whole,
-whereas decoders refuse pictures of whose set something is missing, used or not.
+Every slice has a reference picture set: the pictures that stay in the decoded picture buffer.
+The current picture may refer to some of them, later pictures to the others. All of them count
+as its dependencies, because decoders reject a picture if any member of its set is missing, used
+or not. A picture that is in no set of the remaining pictures can be removed.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from videoloader.errors import FormatError
 
 __all__ = ["HevcReferences"]
 
-_HEADER = 64  # more bytes than a slice header takes up to its reference sets
+_HEADER = 64  # bytes; enough for a slice header up to its reference picture sets
 _IDR, _BLA, _RANDOM_ACCESS = (19, 20), (16, 17, 18), range(16, 24)
 _SEQUENCE, _PICTURE, _ENDS = 33, 34, (36, 37)
 _MAX_LISTED = 16
-_MAX_ANCHORS = 64  # remembered; fewer only keep more pictures
+_MAX_ANCHORS = 64  # prevTid0Pic candidates to remember; a smaller limit keeps more pictures
 
 
 class HevcReferences:
-    """Follows the decoded picture buffer through successive packets of one picture each."""
+    """Tracks the decoded picture buffer through successive packets of one picture each."""
 
     def __init__(self) -> None:
         self._sequences: dict[int, hevc.Sequence] = {}
         self._setups: dict[int, Setup] = {}
-        self._held: dict[int, int] = {}  # number of each picture that stays, by its order count
-        self._anchors: list[tuple[int, int]] = []  # order count and number, since the last start
+        self._held: dict[int, int] = {}  # picture numbers by picture order count
+        self._anchors: list[tuple[int, int]] = []  # order count and number, since the last IDR/BLA
         self._is_fresh = True
         self.count = 0
         """Pictures read so far."""
@@ -45,7 +45,7 @@ class HevcReferences:
         return {*self._held.values(), *(number for _, number in self._anchors[-1:])}
 
     def learn(self, unit: bytes | memoryview) -> None:
-        """Take in a parameter set, NAL header included.
+        """Store a parameter set, NAL header included.
 
         Raises:
             FormatError: it is damaged.
@@ -59,7 +59,7 @@ class HevcReferences:
             self._setups[number] = setup
 
     def read(self, units: Iterable[bytes | memoryview]) -> list[CodedPicture]:
-        """The picture of the next packet, none if it has only other units.
+        """The picture of the next packet; empty if the packet has no slices.
 
         Raises:
             FormatError: it is damaged, or has several pictures.
@@ -67,7 +67,7 @@ class HevcReferences:
         first, is_fixed, ends, has_slices = b"", False, False, False
         for unit in units:
             if len(unit) < 3 or (unit[0] & 1) << 5 | unit[1] >> 3:
-                continue  # of another layer, to which this one never refers
+                continue  # enhancement layer; the base layer never refers to it
             kind = unit[0] >> 1 & 63
             if kind < 32:
                 has_slices = True
@@ -111,7 +111,7 @@ class HevcReferences:
         return CodedPicture(tuple(sorted(references)), is_fixed=is_fixed)
 
     def _kept(self, bits: BitReader, sequence: hevc.Sequence, count: int) -> dict[int, int]:
-        """The pictures that stay. Whatever fits the low bits of a long-term reference is one."""
+        """The pictures that stay; for a long-term reference, all with matching low bits."""
         kept: dict[int, int] = {}
         for delta in _short_term(bits, sequence):
             if count + delta in self._held:
@@ -122,10 +122,10 @@ class HevcReferences:
         return kept
 
     def _anchor(self, count: int, limit: int) -> set[int]:
-        """A picture such that it, and any later anchor, will do to count from.
+        """The earliest anchor (prevTid0Pic candidate) from which `count` is derived correctly.
 
-        With it, leaving out others that a picture order count is told from changes no count. It
-        is the earliest such, or none where a picture that stays is one anyway.
+        Any later anchor gives the same count. As long as this one is kept, other anchors can be
+        dropped without changing a count. Empty if a picture that stays is such an anchor already.
         """
         staying = set(self._held.values())
         earliest: set[int] = set()
@@ -139,7 +139,7 @@ class HevcReferences:
 
 
 def _short_term(bits: BitReader, sequence: hevc.Sequence) -> ReferenceSet:
-    """The short-term set of a slice, its own or one from the parameter set."""
+    """The short-term reference picture set of a slice, coded in it or in the parameter set."""
     sets = sequence.sets
     return sets[_choice(bits, len(sets))] if bits.flag() else parse_set(bits, sets)
 
@@ -164,7 +164,7 @@ def _long_term(bits: BitReader, sequence: hevc.Sequence) -> Iterator[int]:
 
 
 def _choice(bits: BitReader, count: int) -> int:
-    """Which of `count` things is meant."""
+    """Read an index below `count`, coded in as few bits as possible."""
     number = bits.u(max(count - 1, 0).bit_length())
     if number >= count:
         raise FormatError("an HEVC slice names a reference picture set that is not there")

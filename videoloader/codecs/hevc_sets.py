@@ -10,14 +10,14 @@ from videoloader.errors import FormatError
 __all__ = ["ReferenceSet", "parse_set", "parse_sets"]
 
 ReferenceSet = tuple[int, ...]
-"""Picture order counts less that of the current picture: of earlier pictures, then of later ones,
-of each kind the closest first. Whether the current picture may use them is not noted."""
+"""Picture order counts relative to the current picture: earlier pictures first, then later ones,
+each by increasing distance. The used_by_curr_pic flags are not kept."""
 
 _MAX_SETS, _MAX_REFERENCES = 64, 16
 
 
 def parse_sets(bits: BitReader) -> tuple[ReferenceSet, ...]:
-    """The sets that a sequence parameter set lists."""
+    """Parse the sets of a sequence parameter set."""
     count = bits.ue()
     if count > _MAX_SETS:
         raise FormatError(f"HEVC parameter set with {count} reference picture sets")
@@ -30,7 +30,7 @@ def parse_sets(bits: BitReader) -> tuple[ReferenceSet, ...]:
 def parse_set(
     bits: BitReader, previous: Sequence[ReferenceSet], *, in_slice: bool = True
 ) -> ReferenceSet:
-    """The set that follows those in `previous`; one in a slice header may build on any of them."""
+    """Parse the set after those in `previous`; a set in a slice header may predict from any."""
     if previous and bits.flag():
         back = bits.ue() + 1 if in_slice else 1
         if back > len(previous):
@@ -53,12 +53,12 @@ def _steps(bits: BitReader, count: int, direction: int) -> ReferenceSet:
 
 
 def _derived(bits: BitReader, base: ReferenceSet) -> ReferenceSet:
-    """A set made of another, seen from elsewhere: its pictures moved, and its own picture."""
+    """A set predicted from another (inter_ref_pic_set_prediction_flag, equations 7-61, 7-62)."""
     is_negative = bits.flag()
     step = bits.ue() + 1
     if is_negative:
         step = -step
-    # Of each picture: used_by_curr_pic_flag, or without that use_delta_flag.
+    # For each picture: used_by_curr_pic_flag, and use_delta_flag if that is 0.
     stays = [bits.flag() or bits.flag() for _ in range(len(base) + 1)]
     moved = [delta + step for delta in (*base, 0)]
     found = [delta for delta, is_kept in zip(moved, stays, strict=True) if is_kept and delta]

@@ -8,12 +8,12 @@ from videoloader.codecs.bits import BitReader, unescape
 
 __all__ = ["Setup", "parse_setup"]
 
-_HEAD = 32  # more bytes than its first fields take
+_HEAD = 32  # bytes; enough for the fields that are read
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What of a picture parameter set is needed to read slice headers up to their references."""
+    """Fields of a picture parameter set that slice headers depend on, up to the references."""
 
     sequence: int
     has_output_flag: bool
@@ -21,7 +21,7 @@ class Setup:
 
 
 def parse_setup(unit: bytes) -> tuple[int, Setup]:
-    """Number and contents of a picture parameter set, NAL header included.
+    """Parse a picture parameter set, NAL header included; returns its id and fields.
 
     Raises:
         FormatError: it ends early.

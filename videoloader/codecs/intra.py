@@ -1,4 +1,4 @@
-"""Headers of codecs in which every picture stands for itself: JPEG and ProRes."""
+"""Headers of intra-only codecs: JPEG and ProRes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FRAME_HEADERS = (0xC0, 0xC1, 0xC2)
 
 
 def parse_jpeg(data: bytes) -> PictureFormat | None:
-    """A JPEG picture (ITU-T T.81, annex B) in one of the usual layouts; None for any other."""
+    """The format of a JPEG picture (ITU-T T.81, annex B); None if its layout is unsupported."""
     position = 2
     while data[:2] == b"\xff\xd8" and position + 4 <= len(data):
         marker, kind, size = struct.unpack_from(">BBH", data, position)
@@ -42,9 +42,9 @@ def parse_jpeg(data: bytes) -> PictureFormat | None:
 
 
 def parse_prores(data: bytes, *, depth: int) -> PictureFormat | None:
-    """A ProRes frame (SMPTE RDD 36, section 5.1); None if it is none.
+    """The format of a ProRes frame (SMPTE RDD 36, section 5.1); None if it is not one.
 
-    The depth is not in the frame: it goes by the codec's four characters.
+    The frame does not state its bit depth; the caller derives it from the codec's FourCC.
     """
     if len(data) < 28 or data[4:8] != b"icpf":
         return None

@@ -1,4 +1,4 @@
-"""MPEG-1 and MPEG-2 headers (ISO/IEC 11172-2; 13818-2, section 6.2): sequence and pictures."""
+"""MPEG-1 and MPEG-2 sequence and picture headers (ISO/IEC 11172-2; 13818-2, section 6.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXTENSION = b"\x00\x00\x01\xb5"
 _GROUP = b"\x00\x00\x01\xb8"
 _PICTURE = b"\x00\x00\x01\x00"
 _B_PICTURE = 3
-_HEADER = 32  # more than the fields of a header take
+_HEADER = 32  # bytes; enough for the fields of a header
 _SEQUENCE_EXTENSION, _DISPLAY_EXTENSION, _PICTURE_EXTENSION = 1, 2, 8
 _FRAME = 3  # picture_structure of a whole frame
 
@@ -35,10 +35,10 @@ _RATES = {
 
 
 class Sequence(NamedTuple):
-    """A sequence header: FFmpeg's name of the codec, the pictures, and its bytes.
+    """A sequence header: FFmpeg's name of the codec, the picture format, and its bytes.
 
-    The bytes, extensions included, set up decoders that begin elsewhere in the stream. They are
-    empty where no picture follows to end them.
+    The bytes include extensions and serve as extradata for decoding from elsewhere in the stream.
+    They are empty if no picture follows, since then their end is unknown.
     """
 
     codec: str
@@ -47,10 +47,10 @@ class Sequence(NamedTuple):
 
 
 def parse_sequence(data: bytes) -> Sequence | None:
-    """The first sequence header in some bytes, None without one.
+    """The first sequence header in `data`, or None.
 
     Raises:
-        FormatError: it ends early or holds values that no stream may have.
+        FormatError: it ends early or holds values that the standard does not allow.
     """
     at = data.find(_SEQUENCE)
     if at < 0:
@@ -93,7 +93,7 @@ def parse_sequence(data: bytes) -> Sequence | None:
 
 
 def _extension(data: bytes, start: int, kind: int) -> BitReader | None:
-    """The fields of an extension behind a header, up to the first picture's own."""
+    """The fields of an extension after a sequence header and before the first picture."""
     at = data.find(_EXTENSION, start)
     while at >= 0:
         bits = BitReader(data[at + 4 : at + 4 + _HEADER])
@@ -104,13 +104,13 @@ def _extension(data: bytes, start: int, kind: int) -> BitReader | None:
 
 
 def is_b_picture(packet: bytes) -> bool:
-    """Whether a packet begins with a B-picture, or with none at all."""
+    """Whether a packet begins with a B-picture, or has no picture."""
     at = packet.find(_PICTURE)
     return at < 0 or len(packet) < at + 6 or packet[at + 5] >> 3 & 7 == _B_PICTURE
 
 
 def splits_fields(packet: bytes) -> bool:
-    """Whether a packet is one of two fields, and not a frame."""
+    """Whether a packet holds a single field instead of a frame."""
     at = packet.find(_PICTURE)
     structure = None if at < 0 else _extension(packet, at, _PICTURE_EXTENSION)
     if structure is None:

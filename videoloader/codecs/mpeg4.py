@@ -1,4 +1,4 @@
-"""MPEG-4 part 2 headers (ISO/IEC 14496-2, section 6.2): the layer, and kinds of pictures."""
+"""MPEG-4 part 2 layer and picture headers (ISO/IEC 14496-2, section 6.2)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HEADER = 64  # bytes that hold any header read here
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A video object layer: its pictures, and bits of a picture's time."""
+    """A video object layer: picture format, and bits of vop_time_increment."""
 
     picture: PictureFormat
     time_bits: int
 
 
 def parse_setup(data: bytes) -> Layer | None:
-    """Read the headers in front of a stream; None where there are none, or none of rectangles.
+    """Parse the headers before the first picture; None without a layer of rectangular shape.
 
     Raises:
         FormatError: a header ends early.
@@ -41,13 +41,13 @@ def parse_setup(data: bytes) -> Layer | None:
 
 
 def setup_of(packet: bytes) -> bytes:
-    """The headers in front of a picture, which decoders that begin elsewhere need too."""
+    """The headers before the first picture; extradata for decoding from elsewhere."""
     ends = [end for start in (_GROUP, _PICTURE) if (end := packet.find(start)) >= 0]
     return packet[: min(ends, default=0)]
 
 
 def _color(data: bytes) -> Color:
-    """The colour of the visual object, if told."""
+    """The colour description of the visual object, if it has one."""
     at = data.find(_VISUAL_OBJECT)
     if at < 0:
         return Color()
@@ -88,7 +88,7 @@ def _parse_layer(bits: BitReader, color: Color, data: bytes) -> Layer | None:
     height = bits.u(13)
     if not (resolution and width and height):
         raise FormatError(f"MPEG-4 layer of {width}x{height} pixels, {resolution} ticks a second")
-    # DivX put a B-picture into the packet of the picture before it, and said so.
+    # DivX packs a B-picture into the packet of the previous picture, marked in user data.
     packed = any(part[:12].rstrip(b"\0").endswith(b"p") for part in data.split(b"DivX")[1:])
     reorders = False if low_delay and not packed else None
     picture = PictureFormat(width, height, "yuv420p", 8, color, reorders=reorders)
@@ -100,8 +100,8 @@ def is_one_picture(packet: bytes, time_bits: int, *, forwards: bool) -> bool:
 
     Args:
         packet: its bytes.
-        time_bits: of the layer.
-        forwards: also ask that it is no B-picture, which would be shown before what it follows.
+        time_bits: bits of vop_time_increment in the layer.
+        forwards: also require that it is no B-picture, which precedes its reference when shown.
     """
     at = packet.find(_PICTURE)
     if at < 0 or packet.find(_PICTURE, at + 4) >= 0:

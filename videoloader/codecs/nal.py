@@ -1,4 +1,4 @@
-"""Kinds of H.264 and HEVC packets, told from the headers of their NAL units alone."""
+"""Classification of H.264 and HEVC packets by the headers of their NAL units."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
 Reader: TypeAlias = Callable[[Ints, int], Bytes]
-"""Gives so many bytes from each of some places on, zeros behind the end; shape (places, bytes)."""
+"""(offsets, count) -> `count` bytes at each offset, zeros past the end; shape (offsets, count)."""
 
 Walked: TypeAlias = tuple[Ints, Ints | None, Bytes]
-"""Numbers of packets, where a unit of each begins, and its first two bytes; see `walk_units`."""
+"""Packet numbers, the offset of one unit of each, and its first two bytes; see `walk_units`."""
 
 RECOVERY_POINT = 6
-"""Type of an H.264 message."""
-_MESSAGES = 1 << 10  # bytes of a message unit that are looked through for a recovery point
+"""payloadType of an H.264 SEI message."""
+_MESSAGES = 1 << 10  # bytes of an SEI unit to search for a recovery point
 
 
 def disposable_packets(
     nal: NalSyntax, walked: Iterable[Walked], count: int, *, sub_layers: int = 1
 ) -> NDArray[np.bool_]:
-    """Which packets no other packet refers to.
+    """Mask of the packets that no other packet refers to.
 
-    A packet is disposable when it has slices, all of them are marked as not referred to
-    (`nal_ref_idc` 0 in H.264; a sub-layer non-reference picture of the highest sub-layer in
-    HEVC), and it brings no parameter set. One whose units do not add up is kept.
+    A packet is disposable if it has slices, all of them are non-reference slices (`nal_ref_idc`
+    0 in H.264; a sub-layer non-reference picture of the highest sub-layer in HEVC), and it
+    carries no parameter set. A packet whose unit lengths are inconsistent is not disposable.
 
     Args:
-        nal: of the codec.
-        walked: what `walk_units` gives.
-        count: of packets.
-        sub_layers: temporal sub-layers of an HEVC stream, from its parameter set.
+        nal: syntax of the codec.
+        walked: result of `walk_units`.
+        count: number of packets.
+        sub_layers: number of temporal sub-layers of an HEVC stream, from its parameter set.
     """
     seen = np.zeros(count, dtype=np.uint8)
     for packets, units, heads in walked:
@@ -73,16 +73,16 @@ def disposable_packets(
 def disposable_in_annexb(
     nal: NalSyntax, payloads: Iterable[bytes], *, sub_layers: int = 1
 ) -> NDArray[np.bool_]:
-    """The same of packets whose units have start codes."""
+    """`disposable_packets` for packets whose units have start codes."""
     found = [_annexb_role(nal, payload, sub_layers) for payload in payloads]
     return np.equal(np.array(found, dtype=np.uint8), UnitRole.DISPOSABLE)
 
 
 def walk_units(read: Reader, starts: Ints, sizes: Ints, length_size: int) -> Iterator[Walked]:
-    """All packets' first units, then all second ones, and so on.
+    """Yield the first unit of every packet, then the second unit of every packet, and so on.
 
-    Gives packet numbers, positions of their units, and the first two bytes of these, shape
-    (units, 2). Packets whose units run past their end are given once with no positions.
+    Each item holds packet numbers, offsets of their units, and the first two bytes of the units,
+    shape (units, 2). Packets whose units exceed the packet are yielded once, without offsets.
     """
     ends = starts + sizes
     active = np.flatnonzero(sizes > length_size)
@@ -104,7 +104,7 @@ def walk_units(read: Reader, starts: Ints, sizes: Ints, length_size: int) -> Ite
 
 
 def annexb_units(data: bytes) -> Iterator[int]:
-    """Where each NAL unit of a byte stream begins, behind its start code."""
+    """Offset of each NAL unit of a byte stream, after its start code."""
     position = data.find(b"\x00\x00\x01")
     while position >= 0:
         yield position + 3
@@ -112,7 +112,7 @@ def annexb_units(data: bytes) -> Iterator[int]:
 
 
 def split_units(data: bytes) -> Iterator[bytes]:
-    """The units between the start codes of a byte stream, with what zeros follow them."""
+    """The units between the start codes of a byte stream, trailing zeros included."""
     for start, after in itertools.pairwise(itertools.chain(annexb_units(data), [len(data) + 3])):
         yield data[start : after - 3]
 
@@ -130,13 +130,13 @@ def _annexb_role(nal: NalSyntax, data: bytes, sub_layers: int) -> int:
 
 
 def has_b_slices(walked: Iterable[Walked]) -> bool:
-    """Whether any H.264 packet begins with a B slice, so that decode order is not shown order.
+    """Whether any H.264 picture begins with a B slice, so presentation order may be reordered.
 
-    Only slices that begin with the first macroblock are told; theirs is the first of a picture
+    Only slices with first_mb_in_slice 0, the first of their pictures, are examined
     (section 7.3.3: first_mb_in_slice, then slice_type, both Exp-Golomb codes).
     """
     for _, _, heads in walked:
-        # '1' is macroblock 0; then '010' is type 1 and '00111' type 6, the two names of B.
+        # '1' is first_mb_in_slice 0; '010' and '00111' are slice_type 1 and 6, both B.
         first = heads[np.isin(heads[:, 0] & 31, (1, 2, 5)), 1]
         if (((first & 0xF0) == 0xA0) | ((first & 0xFC) == 0x9C)).any():
             return True
@@ -144,7 +144,7 @@ def has_b_slices(walked: Iterable[Walked]) -> bool:
 
 
 def length_units(packet: memoryview, length_size: int) -> Iterator[memoryview]:
-    """The NAL units of a packet that have their length in front; a last one cut short is cut."""
+    """The NAL units of a packet with length prefixes; the last one may be truncated."""
     position = 0
     while position + length_size < len(packet):
         length = int.from_bytes(packet[position : position + length_size], "big")
@@ -154,10 +154,10 @@ def length_units(packet: memoryview, length_size: int) -> Iterator[memoryview]:
 
 
 def is_random_access(nal: NalSyntax, units: Iterable[bytes | memoryview]) -> bool:
-    """Whether decoding can begin with a packet, from its NAL units up to the first slice.
+    """Whether decoding can begin with a packet; examines its NAL units up to the first slice.
 
-    H.264: an IDR picture, or one that a recovery point message calls right by itself. HEVC: any
-    intra random access point picture.
+    H.264: an IDR picture, or one with a recovery point SEI of recovery_frame_cnt 0. HEVC: any
+    intra random access point (IRAP) picture.
     """
     recovers = False
     for unit in units:
@@ -171,11 +171,11 @@ def is_random_access(nal: NalSyntax, units: Iterable[bytes | memoryview]) -> boo
 
 
 def recovers_at_once(unit: bytes | memoryview, *, limit: int | None = _MESSAGES) -> bool:
-    """Whether an H.264 message unit (SEI) has a recovery point of no frames (annex D.1.8).
+    """Whether an H.264 SEI unit has a recovery point with recovery_frame_cnt 0 (annex D.1.8).
 
     Args:
         unit: the unit, header included.
-        limit: bytes of it to look through, None for all.
+        limit: bytes of it to search, None for all.
     """
     for kind, payload in read_messages(unit, limit=limit):
         if kind == RECOVERY_POINT and payload:
@@ -186,7 +186,7 @@ def recovers_at_once(unit: bytes | memoryview, *, limit: int | None = _MESSAGES)
 def read_messages(
     unit: bytes | memoryview, *, limit: int | None = _MESSAGES
 ) -> Iterator[tuple[int, bytes]]:
-    """Type and payload of each message in an H.264 message unit; see `recovers_at_once`."""
+    """Type and payload of each message in an H.264 SEI unit; see `recovers_at_once`."""
     message = unescape(bytes(unit[1:limit]))
     while len(message) > 2:
         kind, message = _message_number(message)
@@ -196,6 +196,6 @@ def read_messages(
 
 
 def _message_number(message: bytes) -> tuple[int, bytes]:
-    """A number of octets 255 and a last one, and what follows."""
+    """Read a type or size (a run of 0xFF bytes and a last byte, summed); returns also the rest."""
     rest = message.lstrip(b"\xff")
     return 255 * (len(message) - len(rest)) + (rest[0] if rest else 0), rest[1:]

@@ -1,4 +1,4 @@
-"""What a sequence header says of the pictures that follow."""
+"""`PictureFormat`: picture properties that a sequence header states."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["PictureFormat", "cropped_left", "pixel_format"]
 class PictureFormat:
     """Size and sample format of the pictures of a stream.
 
-    `width` and `height` are those of the displayed picture, cropping applied, or 0 where the
-    header does not tell. `reorders` is False where pictures are certain to be shown in decode
-    order, None where the header leaves it open. `sub_layers` counts temporal sub-layers (HEVC).
-    `starts_cropped` tells of cropping on the left or top. `frame_rate` is frames a second, None
-    where the header does not tell. `frame_number_bits` (H.264) is the size of frame_num in slice
-    headers if pictures may be fields, 0 if all are frames.
+    `width` and `height` are those of the displayed picture, after cropping; 0 if the header does
+    not state them. `reorders` is False if presentation order is decode order for certain, None
+    if the header does not decide it. `sub_layers` is the number of temporal sub-layers (HEVC).
+    `starts_cropped`: the picture is cropped on the left or top. `frame_rate` is frames a second,
+    None if the header does not state it. `frame_number_bits` (H.264) is the size of frame_num in
+    slice headers if pictures may be fields, 0 if all are frames.
     """
 
     width: int
@@ -35,7 +35,7 @@ class PictureFormat:
 
 
 def pixel_format(chroma: int, depth: int, color: Color) -> str:
-    """FFmpeg's name of the format a decoder gives.
+    """FFmpeg's name of the pixel format that a decoder outputs.
 
     `chroma` is chroma_format_idc: 0 for grey, 1 for 4:2:0, 2 for 4:2:2 and 3 for 4:4:4.
 
@@ -52,9 +52,9 @@ def pixel_format(chroma: int, depth: int, color: Color) -> str:
 
 
 def cropped_left(columns: int, chroma: int, depth: int) -> int:
-    """How many of the columns to crop on the left a decoder of FFmpeg crops.
+    """Number of columns that FFmpeg's decoders crop on the left if the header asks for `columns`.
 
-    It keeps the rows of every plane aligned to 32 bytes, and for that rounds down.
+    They round down to keep the rows of every plane aligned to 32 bytes.
 
     >>> cropped_left(26, 1, 8), cropped_left(64, 1, 8)
     (0, 64)
@@ -69,5 +69,5 @@ def cropped_left(columns: int, chroma: int, depth: int) -> int:
 
 
 def _power(number: int) -> int:
-    """Twos in a number."""
+    """Exponent of the largest power of two that divides `number`."""
     return (number & -number).bit_length() - 1

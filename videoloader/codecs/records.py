@@ -1,4 +1,4 @@
-"""Set-up records that MP4 and Matroska share: what they say of the pictures (ISO/IEC 14496-15)."""
+"""Decoder configuration records in MP4 and Matroska (ISO/IEC 14496-15)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _HEVC_SEQUENCE = 33
 
 
 def parse_avc_record(record: bytes) -> tuple[PictureFormat, int] | None:
-    """Pictures and length size of an AVCDecoderConfigurationRecord (section 5.3.3.1).
+    """Picture format and length size of an AVCDecoderConfigurationRecord (section 5.3.3.1).
 
-    None if the parameter sets are not in it, but in the packets.
+    None if the record has no parameter sets; they are in the packets then.
     """
     lengths, count = _fields("BB", record, 4)
     if count & 31 == 0:
@@ -41,9 +41,9 @@ def parse_avc_record(record: bytes) -> tuple[PictureFormat, int] | None:
 
 
 def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
-    """Pictures and length size of an HEVCDecoderConfigurationRecord (section 8.3.3.1).
+    """Picture format and length size of an HEVCDecoderConfigurationRecord (section 8.3.3.1).
 
-    None if the parameter sets are not in it, but in the packets.
+    None if the record has no parameter sets; they are in the packets then.
     """
     (lengths,) = _fields("B", record, 21)
     for kind, unit in hevc_parameter_sets(record):
@@ -76,16 +76,16 @@ def parse_vp_record(record: bytes, width: int, height: int) -> PictureFormat:
     color = color_from_codes(*codes, full_range=bool(packed & 1))
     if depth not in (8, 10, 12):
         raise FormatError(f"a VP9 set-up record says {depth} bits a sample")
-    # 0 and 1 are 4:2:0, 2 is 4:2:2 and 3 is 4:4:4; the decoder has no full-range format names.
+    # 0 and 1 are 4:2:0, 2 is 4:2:2, 3 is 4:4:4. FFmpeg's decoder never outputs yuvj formats.
     name = pixel_format(max(chroma, 1) if chroma < 4 else 1, depth, Color(matrix=color.matrix))
     return PictureFormat(width, height, name, depth, color, reorders=False)
 
 
 def crop_to_container(picture: PictureFormat, width: int, height: int) -> PictureFormat:
-    """The size that an H.264 decoder of FFmpeg shows.
+    """The format with the size that FFmpeg's H.264 decoder outputs.
 
-    Where the container's size lies within the last row and column of macroblocks, and the stream
-    does not crop on the left or top, the container is believed.
+    FFmpeg uses the container's size if its right and bottom edges lie within the last column and
+    row of macroblocks and the stream does not crop on the left or top.
     """
 
     def blocks(length: int) -> int:
@@ -110,9 +110,9 @@ def _unit(record: bytes, offset: int, size: int) -> bytes:
 
 
 def setup_units(nal: NalSyntax, setup: bytes) -> list[bytes]:
-    """The NAL units in the extradata of an H.264 or HEVC stream, whatever its form.
+    """The NAL units in the extradata of an H.264 or HEVC stream, a record or a byte stream.
 
-    Empty where it is damaged.
+    Empty if it is damaged.
     """
     try:
         units = parameter_sets(nal, setup)
@@ -126,14 +126,14 @@ def parameter_sets(nal: NalSyntax, record: bytes) -> list[bytes] | None:
     """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
 
     Args:
-        nal: of the codec.
-        record: `avcC` or `hvcC`, without the box header.
+        nal: syntax of the codec.
+        record: contents of an `avcC` or `hvcC` box.
 
     Returns:
-        The units in their order, or None if this is no such record, but a byte stream.
+        The units in order, or None if the bytes are a byte stream instead of a record.
 
     Raises:
-        FormatError: the record is cut short.
+        FormatError: the record is truncated.
     """
     if record[:1] != b"\x01":
         return None
@@ -144,7 +144,7 @@ def parameter_sets(nal: NalSyntax, record: bytes) -> list[bytes] | None:
 
 
 def avc_units(record: bytes) -> Iterator[bytes]:
-    """The units in an AVC record (section 5.3.3.1); IndexError where it is cut short."""
+    """The units in an AVC record (section 5.3.3.1); IndexError if it is truncated."""
     position = 5
     for mask in (31, 255):  # sequence, then picture parameter sets
         count, position = record[position] & mask, position + 1
@@ -154,7 +154,7 @@ def avc_units(record: bytes) -> Iterator[bytes]:
 
 
 def hevc_units(record: bytes) -> Iterator[bytes]:
-    """The units in an HEVC record (section 8.3.3.1); IndexError where it is cut short."""
+    """The units in an HEVC record (section 8.3.3.1); IndexError if it is truncated."""
     arrays, position = record[22], 23
     for _ in range(arrays):
         count = record[position + 1] << 8 | record[position + 2]

@@ -1,4 +1,4 @@
-"""The codecs that are known, one value each."""
+"""`CODECS`: one `Codec` value for each supported codec."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MPEG4_PICTURE = b"\0\0\1\xb6"
 
 @cache
 def codec_of(name: str) -> Codec:
-    """The codec of FFmpeg's name; of one that is not known here, a value that claims nothing.
+    """The codec with FFmpeg's name `name`; for an unknown one, a `Codec` with all defaults.
 
     >>> codec_of("hevc").nvdec, codec_of("theora").nvdec
     ('HEVC', None)
@@ -43,10 +43,10 @@ def codec_of(name: str) -> Codec:
 
 
 def nal_syntax(name: str) -> NalSyntax:
-    """Of a codec whose packets are NAL units.
+    """The NAL unit syntax of a codec.
 
     Raises:
-        FormatError: they are not.
+        FormatError: packets of the codec are not NAL units.
     """
     nal = codec_of(name).nal
     if nal is None:
@@ -140,7 +140,7 @@ def _describe_mpeg4(setup: bytes, packet: bytes) -> Described | None:
 
 
 def _describe_mpeg2(setup: bytes, packet: bytes) -> Described | None:
-    """MPEG-1 and MPEG-2, which the sequence header tells apart."""
+    """MPEG-1 or MPEG-2, distinguished by the sequence header."""
     found = mpeg2.parse_sequence(packet) or mpeg2.parse_sequence(setup)
     if found is None or mpeg2.splits_fields(packet):
         return None
@@ -150,7 +150,7 @@ def _describe_mpeg2(setup: bytes, packet: bytes) -> Described | None:
 def _describe_intra(
     name: str, parse: Callable[[bytes], PictureFormat | None], setup: bytes, packet: bytes
 ) -> Described | None:
-    """Of codecs whose packets say all by themselves."""
+    """Describe a stream of an intra-only codec, whose packets carry all parameters."""
     picture = parse(packet)
     return None if picture is None else Described(name, picture, setup)
 
@@ -226,7 +226,7 @@ _MPEG2_CODES = StartCodes(
     told_by=b"TMPGEXS",
 )
 
-# Further decoders of FFmpeg that give motion vectors; nothing else is known of these codecs.
+# Other codecs whose FFmpeg decoders export motion vectors; all other properties are defaults.
 _FURTHER_WITH_MOTION = ("msmpeg4v1", "msmpeg4v2", "msmpeg4v3", "wmv1", "wmv2")
 
 CODECS = {
@@ -240,8 +240,8 @@ CODECS = {
             reorders=None,
             is_delimited=True,
             held_pictures=17,
-            # Hold back as many frames as the level allows. FFmpeg otherwise begins with too few
-            # where the stream does not say, and drops the first that come out of order.
+            # Use the reorder delay that the level allows. If the stream does not state one, FFmpeg
+            # otherwise starts with a smaller delay and drops the first frames that exceed it.
             options={"strict": "1"},
             reports_damage=True,
             has_motion_vectors=True,
@@ -276,7 +276,7 @@ CODECS = {
             stated_sizes=partial(vpx.stated_sizes, "vp8"),
             reorders=False,
             self_described=True,
-            matrix="smpte170m",  # BT.601 whatever its size (RFC 6386, section 9.2)
+            matrix="smpte170m",  # BT.601 at any size (RFC 6386, section 9.2)
             refuses_damage=True,
             nvdec="VP8",
         ),
@@ -342,7 +342,7 @@ CODECS = {
             has_motion_vectors=True,
         ),
         Codec(name="h261", chroma_siting="center"),
-        # Not on NVDEC: on an H200, 2 of 90 pictures came out wrong.
+        # No NVDEC: on an H200, 2 of 90 pictures were decoded wrongly.
         Codec(
             name="mjpeg",
             describe=partial(_describe_intra, "mjpeg", parse_jpeg),
@@ -354,4 +354,4 @@ CODECS = {
         *(Codec(name=name, has_motion_vectors=True) for name in _FURTHER_WITH_MOTION),
     )
 }
-"""By FFmpeg's name."""
+"""`Codec` by FFmpeg's name."""

@@ -1,7 +1,7 @@
-"""Picture order counts of many pictures at once, by numpy over the heads of their first slices.
+"""Picture order counts of many pictures at once, with numpy, from the heads of their first slices.
 
-Enough to see whether timestamps fit the pictures. What resets the counts in the middle, which only
-a full parse tells (`h264_order`), may make sound timestamps look wrong here, never the opposite.
+Used to check timestamps against the pictures. Resets of the counts that need a full parse
+(`h264_order`) are ignored; they can make correct timestamps look wrong, but not the reverse.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 SLICE_BEGIN = 24
-"""Bytes of a slice from its NAL header on that hold its picture order count."""
+"""Bytes of a slice, NAL header included, that are enough for its picture order count."""
 
 _WORD = 32  # bits of the longest field
 _HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
 
 
 def h264_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray[np.int64] | None:
-    """H.264 pictures that follow on one another in decode order, in presentation order.
+    """Presentation order of H.264 pictures that are consecutive in decode order.
 
     Args:
-        heads: the first `SLICE_BEGIN` bytes of each picture, zeros behind a short one.
+        heads: the first `SLICE_BEGIN` bytes of each picture, padded with zeros.
         sets: parameter sets.
 
     Returns:
-        None where the counts are not told so simply: fields, several sequence parameter sets,
-        pictures that are not for output, counts of another type, damage.
+        Pictures in presentation order; None for unsupported streams: fields, several sequence
+        parameter sets, pictures that are not output, other types of counts, damage.
     """
     return _shown_order(_h264_counts, heads, sets)
 
 
 def hevc_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray[np.int64] | None:
-    """The same of HEVC pictures."""
+    """`h264_shown_order` for HEVC pictures."""
     return _shown_order(_hevc_counts, heads, sets)
 
 
@@ -64,7 +64,7 @@ def _shown_order(
 
 
 class _Fields:
-    """The same fields of many heads, read side by side."""
+    """Bit reader over many heads at once; each call reads one field of every head."""
 
     def __init__(self, heads: NDArray[np.uint8]) -> None:
         heads = _unescaped(heads)
@@ -76,7 +76,7 @@ class _Fields:
         self._end = 8 * heads.shape[1]
 
     def u(self, count: int, where: Flags | None = None) -> Ints:
-        """A field of some bits; where it is not, 0."""
+        """An unsigned field of `count` bits; heads outside `where` skip it and give 0."""
         if self._at.max(initial=0) + count > self._end:
             raise FormatError("a slice header ends in the middle of a field")
         bits = self._bits[self._rows, self._at[:, None] + np.arange(count)].astype(np.int64)
@@ -88,7 +88,7 @@ class _Fields:
         return value * where
 
     def ue(self, where: Flags | None = None) -> Ints:
-        """An Exp-Golomb code."""
+        """An unsigned Exp-Golomb code; heads outside `where` skip it."""
         if self._at.max(initial=0) >= self._end:
             raise FormatError("a slice header ends before a field")
         bits = self._bits[self._rows, self._at[:, None] + np.arange(_WORD)].astype(np.int64)
@@ -105,7 +105,7 @@ class _Fields:
 
 
 def _unescaped(heads: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Heads without their emulation prevention bytes, which few have."""
+    """Heads without emulation prevention bytes, which are rare."""
     escape = (heads[:, :-2] == 0) & (heads[:, 1:-1] == 0) & (heads[:, 2:] == 3)
     rows = np.flatnonzero(escape.any(axis=1))
     if len(rows):
@@ -117,7 +117,7 @@ def _unescaped(heads: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _h264_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, Flags] | None:
-    """Low bits of the counts, their limit, and which pictures are IDR and which references."""
+    """Low bits of the counts, MaxPicOrderCntLsb, and masks of IDR and reference pictures."""
     sequences = {h264.parse_sequence(unit) for unit in sets if unit[0] & 31 == 7}
     if len(sequences) != 1:
         return None
@@ -139,7 +139,7 @@ def _h264_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, 
 
 
 def _hevc_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, Flags] | None:
-    """The same for HEVC; references are those of the lowest sub-layer that counts go on from."""
+    """`_h264_counts` for HEVC; the second mask is of the pictures that can be prevTid0Pic."""
     sequences = {hevc.parse_sequence(unit) for unit in sets if unit[0] >> 1 == 33}
     setups = {parse_setup(unit)[1] for unit in sets if unit[0] >> 1 == 34}
     forms = {(setup.has_output_flag, setup.extra_bits) for setup in setups}
@@ -166,7 +166,7 @@ def _hevc_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, 
 
 
 def _whole_counts(low: Ints, limit: int, is_start: Flags, is_anchor: Flags) -> Ints:
-    """Whole counts from low bits, each by the one of the anchor before (section 8.2.1.1)."""
+    """Full counts from their low bits, each relative to the previous anchor (section 8.2.1.1)."""
     places = np.arange(len(low))
     anchors = is_anchor | is_start
     latest = np.maximum.accumulate(np.where(anchors, places, -1))
@@ -175,7 +175,7 @@ def _whole_counts(low: Ints, limit: int, is_start: Flags, is_anchor: Flags) -> I
     steps = (low - low[before]) % limit
     steps -= limit * (steps > limit // 2)
     steps[is_first] = low[is_first]
-    # Along the anchors the steps add up, anew from each picture that starts over.
+    # Accumulate steps from anchor to anchor; each `is_start` picture resets the sum.
     sums = np.cumsum(np.where(anchors, steps, 0))
     starts = np.maximum.accumulate(np.where(is_first & anchors, places, 0))
     along = sums - sums[starts] + steps[starts]

@@ -39,12 +39,12 @@ def is_hidden(codec: str, packet: bytes) -> bool:
 
 
 def count_shown(packet: bytes) -> int:
-    """How many frames of a VP9 packet are shown: of a superframe one at most, by the standard."""
+    """Number of shown frames in a VP9 packet; the standard allows at most one a superframe."""
     return sum(not _vp9_is_hidden(frame) for frame in _frames(packet) if frame)
 
 
 def are_hidden(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """`is_hidden` of many packets from their first two bytes, shape (n, 2); no superframes."""
+    """`is_hidden` for many packets without superframes, from their first two bytes, (n, 2)."""
     if codec == "vp8":
         return _is(heads[:, 0] >> 4 & 1, 0)
     return _vp9_flag(heads, 2, is_set=False) & _vp9_flag(heads, 0, is_set=False)
@@ -58,7 +58,7 @@ def are_keys(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def are_superframes(lasts: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which VP9 packets may hold several frames, from their last bytes."""
+    """Mask of VP9 packets that may be superframes, from the last byte of each."""
     return _is(lasts & 0xE0, 0xC0)
 
 
@@ -68,14 +68,17 @@ def _is(values: NDArray[np.uint8 | np.int64], value: int) -> NDArray[np.bool_]:
 
 
 def _vp9_flag(heads: NDArray[np.uint8], number: int, *, is_set: bool) -> NDArray[np.bool_]:
-    """A bit behind the profile: 0 show_existing_frame, 1 frame_type, 2 show_frame."""
+    """Whether a bit after the profile equals `is_set`.
+
+    `number` is 0 for show_existing_frame, 1 for frame_type and 2 for show_frame.
+    """
     bits = heads[:, 0].astype(np.int64) << 8 | heads[:, 1]
-    position = np.where(bits >> 12 & 3 == 3, 10, 11) - number  # profile 3 has a bit more
+    position = np.where(bits >> 12 & 3 == 3, 10, 11) - number  # profile 3 has a reserved bit
     return _is(bits >> 14, 2) & _is(bits >> position & 1, int(is_set))
 
 
 def _frames(packet: bytes) -> list[bytes]:
-    """The frames of a superframe (annex B), or the packet, which is one."""
+    """The frames of a superframe (annex B), or the packet if it is a single frame."""
     if not packet or packet[-1] & 0xE0 != 0xC0:
         return [packet]
     count, width = (packet[-1] & 7) + 1, (packet[-1] >> 3 & 3) + 1
@@ -102,9 +105,9 @@ def _vp9_is_hidden(frame: bytes) -> bool:
 
 
 def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:
-    """What the header of a key frame says of the pictures; None if `packet` begins with no such.
+    """The picture format in a key frame header; None if `packet` begins with no key frame.
 
-    Sections 9.1 of RFC 6386 and 6.2 of the VP9 specification; a few bytes of the packet suffice.
+    RFC 6386, section 9.1, and VP9 specification, section 6.2. The first bytes of a packet suffice.
     """
     if codec == "vp8":
         if len(packet) < 10 or packet[0] & 1 or packet[3:6] != _VP8_SYNC:
@@ -118,13 +121,12 @@ def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:
 
 
 def stated_sizes(codec: str, packet: bytes) -> list[tuple[int, int]]:
-    """Width and height that the headers of the frames in a packet state.
+    """Width and height of each frame in a packet whose header states them.
 
-    Frames that state none have the size of the stream's last key frame (VP8), or of a frame that
-    they refer to (VP9).
+    Other frames have the size of the last key frame (VP8) or of a reference frame (VP9).
 
     Raises:
-        FormatError: a header is cut off or is none.
+        FormatError: a header is truncated or invalid.
     """
     if codec == "vp8":
         picture = parse_picture("vp8", packet)
@@ -176,7 +178,7 @@ def _vp9_picture(bits: BitReader) -> PictureFormat | None:
     if found is None:
         return None  # 4:4:0
     depth, chroma, color = found
-    # The decoder has no full-range format names.
+    # FFmpeg's decoder never outputs yuvj formats.
     name = pixel_format(chroma, depth, Color(color.matrix))
     return PictureFormat(bits.u(16) + 1, bits.u(16) + 1, name, depth, color, reorders=False)
 

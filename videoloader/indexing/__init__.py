@@ -1,4 +1,4 @@
-"""Bytes of a container in, a table of every frame out. Touches no device and no codec."""
+"""Parses containers into an index of every frame. Uses no device."""
 
 from videoloader.codecs.color import Color
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex

@@ -1,4 +1,4 @@
-"""Byte streams of NAL units (annex B of ITU-T H.264 and H.265), cut as FFmpeg's parsers cut."""
+"""Splits byte streams of NAL units (ITU-T H.264 and H.265, annex B) into packets like FFmpeg."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _START = b"\0\0\1"
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """NAL units of a stream: where each begins behind its start code, and its first bytes."""
+    """NAL units of a stream: offset of each after its start code, and its first bytes."""
 
     nal: NalSyntax
     places: Ints
@@ -37,12 +37,12 @@ class Units:
 
     @property
     def is_slice(self) -> Flags:
-        """Which are slices of the pictures that decoders show."""
+        """Mask of the slices of pictures that decoders output."""
         return self.nal.are_of(self.nal.slices, self.heads[:, 0])
 
     @property
     def is_before(self) -> Flags:
-        """Which belong to the picture that follows: parameter sets, messages, delimiters."""
+        """Mask of units that belong to the next picture: parameter sets, messages, delimiters."""
         return self.nal.are_of(self.nal.before, self.heads[:, 0])
 
 
@@ -65,7 +65,7 @@ def find_units(nal: NalSyntax, source: Source) -> Units:
 
 
 def unit_bytes(units: Units, source: Source, number: int) -> bytes:
-    """A whole unit without the zeros behind it."""
+    """The bytes of a unit, without trailing zeros."""
     last = number + 1 == len(units.places)
     start = int(units.places[number])
     stop = source.size if last else int(units.places[number + 1]) - 3
@@ -73,11 +73,11 @@ def unit_bytes(units: Units, source: Source, number: int) -> bytes:
 
 
 def split_pictures(units: Units) -> tuple[Ints, Ints]:
-    """Cut a stream into packets of one picture each.
+    """Split a stream into packets of one picture each.
 
     Returns:
-        Number of the first unit of each packet, and of the first slice in it (the number of
-        units where it has none).
+        Index of the first unit of each packet, and of its first slice (the number of units if
+        the packet has none).
     """
     slices = units.is_slice
     numbers = np.flatnonzero(slices)
@@ -85,7 +85,7 @@ def split_pictures(units: Units) -> tuple[Ints, Ints]:
         return numbers, numbers
     begins = np.ones(len(numbers), dtype=np.bool_)
     begins[1:] = _begins_picture(units, numbers)
-    # What stands before a picture cuts wherever a slice came since the last cut.
+    # A unit before a picture starts a packet if there was a slice since the last packet start.
     before = np.flatnonzero(units.is_before)
     earlier = np.searchsorted(numbers, before)  # slices before it
     _, first_of_gap = np.unique(earlier, return_index=True)
@@ -98,14 +98,14 @@ def split_pictures(units: Units) -> tuple[Ints, Ints]:
     starts[np.searchsorted(firsts, gaps[inside])] = cuts_before[inside]
     starts[0] = 0
     slices_of = numbers[firsts]
-    if not inside.all():  # what stands behind the last picture is a packet of its own
+    if not inside.all():  # units after the last picture form a packet of their own
         starts = np.append(starts, cuts_before[~inside])
         slices_of = np.append(slices_of, len(units.places))
     return starts, slices_of
 
 
 def packet_begins(units: Units, source: Source, starts: Ints) -> Ints:
-    """Where packets begin: at the start code, with the zero before it if there is one."""
+    """Offsets of packets: the start code, including one zero byte before it if there is one."""
     codes = units.places[starts] - 3
     codes -= (codes > 0) & (source.gather(np.maximum(codes - 1, 0), 1)[:, 0] == 0)
     codes[0] = 0
@@ -113,7 +113,7 @@ def packet_begins(units: Units, source: Source, starts: Ints) -> Ints:
 
 
 def _begins_picture(units: Units, numbers: Ints) -> Flags:
-    """Which slices but the first are of another picture than the slice before."""
+    """For each slice but the first, whether its picture differs from that of the previous one."""
     heads = units.heads[numbers]
     if units.nal.has_sub_layers:
         first: Flags = heads[1:, 2] >= 0x80  # first_slice_segment_in_pic_flag

@@ -1,4 +1,4 @@
-"""AVI: the headers of its streams, and what the packets say, which have no presentation times."""
+"""AVI: stream headers, and packets parsed for order, since AVI has no presentation times."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _CODECS = {
     b"MJPG": "mjpeg",
 }
 _BITMAP_HEADER = 40
-_MAX_FORM = 1 << 20  # bytes of the header of a format, extradata included
-_STREAM = struct.Struct("<4s16xII16xI")  # of `strh`: kind, scale, rate, size of a sample
+_MAX_FORM = 1 << 20  # maximum bytes of a `strf` chunk, extradata included
+_STREAM = struct.Struct("<4s16xII16xI")  # `strh`: fccType, dwScale, dwRate, dwSampleSize
 _I, _B = 0, 2  # vop_coding_type
 _PICTURE = b"\0\0\1\xb6"
 _JPEG = b"\xff\xd8"
@@ -54,7 +54,7 @@ class _Stream:
 
 @dataclass(frozen=True, slots=True)
 class _Pictures:
-    """What the packets say: format, keyframes, presentation order if told, and extradata."""
+    """Read from packets: format, keyframes, presentation order if known, and extradata."""
 
     picture: PictureFormat
     keys: list[bool]
@@ -67,12 +67,12 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     """Index an AVI file with H.264, MPEG-4 part 2 or JPEG video.
 
     Returns:
-        The index, and whether the pictures tell their order: the container has no presentation
-        times. None if the file is of another format, is damaged between its packets, or has
-        several video streams or another codec.
+        The index, and whether presentation order could be read from the pictures, since the
+        container has no presentation times. None if the file is of another format, is damaged
+        between its packets, or has several video streams or another codec.
 
     Raises:
-        FormatError: the headers of its codec are damaged.
+        FormatError: the headers of the codec are damaged.
     """
     head = source.read_up_to(0, 12)
     if head[:4] != b"RIFF" or head[8:] != b"AVI ":
@@ -107,7 +107,7 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
 
 
 def _video_stream(source: Source, header: Chunk) -> _Stream | None:
-    """The only video stream, if there is but one and its codec is read here."""
+    """The video stream, if there is exactly one and its codec is supported."""
     found = []
     lists = [c for c in walk_chunks(source, header.start, header.stop) if c.kind == b"strl"]
     for number, one in enumerate(lists):
@@ -151,7 +151,7 @@ def _nal(
 
 
 def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pictures | None:
-    """Packets with one picture each; the order is not told if one has none or several."""
+    """Packets with one picture each; the order is unknown if one has none or several."""
     first = source.read(*places[0].tolist())
     setup = extradata if mpeg4.parse_setup(extradata) else mpeg4.setup_of(first)
     layer = mpeg4.parse_setup(setup)
@@ -163,7 +163,8 @@ def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pict
         kinds.append(packet[start] >> 6 if 4 <= start < len(packet) else -1)
         order_known = order_known and mpeg4.is_one_picture(packet, layer.time_bits, forwards=False)
     told = np.array(kinds)
-    # B-pictures are shown before the other picture that they follow. A first one has none.
+    # A B-picture is shown before the reference picture that it follows in decode order. B-pictures
+    # at the beginning follow none.
     anchors = np.cumsum(told != _B)
     order = np.lexsort((told != _B, anchors))
     order_known = order_known and kinds[0] == _I and not ((told == _B) & (anchors == 1)).any()
@@ -190,7 +191,7 @@ def _build(
     places: NDArray[np.int64],
     pictures: _Pictures,
 ) -> VideoIndex:
-    """The index; a packet's number is its time, frames take those times in turn."""
+    """Build the index. The dts is the packet number; frames get these times in output order."""
     pts: Any = NO_TIME
     dts: Any = NO_TIME
     if pictures.order is not None:

@@ -1,11 +1,11 @@
-"""The packet table of an index as columns of small numbers, and back.
+"""Encodes the packet table of an index as columns of small integers, and decodes it.
 
-The table is regular: packets lie behind one another, a tick of time apart. So each column holds
-what its own rule does not foretell, less its first value and divided by what all values have in
-common. What remains are small numbers, mostly zeros; a column of one repeated value takes no room.
+The table is regular: packets are contiguous and equally spaced in time. So each column stores the
+residual of a prediction, minus its first value and divided by the greatest common divisor of all
+values. Most residuals are zero; a constant column takes no bytes.
 
 Decoding takes at most `MEMORY_A_BYTE` bytes of memory for each byte of the columns, and for each
-of the first `FREE_PACKETS` packets, which may take no room at all.
+of the first `FREE_PACKETS` packets, which may take no bytes in the columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 MAX_PACKETS = 1 << 26
 """More than three weeks of 30 frames a second."""
 FREE_PACKETS = 1 << 20
-"""Packets that need not take room in any column; more than nine hours of 30 frames a second."""
+"""Packets that may take no bytes in any column; more than nine hours of 30 frames a second."""
 MEMORY_A_BYTE = 128
 
 _FLAGS = sum(PacketFlags)
@@ -33,7 +33,7 @@ _INT = np.iinfo(np.int64)
 
 
 def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any], bytes]:
-    """Descriptions of the columns (number of packets, then what each is made from), and them.
+    """Encode the packet table; returns column specs (packet count first) and column bytes.
 
     Raises:
         UnsupportedError: there are more packets than `MAX_PACKETS`.
@@ -46,7 +46,7 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
     )
     gaps = offset.copy()
     gaps[1:] -= (offset + size)[:-1]
-    steps = np.zeros_like(dts)  # to the next packet; that of the last may be anything
+    steps = np.zeros_like(dts)  # to the next packet; undefined for the last one
     np.subtract(dts[1:], dts[:-1], out=steps[:-1])
     if count > 1:
         steps[-1] = steps[-2]
@@ -56,7 +56,7 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
     specs: list[Any] = [count, int(dts[0]) if count else 0]
     packed: list[bytes] = []
     for number, column in enumerate(columns):
-        # The numbers of packets and frames are bounded by the room that they take; see above.
+        # Packet and frame counts are bounded by the bytes that they take; see the module.
         is_sparse = number == 0 and count > FREE_PACKETS
         spec, octets = _pack(column, takes_room=is_sparse or len(column) > count)
         specs.append(spec)
@@ -65,10 +65,10 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
 
 
 def decode_columns(specs: Any, data: memoryview) -> tuple[NDArray[Any], Ints | None]:
-    """The packet table and the order that `encode_columns` was given.
+    """Invert `encode_columns`: the packet table and the order.
 
     Raises:
-        FormatError: it did not make these columns.
+        FormatError: the columns are invalid.
     """
     if not isinstance(specs, list) or not 8 <= len(specs) <= 9:
         raise FormatError("its columns are not those of an index")
@@ -113,7 +113,7 @@ def _order(steps: Ints, count: int) -> Ints:
 
 
 def _pack(column: Ints, *, takes_room: bool) -> tuple[list[int], bytes]:
-    """(first value, common factor, bytes a value, values) and the bytes, sorted by weight."""
+    """(first value, common factor, bytes per value, values), and the values as byte planes."""
     if not len(column):
         return [0, 1, 0, 0], b""
     first = int(column[0])
@@ -131,11 +131,11 @@ def _pack(column: Ints, *, takes_room: bool) -> tuple[list[int], bytes]:
 def _unpack(
     spec: Any, data: memoryview, position: int, count: int, *, is_order: bool
 ) -> tuple[Ints, int]:
-    """A column, and where it ends in the data."""
+    """Decode a column; returns also its end in `data`."""
     if not isinstance(spec, list) or len(spec) != 4 or not all(map(_is_int, spec)):
         raise FormatError("a column is not what a column can be")
     first, factor, width, length = spec
-    # As many values as packets; frames may be more, if their column takes room.
+    # One value per packet. There may be more frames than packets if their column takes bytes.
     is_fitting = length == count or (is_order and (0 <= length < count or width > 0))
     end = position + width * length
     if width not in (0, 1, 2, 4, 8) or not is_fitting or not position <= end <= len(data):

@@ -1,4 +1,4 @@
-"""FFmpeg's decoders (PyAV) for packets of our own, and code that must do without FFmpeg."""
+"""Opens FFmpeg's decoders (PyAV) for single packets, and forbids FFmpeg in some code paths."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = [
 
 _is_kept_out: ContextVar[bool] = ContextVar("_is_kept_out", default=False)
 
-_MOST_PIXELS = (1 << 31) - 1  # FFmpeg's option of that name takes no more
-_PIXELS, _PIXELS_A_BYTE = 48_000_000, 16  # more than 8K, and more of larger files
+_MOST_PIXELS = (1 << 31) - 1  # upper limit of FFmpeg's option max_pixels
+_PIXELS, _PIXELS_A_BYTE = 48_000_000, 16  # more than 8K; larger files may have larger pictures
 
 
 def open_decoder(
@@ -42,19 +42,19 @@ def open_decoder(
     max_pixels: int | None = None,
     options: Mapping[str, str] | None = None,
 ) -> av.VideoCodecContext:
-    """A decoder that takes packets directly, no container behind it.
+    """Open a decoder that takes packets directly, without a container.
 
     Args:
         codec: FFmpeg's name.
-        extradata: extradata.
-        tag: the container's four characters.
-        width: of the picture as the container has it, 0 if unknown; `height` likewise.
-        height: see `width`.
-        threads: frame threads.
-        careful: refuse packets that break the rules of the codec, where FFmpeg would otherwise
-            conceal the damage and go on.
-        max_pixels: refuse pictures of more.
-        options: of FFmpeg's decoder, besides those that the codec needs.
+        extradata: codec parameters from the container, or empty.
+        tag: FourCC of the container.
+        width: picture width stated by the container, 0 if unknown.
+        height: picture height stated by the container, 0 if unknown.
+        threads: number of frame threads.
+        careful: reject packets that violate the codec's syntax; FFmpeg otherwise conceals the
+            damage.
+        max_pixels: reject pictures with more pixels.
+        options: options of FFmpeg's decoder, in addition to those that the codec needs.
 
     Raises:
         UnsupportedError: FFmpeg has no such decoder, or it refuses the extradata.
@@ -91,10 +91,10 @@ def open_decoder(
 
 
 def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
-    """A packet for `open_decoder`'s decoders that names its frame by `number`.
+    """A packet for the decoders of `open_decoder`, with `number` as its pts.
 
-    The payload is copied: `av.Packet(payload)` would point at Python's memory, without the zeros
-    behind the end that decoders read into, and their output would depend on what lies there.
+    The payload is copied: `av.Packet(payload)` would refer to Python's memory, which lacks the
+    zero padding that decoders read past the end, so their output would be undefined.
     """
     import av
 
@@ -113,12 +113,12 @@ def pixel_format_of(context: av.VideoCodecContext) -> str | None:
 
 
 class LibavNeededError(Exception):
-    """A file that takes FFmpeg to look at it, where that is not to be."""
+    """A file needs FFmpeg, but FFmpeg is forbidden here."""
 
 
 @contextmanager
 def without_libav() -> Iterator[None]:
-    """Have whatever is called in it raise `LibavNeededError` where it would run FFmpeg's code."""
+    """Within this context, raise `LibavNeededError` instead of running FFmpeg's code."""
     token = _is_kept_out.set(True)
     try:
         yield
@@ -127,20 +127,20 @@ def without_libav() -> Iterator[None]:
 
 
 def check_allowed() -> None:
-    """Fail within `without_libav`.
+    """Raise within `without_libav`; call this before running FFmpeg's code.
 
     Raises:
-        LibavNeededError: FFmpeg's code is not to run here.
+        LibavNeededError: FFmpeg is forbidden here.
     """
     if _is_kept_out.get():
         raise LibavNeededError
 
 
 def most_pixels(file_size: int) -> int:
-    """Pixels of the largest picture that is decoded to find out what is in a file."""
+    """Maximum pixels of a picture that is decoded while a file of `file_size` bytes is probed."""
     return min(_PIXELS + _PIXELS_A_BYTE * file_size, _MOST_PIXELS)
 
 
 def reason_of(error: Exception) -> str:
-    """FFmpeg's words, without number and path."""
+    """FFmpeg's error text, without error number and path."""
     return str(getattr(error, "strerror", None) or error)

@@ -22,19 +22,19 @@ __all__ = ["index_flv"]
 
 _AUDIO, _VIDEO, _SCRIPT = 8, 9, 18
 _TAG_HEADER, _TAG_TRAILER = 11, 4
-_BODY = 16  # more bytes of a tag than stand before the payload
-_KEY, _COMMAND = 1, 5  # kinds of frames
-_SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # kinds of packets
+_BODY = 16  # bytes of a tag; enough for the fields before the payload
+_KEY, _COMMAND = 1, 5  # frame types
+_SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # packet types
 _SORENSON, _AVC = 2, 7
 _CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
-_GROWTH, _SMALL = 8, 1 << 16  # how large a tag may be beside those before, in bytes
-_MAX_SETUPS = 1 << 16  # bytes of extradata in all; most files have some 50
+_GROWTH, _SMALL = 8, 1 << 16  # maximum tag size relative to earlier tags; bytes
+_MAX_SETUPS = 1 << 16  # total bytes of extradata; most files have about 50
 _FILE_SIZE = b"\0\x08filesize\0"  # a name with its length, and the type of a number
 
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
-    """A video tag: its codec, the kinds of its frame and packet, and where the payload lies."""
+    """A video tag: codec, frame type, packet type, and location of the payload."""
 
     codec: str
     frame: int
@@ -47,9 +47,9 @@ class _Tag:
 
 @dataclass(slots=True)
 class _Tags:
-    """The video tags of a file in order, and which number FFmpeg gives the video stream.
+    """The video tags of a file in order, and FFmpeg's number of the video stream.
 
-    `end` is where the file should end by what its tags say.
+    `end` is where the file should end according to its tags.
     """
 
     video: list[_Tag] = field(default_factory=list)
@@ -61,11 +61,11 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     """Index an FLV file.
 
     Returns:
-        The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format, or has what is not read here (several tracks, rare codecs).
+        The index, and whether timestamps determine the order of the frames; None if the file is
+        of another format, or has unsupported features (several tracks, rare codecs).
 
     Raises:
-        FormatError: the extradata of its codec is damaged.
+        FormatError: the extradata of the codec is damaged.
     """
     header = source.read_up_to(0, 9)
     if len(header) < 9 or not header.startswith(b"FLV\x01"):
@@ -81,7 +81,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         if tag.packet == _SETUP:
             setup = near.read(tag.offset, tag.size)
             if setups and setups[-1][0] == len(frames):
-                setups.pop()  # it was for no frame
+                setups.pop()  # no frame used it
             if not setups or setups[-1][1] != setup:
                 setups.append((len(frames), setup))
                 room -= len(setup)
@@ -134,7 +134,7 @@ def _build(
         fingerprint=source.fingerprint,
         warnings=past_the_end(source, "the last tag", tags.end),
     )
-    # Without shifts, all is said to be shown as it is decoded; some writers only leave them out.
+    # Composition time offsets that are all 0 mean decode order, but some writers omit them.
     if not order_is_known(table):
         return index, False
     if (table["pts"] != table["dts"]).any() or picture.reorders is False:
@@ -143,7 +143,7 @@ def _build(
 
 
 def _read_tags(source: Source, position: int) -> _Tags | None:
-    """All whole video tags; None if one of them is of a kind not read here."""
+    """All complete video tags; None if one is of an unsupported kind."""
     tags, kinds = _Tags(), list[int]()
     promised = largest = 0
     position += _TAG_TRAILER
@@ -158,7 +158,7 @@ def _read_tags(source: Source, position: int) -> _Tags | None:
         largest = max(largest, size if position <= source.size else 0)
         if position - _TAG_TRAILER > source.size:
             if size > _GROWTH * largest + _SMALL:
-                return None  # damage rather; FFmpeg looks for the next tag behind it
+                return None  # probably damage; FFmpeg resynchronizes at the next tag
             break
         if kind == _SCRIPT:
             promised = max(promised, _file_size(source.read(body, size)))
@@ -181,7 +181,7 @@ def _read_tags(source: Source, position: int) -> _Tags | None:
 
 
 def _file_size(script: bytes) -> int:
-    """What the metadata say of the size of the file, 0 if nothing."""
+    """The file size stated in the metadata, 0 if there is none."""
     at = script.find(_FILE_SIZE) + len(_FILE_SIZE)
     if at < len(_FILE_SIZE) or at + 8 > len(script):
         return 0
@@ -190,7 +190,7 @@ def _file_size(script: bytes) -> int:
 
 
 def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
-    """A video tag from the beginning of its body, which lies at `offset`."""
+    """Parse a video tag from the first bytes of its body, which is at `offset`."""
     frame, low = body[0] >> 4 & 7, body[0] & 15
     if not body[0] & 0x80:
         if frame == _COMMAND:
@@ -220,12 +220,12 @@ def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
 def _describe(
     codec: str, setups: list[tuple[int, bytes]], sample: bytes
 ) -> tuple[PictureFormat, int] | None:
-    """The pictures of a stream and the length size of its units; None if nothing tells."""
+    """Picture format and length size of a stream; None if neither extradata nor sample has them."""
     known = codec_of(codec)
     assert known.describe is not None
     if known.nal is not None:
         parsed = [known.nal.parse_record(setup) for _, setup in setups]
-        # One length size for all: those that change it in between are not worth the trouble.
+        # All extradata must have one length size; streams that change it are left to FFmpeg.
         return parsed[0] if parsed and None not in parsed and _agree(parsed) else None
     if known.self_described:
         setups.clear()
@@ -238,7 +238,7 @@ def _agree(parsed: list[tuple[PictureFormat, int] | None]) -> bool:
 
 
 def _flags(tag: _Tag, source: Source, length_size: int) -> PacketFlags:
-    """What is known of a frame; a keyframe must be one by its own headers too."""
+    """Flags of a frame; a keyframe must also be one by its own headers."""
     flags = PacketFlags(0)
     is_key, codec = tag.frame == _KEY, codec_of(tag.codec)
     if not is_key and codec.count_shown is None:

@@ -1,8 +1,8 @@
-"""Formats that libav may open: those whose files hold all of their video themselves.
+"""Formats that libav may open: those whose files are self-contained.
 
-Playlists, session descriptions and scripts name other files, addresses or devices, which libav
-would open while it opens them. libav is given lists of the formats and protocols that it may use
-and refuses everything else before it reads a header.
+Playlists, session descriptions and scripts name other files, addresses or devices, and libav
+would open these too. So libav gets a whitelist of formats and protocols, and refuses everything
+else before it reads a header.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from videoloader.errors import FormatError, UnsupportedError
 
 __all__ = ["CONFINED", "HEAD", "is_text", "refuse_others", "refuse_references"]
 
-# FFmpeg's names of demuxers that read nothing but the file they are given. A demuxer of a later
-# FFmpeg has to be added here. Left out although they hold video: `mlv`, which goes on in
-# neighbours (.M00, .M01), and `svg_pipe`, since SVG may name other files.
+# FFmpeg's names of demuxers that read only the file they are given. Demuxers of later FFmpeg
+# versions have to be added here. Excluded although they hold video: `mlv`, which continues in
+# further files (.M00, .M01), and `svg_pipe`, since SVG may name other files.
 _VIDEO = """
     4xm alias_pix anm apng apv argo_brp asf asf_o av1 avi avs avs2 avs3 bethsoftvid bfi bink bmv
     brender_pix c93 cavsvideo cdg cdxl cine dfa dhav dirac dnxhd dsicin dv dxa ea evc film_cpk
@@ -32,7 +32,7 @@ _PICTURES = """
     photocd pictor png ppm psd qdraw qoi sgi sunrast tiff vbn webp xbm xpm xwd
 """.split()  # noqa: SIM905
 
-# Sound may come with a cover; without one the error says that there is no video stream.
+# Sound files may have a cover picture; without one, the error says that there is no video stream.
 _SOUND = """
     aa aac ac3 ac4 aiff amr amrnb amrwb ape au caf dsf dts dtshd eac3 flac iamf loas mlp mp3 mpc
     mpc8 oma qcp sox spdif tak truehd tta voc w64 wav wv
@@ -40,12 +40,12 @@ _SOUND = """
 
 CONFINED = {
     "format_whitelist": ",".join([*_VIDEO, *[f"{name}_pipe" for name in _PICTURES], *_SOUND]),
-    "protocol_whitelist": "",  # what PyAV reads from a file object needs no protocol
+    "protocol_whitelist": "",  # PyAV reads from a file object, which needs no protocol
 }
-"""Options of libav that keep it from opening anything but what it is given."""
+"""Options that keep libav from opening anything except the given file object."""
 
 HEAD = 1 << 14
-"""Bytes at the beginning of a file that `refuse_references` and `is_text` look at."""
+"""Bytes at the beginning of a file that `refuse_references` and `is_text` examine."""
 
 _REFERRING = [
     (re.compile(rule, re.MULTILINE), name)
@@ -61,11 +61,11 @@ _REFERRING = [
         (rb"<(?:\w+:)?svg[\s>]", "an SVG picture"),
     ]
 ]
-_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")  # not in text; escape sequences may be
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")  # never in text; ESC is allowed
 
 
 def refuse_references(head: bytes) -> None:
-    """Refuse, by name, formats that name other files; `CONFINED` keeps libav from them in any case.
+    """Refuse formats that name other files, with a message; `CONFINED` blocks them anyway.
 
     Raises:
         UnsupportedError: the file is of such a format.
@@ -117,5 +117,5 @@ def refuse_others(head: bytes) -> None:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file are text, perhaps with colours for a terminal."""
+    """Whether the first bytes of a file are text, terminal escape sequences included."""
     return not _CONTROL.search(head)

@@ -1,4 +1,4 @@
-"""Which packets are disposable: read from their headers."""
+"""Reads the headers of packets to find the disposable ones."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CHUNK = 256
 
 
 def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.bool_]:
-    """Which of some packets are disposable; False throughout for codecs where none can be told.
+    """Mask of the disposable packets; all False for codecs whose headers do not say.
 
     Args:
-        index: that the packets belong to.
-        payloads: their bytes.
+        index: of the video that the packets belong to.
+        payloads: bytes of the packets.
     """
     codec = codec_of(index.codec)
     if codec.nal is not None:
@@ -53,12 +53,11 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
 def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     """The same index with `DISPOSABLE` known for every packet.
 
-    Where packets lie in one piece, only what is at the beginning of their units is read of a
-    local file, and requested of a URL where the packets are large. Otherwise the packets are
-    read, those that lie close together at once.
+    If packets are contiguous, only the beginnings of their units are read from a local file, and
+    from a URL if the packets are large. Otherwise whole packets are read, nearby ones together.
 
-    Where no time said that frames are reordered, but B slices come to light, frames are numbered
-    anew by the order of their pictures.
+    If timestamps show no reordering but there are B slices, frames are renumbered by picture
+    order.
     """
     if index.has_headers:
         return index

@@ -1,4 +1,4 @@
-"""`VideoIndex`: every frame of a video, known from its tables."""
+"""`VideoIndex`: location and time of every frame of a video."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class VideoIndex:
-    """Where every packet of one video stream is, and which frame it becomes.
+    """Where every packet of one video stream is, and which frame it decodes to.
 
-    Made by `index_video`; nothing here holds a file open. Frames are numbered in presentation
-    order. Times are in ticks of `time_base` seconds, edit list applied.
+    Made by `index_video`; holds no file open. Frames are numbered in presentation order. Times
+    are in ticks of `time_base` seconds, with the edit list applied.
 
     Attributes:
         packets: structured array in decode order: `offset` (-1 if `packing` is `demuxed`) and
@@ -48,28 +48,28 @@ class VideoIndex:
         time_base: seconds in a tick.
         codec: FFmpeg's name of the codec.
         width, height: of the displayed picture in pixels, before rotation.
-        exactness: `tables` if read from the container's tables, `demux` if a demuxer went through
-            the packets, `decode` if only decoding told which packet becomes which frame.
+        exactness: how frames were found: `tables` from the container's tables, `demux` by a
+            demuxer's pass over all packets, `decode` by decoding everything.
         stream: number of the stream within its container.
         container: name of the format.
-        pixel_format: FFmpeg's name of the decoded format, None if only decoding would tell.
+        pixel_format: FFmpeg's name of the decoded format, None if unknown before decoding.
         bit_depth: bits of a sample.
-        color: what the stream says about its colours.
-        orientation: how the picture is turned for display.
-        codec_tag: the container's four characters, which some decoders need.
-        extradata: what decoders are set up with: (first packet it applies to, bytes).
+        color: colour description of the stream.
+        orientation: how the coded picture is rotated and flipped for display.
+        codec_tag: FourCC in the container, which some decoders need.
+        extradata: codec parameters for decoders: (first packet it applies to, bytes).
         length_size: bytes of the length before each NAL unit, 0 for start codes.
-        sub_layers: temporal sub-layers of an HEVC stream.
-        packing: how packets lie in the file: `plain`, in one piece at their offset; `prefix:` and
-            hexadecimal digits, the same without the bytes that each begins with; in transport
-            packets from the one at their offset on, `mpegts:` with size and PID of those, and `@`
-            with the place of the first if packets may begin within one; or `demuxed`, in pieces
-            that a demuxer puts together.
+        sub_layers: number of temporal sub-layers of an HEVC stream.
+        packing: how packets are stored in the file. `plain`: contiguous at their offset.
+            `prefix:` and hexadecimal digits: the same, but the prefix that all packets share is
+            not stored. `mpegts:` with packet size and PID, and `@` with the offset of the first
+            transport packet if packets may begin within one: in transport packets from the one
+            at their offset on. `demuxed`: in pieces that only a demuxer assembles.
         has_headers: whether `DISPOSABLE` flags are known.
-        order: packets of the frames in presentation order, where timestamps do not tell it.
+        order: packets of the frames in presentation order, if timestamps do not determine it.
         name: of the file, for messages.
-        fingerprint: state of the file that was read.
-        warnings: what is missing or damaged of the file, as far as it tells, in one line each.
+        fingerprint: state of the file when it was indexed.
+        warnings: known missing or damaged parts of the file, one line each.
         checks: what `check` compares; not stored with the index.
         stated_rate: frames a second that the container states, where it does so beside the
             timestamps (Matroska's default duration) and most frames agree.
@@ -110,7 +110,7 @@ class VideoIndex:
 
     @property
     def frame_packets(self) -> NDArray[np.int64]:
-        """Packet that carries each frame, in presentation order."""
+        """Packet number of each frame, in presentation order."""
         return self._frames[0]
 
     @property
@@ -136,7 +136,7 @@ class VideoIndex:
 
     @cached_property
     def frame_parts(self) -> NDArray[np.int64]:
-        """Which of the frames of its packet each frame is; 0 but where packets hold several."""
+        """Position of each frame within its packet; 0 unless packets hold several frames."""
         parts = np.zeros(self.num_frames, dtype=np.int64)
         if self.order is not None:
             by_packet = np.argsort(self.order, kind="stable")
@@ -151,7 +151,7 @@ class VideoIndex:
 
     @cached_property
     def leading(self) -> NDArray[np.bool_]:
-        """Which frames are shown before the keyframe that they follow in decode order."""
+        """Mask of leading frames: shown before the keyframe that they follow in decode order."""
         keys = self._key_packets
         if not len(keys):
             return np.zeros(self.num_frames, dtype=np.bool_)
@@ -159,7 +159,7 @@ class VideoIndex:
         key = keys[place]
         rank = np.full(len(self.packets), -1)
         rank[self.frame_packets] = np.arange(self.num_frames)
-        # A keyframe that is not shown itself has no rank; its time tells as much.
+        # A hidden keyframe has no frame number, so its time is compared instead.
         earlier = np.where(
             rank[key] >= 0,
             np.arange(self.num_frames) < rank[key],
@@ -169,7 +169,7 @@ class VideoIndex:
 
     @cached_property
     def seek_packets(self) -> NDArray[np.int64]:
-        """Packet to begin decoding at for each frame."""
+        """Packet at which decoding begins to reach each frame."""
         keys = self._key_packets
         if not len(keys):
             return np.zeros(self.num_frames, dtype=np.int64)
@@ -178,23 +178,23 @@ class VideoIndex:
 
     @cached_property
     def end_packets(self) -> NDArray[np.int64]:
-        """Last packet that each frame needs, counting further parts of the frame."""
+        """Last packet that each frame needs, further parts of the frame included."""
         if self.exactness != "decode":
             return self.frame_packets
         hidden = self._has(PacketFlags.HIDDEN)
-        # For each packet, the last of the hidden packets right behind it, or itself.
+        # For each packet, the last of the hidden packets directly after it, or itself.
         visible = np.append(np.flatnonzero(~hidden), len(hidden))
         following = visible[np.searchsorted(visible, self.frame_packets, side="right")]
         return following - 1
 
     @cached_property
     def disposable(self) -> NDArray[np.bool_] | None:
-        """Which packets nothing refers to, None while their headers have not been read."""
+        """Mask of packets that no other packet refers to; None until headers have been read."""
         return self._has(PacketFlags.DISPOSABLE) if self.has_headers else None
 
     @property
     def rotation(self) -> int:
-        """Degrees anti-clockwise that the picture is turned for display, as ffprobe prints it."""
+        """Rotation for display in degrees counter-clockwise, as ffprobe prints it."""
         return self.orientation.rotation
 
     @property
@@ -232,7 +232,7 @@ class VideoIndex:
     def boundaries(self) -> NDArray[np.float64]:
         """When each frame begins, in seconds, and when the last one ends: (num_frames + 1,).
 
-        Ascending: damaged timestamps that are not are sorted.
+        Ascending; damaged timestamps are sorted.
         """
         if not self.num_frames:
             return np.zeros(1)
@@ -244,17 +244,17 @@ class VideoIndex:
         ticks[-1] = int(pts[last]) + duration
         ticks *= self.time_base.numerator
         ticks /= self.time_base.denominator
-        ticks.flags.writeable = False  # samplers of others get a view of it
+        ticks.flags.writeable = False  # user-defined samplers get a view of it
         return ticks
 
     @cached_property
     def order_in_time(self) -> NDArray[np.int64] | None:
-        """Frames by presentation time, where damaged timestamps do not ascend."""
+        """Frames sorted by presentation time; None if timestamps ascend already."""
         pts = self.pts
         return np.argsort(pts, kind="stable") if (pts[1:] < pts[:-1]).any() else None
 
     def extradata_of(self, packet: int) -> bytes:
-        """What a decoder that begins at `packet` is set up with."""
+        """The extradata for a decoder that begins at `packet`."""
         found = b""
         for first, data in self.extradata:
             if first <= packet:
@@ -262,17 +262,17 @@ class VideoIndex:
         return found
 
     def setup_packet(self, packet: int) -> int:
-        """Packet from which on the extradata of `packet` applies."""
+        """First packet to which the extradata of `packet` applies."""
         return max((first for first, _ in self.extradata if first <= packet), default=0)
 
     def check(self, source: Source) -> None:
-        """Make sure that this index is of a file, wherever the file lies now.
+        """Check that `source` is the file that was indexed; its path may differ.
 
-        Size and etag must be the same. A file whose time of change alone differs is accepted if
-        its first bytes are those of the file that was indexed; `checks` asks for more or less.
+        Size and etag must be equal. If only the modification time differs, the first bytes must
+        be equal. `checks` makes this stricter or more lenient.
 
         Raises:
-            StaleIndexError: the file is another, or has changed; it says what differs.
+            StaleIndexError: it is another file, or has changed; the message says what differs.
         """
         found = difference(self.fingerprint, source, self.checks)
         if found is not None:
@@ -281,15 +281,15 @@ class VideoIndex:
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a small file that `load` reads; a few bytes a frame."""
+        """Write the index to a file for `load`; it takes a few bytes per frame."""
         save_index(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> VideoIndex:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises:
-            FormatError: the file is none, or is damaged.
+            FormatError: it is not an index, or is damaged.
         """
         return VideoIndex(**load_fields(path))
 
@@ -328,7 +328,7 @@ class VideoIndex:
         return hash((self.fingerprint, self.codec, self.stream, len(self.packets)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields; what was worked out of them stays behind."""
+        """The fields, without cached properties."""
         return {field.name: self.__dict__[field.name] for field in fields(self)}
 
 
@@ -339,9 +339,9 @@ def _same_table(here: NDArray[Any] | None, there: NDArray[Any] | None) -> bool:
 
 
 def decode_index(data: bytes) -> VideoIndex:
-    """The index that `encode_index` made bytes of.
+    """Decode the bytes of `encode_index`.
 
     Raises:
-        FormatError: it did not make them, or they are damaged.
+        FormatError: they are not an index, or are damaged.
     """
     return VideoIndex(**decode_fields(data))

@@ -1,4 +1,4 @@
-"""IVF: a header, and packets with their size and time in front (VP8, VP9 and AV1)."""
+"""IVF: a header, then packets, each preceded by its size and time (VP8, VP9 and AV1)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["index_ivf"]
 
 _CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
 _HEADER, _FRAME_HEADER = 32, 12
-_UNKNOWN = 0xFFFFFFFF  # the length of a file that its writer did not finish
-_HEAD = 64  # bytes of a VP8 or VP9 packet that tell what its first frame is
+_UNKNOWN = 0xFFFFFFFF  # length field of a file that its writer did not finish
+_HEAD = 64  # bytes of a VP8 or VP9 packet; enough for the header of its first frame
 
 
 @dataclass(frozen=True, slots=True)
 class _Pictures:
-    """What the packets say: the first one's format, flags of each, and what sets a decoder up."""
+    """Read from packets: format of the first one, flags of each, and extradata."""
 
     picture: PictureFormat
     flags: NDArray[np.uint16]
@@ -41,8 +41,8 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     """Index an IVF file.
 
     Returns:
-        The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format, or has another codec in it.
+        The index, and whether timestamps determine the order of the frames; None if the file is
+        of another format or has another codec.
     """
     header = source.read_up_to(0, _HEADER)
     if len(header) < _HEADER or not header.startswith(b"DKIF") or stream not in (None, 0):
@@ -90,7 +90,10 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
 
 
 def _walk(source: Source) -> tuple[list[tuple[int, int, int]], int]:
-    """Offset, size and time of each whole packet, none if absurd; where the last should end."""
+    """Offset, size and time of each complete packet, and where the last should end.
+
+    The list is empty if the sizes are implausible.
+    """
     packets: list[tuple[int, int, int]] = []
     position = _HEADER
     while position + _FRAME_HEADER <= source.size:
@@ -107,7 +110,7 @@ def _walk(source: Source) -> tuple[list[tuple[int, int, int]], int]:
 
 
 def _longest(table: NDArray[Any]) -> int:
-    """The greatest length that a header may say: some writers count packets, others ticks."""
+    """Largest plausible length field of the header: some writers count packets, others ticks."""
     spacing = int(np.diff(np.sort(table["pts"])).max(initial=0))
     return max(len(table), int(np.ptp(table["pts"])) + spacing)
 
@@ -118,7 +121,7 @@ def _vpx(
     first = vpx.parse_picture(codec, source.read(int(offsets[0]), min(int(sizes[0]), _HEAD)))
     if first is None:
         return None  # decoding cannot begin here
-    # The end of a packet is read with the beginning of the next, which lies behind it.
+    # The last byte of a packet is read together with the beginning of the next packet.
     ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)
     found = source.gather(ends, 2).reshape(-1, 2, 2)
     heads = found[:, 0].copy()
@@ -147,5 +150,5 @@ def _av1(
     for number, (at, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
         shown, is_key = av1.shown_frames(source.read(at, size), sequence)
         flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)
-        order_known &= shown == 1  # what a decoder gives of layers is another question
+        order_known &= shown == 1  # with spatial layers, the decoder's output may differ
     return _Pictures(sequence.picture, flags, extradata, order_known)

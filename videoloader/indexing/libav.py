@@ -1,4 +1,4 @@
-"""FFmpeg's demuxers (PyAV): an index by one pass over all packets of a file."""
+"""Indexes a file with FFmpeg's demuxers (PyAV), by one pass over all packets."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ __all__ = [
 ]
 
 _NO_TIME = np.iinfo(np.int64).min
-_SPARE = 1 << 20  # bytes of packets that may lie over others
+_SPARE = 1 << 20  # total bytes by which packets may overlap
 _PART = 4096  # packets
-_FREE_PACKETS, _TINY = 1 << 15, 8  # packets of more than these have so many bytes on average
-_SEARCH = 64  # bytes behind a packet's position in which its payload may begin
+_FREE_PACKETS, _TINY = 1 << 15, 8  # beyond this many packets, the minimum average size
+_SEARCH = 64  # bytes after a packet's stated position in which its payload may begin
 
 # Formats with a display matrix.
 _TURNING = {"mov", "matroska"}
 
 
 class _Packet(NamedTuple):
-    """What a demuxer says of a packet."""
+    """A packet as the demuxer describes it."""
 
     data: bytes
     offset: int
@@ -66,15 +66,15 @@ class _Packet(NamedTuple):
 def open_container(
     source: Source, kind: str = "video file", options: Mapping[str, str] | None = None
 ) -> Iterator[InputContainer]:
-    """The container that FFmpeg finds in a source.
+    """Open the container in a source with FFmpeg.
 
-    libav opens nothing by name. It is not told the name of the file either: by that it would take
-    `%03d.jpg` for a sequence of pictures, and open those.
+    libav opens nothing by name, and does not get the name of the file: it would treat
+    `%03d.jpg` as a pattern of image files and open them.
 
     Args:
         source: stays open; the file object that FFmpeg reads from is closed at the end.
-        kind: what is looked for, for the message.
-        options: of FFmpeg, beside those that confine it.
+        kind: what the file should be, for the message.
+        options: options of FFmpeg, in addition to `CONFINED`.
     """
     check_allowed()
     import av
@@ -126,7 +126,7 @@ class _Nameless:
 @contextmanager
 def _open(source: Source, stream: int | None) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The container and the stream asked for, FFmpeg's best by default."""
-    # What FFmpeg may decode to find out what streams are.
+    # Limits of the pictures that FFmpeg may decode while it probes the streams.
     limits = {"max_pixels": str(most_pixels(source.size))}
     with open_container(source, options=limits) as container:
         chosen = _choose(container, stream)
@@ -152,17 +152,17 @@ def _arguments(options: dict[str, str]) -> dict[str, Any]:
 
 
 def find_best_stream(source: Source) -> int:
-    """The number of the video stream that FFmpeg calls best."""
+    """The number of the video stream that FFmpeg selects by default."""
     with _open(source, None) as (_, video):
         return video.index
 
 
 class StreamHeader(NamedTuple):
-    """What FFmpeg takes from the header of a container for a video stream.
+    """Properties of a video stream that FFmpeg reads from the header of a container.
 
-    `duration` and `begin` are in seconds, None where nothing tells, `bit_rate` in bits a second, 0
-    where nothing tells. `frame_rate` is FFmpeg's guess at the rate that all times are multiples of.
-    `pixel_aspect_ratio` is 0 where nothing tells.
+    `duration` and `begin` are in seconds, None if unknown; `bit_rate` is in bits a second, 0 if
+    unknown. `frame_rate` is FFmpeg's estimate of the rate that all times are multiples of.
+    `pixel_aspect_ratio` is 0 if unknown.
     """
 
     duration: float | None
@@ -174,7 +174,7 @@ class StreamHeader(NamedTuple):
 
 
 def read_stream_header(source: Source, stream: int) -> StreamHeader:
-    """What the header of a container says of a video stream, whatever its packets are."""
+    """Read the properties of a video stream from the container's header; reads no packets."""
     with _open(source, stream) as (_, video):
         seconds_per_tick = _fraction(video.time_base)
         rate = video.base_rate
@@ -214,7 +214,7 @@ def demux_packets(source: Source, stream: int) -> Generator[bytes, None, None]:
 def _packets(
     container: InputContainer, stream: VideoStream, problems: list[str]
 ) -> Iterator[_Packet]:
-    """All packets of a stream; what ended them too soon is added to `problems`."""
+    """All packets of a stream; an error that ends them early is appended to `problems`."""
     import av
 
     demuxed = container.demux(stream)
@@ -245,7 +245,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
     """Index any file that FFmpeg reads, by a pass over its packets.
 
     Returns:
-        The index, and whether the packets tell which frames there are and in which order.
+        The index, and whether the packets determine which frames there are and in which order.
 
     Raises:
         FormatError: FFmpeg does not open it, or there is no video stream in it.
@@ -290,11 +290,11 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
 def _tabulate(
     packets: Iterator[_Packet], codec: str, source: Source, problems: list[str]
 ) -> tuple[bytes, NDArray[Any], bool, bool]:
-    """The first payload, the packet table, and two claims: all were found, none shows two frames.
+    """The first payload, the packet table, and whether all were located and none shows two frames.
 
-    Demuxers tell where a packet's header begins, or nothing; containers of split packets have no
-    such place. A place counts only if all bytes there are the payload's. Payloads are let go of
-    one by one: a file need not fit into memory.
+    A demuxer states where the header of a packet begins, or nothing; a packet in several pieces
+    has no single position. A position is accepted only if all bytes there equal the payload.
+    Payloads are released one by one, so the file need not fit into memory.
     """
     first, end, is_located, is_whole, is_single = b"", 0, True, True, True
     known, room = codec_of(codec), 2 * source.size + _SPARE
@@ -314,7 +314,7 @@ def _tabulate(
             flags |= PacketFlags.HIDDEN * (shown == 0)
             is_single &= shown < 2
         if known.is_intra is not None and (intra := known.is_intra(packet.data)) is not None:
-            # Believe the pictures, and not the container's list of keyframes.
+            # Trust the picture headers instead of the container's keyframe flags.
             flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
         rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
         room -= size
@@ -335,7 +335,7 @@ def _tabulate(
 
 
 def _locate(packet: _Packet, end: int, source: Source) -> int:
-    """Where a payload lies: near what the demuxer says, or behind the one before; else -1."""
+    """Offset of a payload: near the demuxer's position or after the previous packet; else -1."""
     for start in (packet.offset, end):
         if start >= 0:
             found = source.read_up_to(start, len(packet.data) + _SEARCH).find(packet.data)
@@ -345,7 +345,7 @@ def _locate(packet: _Packet, end: int, source: Source) -> int:
 
 
 def _fraction(value: Any) -> Fraction:
-    """A rational of PyAV's, whose type depends on its version."""
+    """A rational of PyAV as a `Fraction`; its type depends on PyAV's version."""
     return Fraction(value.numerator, value.denominator) if value else Fraction(1)
 
 
@@ -353,7 +353,7 @@ def _tag(context: av.VideoCodecContext) -> str:
     try:
         tag = context.codec_tag
     except (UnicodeDecodeError, ValueError):
-        return ""  # four numbers, as transport streams have, mean nothing to a decoder
+        return ""  # not text, as in transport streams; decoders ignore it
     return tag if tag.isprintable() else ""
 
 
@@ -368,14 +368,14 @@ def _color(context: av.VideoCodecContext) -> Color:
 
 
 def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
-    """How NAL units are told apart, and the sub-layers of an HEVC stream."""
+    """Length size of NAL units, and number of sub-layers of an HEVC stream."""
     nal, extradata = codec_of(index.codec).nal, index.extradata_of(0)
     if nal is None:
         return {}
     framed = extradata[:1] == b"\1" and len(extradata) >= nal.shortest_record
     if not nal.has_sub_layers:
         return {"length_size": nal.record_length_size(extradata)} if framed else {}
-    # The parameter set is in the extradata, whatever its framing, or in the first packet.
+    # The parameter set is in the extradata, in either framing, or in the first packet.
     for data in (extradata, first):
         for unit in annexb_units(data):
             if len(data) > unit + 2 and nal.kind(data[unit]) == nal.sequence:
@@ -389,27 +389,27 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
 
 
 def _order_is_known(index: VideoIndex, *, is_intra_only: bool, reorders: bool) -> bool:
-    """Whether the packets alone tell which frames there are and in which order."""
+    """Whether the packets alone determine which frames there are and in which order."""
     table = index.packets
     if not len(table):
         return True
     if not (index.width and index.height):
-        return False  # a decoder finds out, or refuses to
+        return False  # left to decoding
     shown = (table["flags"] & (PacketFlags.DISCARD | PacketFlags.HIDDEN)) == 0
     pts = np.sort(table["pts"][shown])
     return bool(
         (table["pts"] != _NO_TIME).all()
         and (pts[1:] > pts[:-1]).all()
         and table["flags"][0] & PacketFlags.KEY
-        # Some writers leave composition times out although frames are reordered.
+        # Some writers omit composition times although frames are reordered.
         and not (reorders and (table["pts"] == table["dts"]).all())
-        # AVI and ASF count packets, not frames, and may hold B-frames all the same.
+        # AVI and ASF number packets instead of frames, and may still hold B-frames.
         and (is_intra_only or index.container not in ("avi", "asf"))
     )
 
 
 def _orientation(source: Source, stream: int) -> Orientation:
-    """The display matrix, which PyAV shows on decoded frames only."""
+    """The display matrix. PyAV exposes it only on decoded frames, so one frame is decoded."""
     import av
 
     with _open(source, stream) as (container, video):

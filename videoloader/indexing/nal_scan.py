@@ -1,4 +1,4 @@
-"""What the NAL units of an H.264 or HEVC stream tell, gone through from front to back."""
+"""Scans the NAL units of an H.264 or HEVC stream for keyframes, order and parameter sets."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from videoloader.sources.source import Source
 __all__ = ["SLICE_HEADER", "NalScan", "scan_units"]
 
 SLICE_HEADER = 160
-"""Bytes of a slice that are enough for its header."""
+"""Bytes of a slice to read; enough for its header."""
 
 _START = b"\0\0\1"
-_READ_SETS = 1 << 16  # bytes of parameter sets that are read; a file has rarely more than 100
+_READ_SETS = 1 << 16  # total bytes of parameter sets to read; files rarely have more than 100
 
 
 class NalScan:
-    """Goes through the units that matter from front to back, and keeps what they tell.
+    """Collects keyframes, picture order and parameter sets from units in decode order.
 
-    `keys` and `ranks` have one entry a picture, `ranks` only while `order_known`; `setups` are the
-    parameter sets that apply from a packet on.
+    `keys` and `ranks` have one entry per picture, `ranks` only while `order_known`; `setups` are
+    (first packet, parameter sets that apply from it on).
 
     Args:
-        nal: of the codec.
-        room: bytes that `setups` may take; with more of them, `is_excessive`.
+        nal: syntax of the codec.
+        room: maximum total bytes of `setups`; `is_excessive` is set beyond it.
     """
 
     def __init__(self, nal: NalSyntax, *, room: int = _READ_SETS) -> None:
@@ -55,10 +55,10 @@ class NalScan:
         self._is_ended = False
 
     def take(self, units: Iterable[bytes | memoryview]) -> int:
-        """All units of one packet, in their order.
+        """Process all units of one packet, in order.
 
         Returns:
-            How many pictures begin in it; only the first of them is kept.
+            Number of pictures that begin in it; only the first is recorded.
         """
         nal, pictures = self._nal, 0
         for unit in units:
@@ -68,7 +68,7 @@ class NalScan:
             if kind in nal.slices and len(unit) > 2:
                 if not pictures:
                     self.picture(bytes(unit[:SLICE_HEADER]))
-                # The first slice begins with macroblock 0, or says that it is the first.
+                # first_mb_in_slice is 0 (H.264), or first_slice_segment_in_pic_flag is set (HEVC).
                 pictures += not pictures or unit[nal.header_size] >= 0x80
                 self.order_known &= kind != nal.partition
             elif kind in nal.parameters:
@@ -80,7 +80,7 @@ class NalScan:
         return pictures
 
     def learn(self, unit: bytes) -> None:
-        """A parameter set."""
+        """Process a parameter set."""
         if unit not in self._read:
             self._read.add(unit)
             self._unread -= len(unit)
@@ -98,11 +98,11 @@ class NalScan:
         self._sets[name] = unit
 
     def message(self, unit: bytes) -> None:
-        """A message that may make the next picture a random access point."""
+        """Process an SEI unit that may make the next picture a random access point."""
         self._recovers |= recovers_at_once(unit)
 
     def picture(self, head: bytes) -> None:
-        """The first slice of a picture."""
+        """Process the first slice of a picture."""
         self.order_known &= not self._is_ended
         is_key = self._recovers or bool(self._nal.keys[head[0]])
         if self._changed and (is_key or not self.keys):
@@ -118,7 +118,7 @@ class NalScan:
                 self.order_known = False
 
     def warnings(self, name: str) -> tuple[str, ...]:
-        """What is wrong with the pictures of the file of this name."""
+        """Warnings about the pictures; `name` is that of the file."""
         if not self.is_damaged:
             return ()
         return (
@@ -136,7 +136,7 @@ class NalScan:
         self._changed = False
 
     def order(self) -> NDArray[np.int64] | None:
-        """The pictures in presentation order, None if that is not told."""
+        """The pictures in presentation order, None if it could not be determined."""
         if not self.order_known:
             return None
         ranks = np.array(self.ranks, dtype=np.int64).reshape(-1, 2)
@@ -148,13 +148,13 @@ class NalScan:
         return shown
 
     def _reorders_too_much(self, shown: NDArray[np.int64]) -> bool:
-        """Whether a picture comes later in decode order than the parameter sets allow.
+        """Whether a picture exceeds the reorder delay of the parameter sets.
 
-        Decoders have given others before it by then, and leave it out.
+        Decoders have output later pictures by then, and drop it.
         """
         if self._order.max_reorder is None:
             return False
-        # A picture is preceded by as many that follow it when shown as it is late, or more.
+        # A picture that is late by n has at least n earlier packets that follow it in output.
         late = shown - np.arange(len(shown))
         return bool(late.max(initial=0) > self._order.max_reorder)
 
@@ -164,7 +164,7 @@ def _some(kind: int | None) -> list[int]:
 
 
 def scan_units(units: Units, source: Source, slices: NDArray[np.int64]) -> NalScan | None:
-    """What the units say; None if their parameter sets change beyond reason."""
+    """Scan all units of a stream; None if its parameter sets exceed the limit."""
     nal, kinds = units.nal, units.kinds
     scan = NalScan(nal, room=source.size)
     wanted = np.isin(kinds, [*nal.parameters, *_some(nal.recovery_message)])

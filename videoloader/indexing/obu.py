@@ -1,4 +1,4 @@
-"""Raw AV1 streams (AV1 specification, section 5): units in a row, no container."""
+"""Raw AV1 streams (AV1 specification, section 5): consecutive OBUs without a container."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from videoloader.sources.source import Source
 __all__ = ["index_obu"]
 
 _DELIMITER = b"\x12\x00"
-_TIME_BASE, _STEP = Fraction(1, 1_200_000), 48_000  # FFmpeg's for raw streams: 25 frames a second
+_TIME_BASE, _STEP = Fraction(1, 1_200_000), 48_000  # FFmpeg's defaults for raw streams: 25 fps
 
 
 def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
@@ -27,7 +27,7 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         format.
     """
     head = source.read_up_to(0, 3)
-    # A sequence header with a size has to follow.
+    # A sequence header OBU with a size field has to follow.
     if head[:2] != _DELIMITER or head[2:] != b"\x0a" or stream not in (None, 0):
         return None
     near = nearby(source)

@@ -1,4 +1,4 @@
-"""What is known of the packets of a video, and of how its pictures are turned."""
+"""The packet table: its columns and flags; and the orientation of pictures."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ PACKET_DTYPE = np.dtype(
 
 
 class PacketFlags(IntFlag):
-    """What is known of a packet."""
+    """Properties of a packet."""
 
     KEY = 1
-    """A decoder can begin here."""
+    """Decoding can begin with it (random access point)."""
     DISCARD = 2
-    """An edit list removes its frame; it may be needed to decode others."""
+    """An edit list removes its frame; others may refer to it."""
     HIDDEN = 4
-    """It gives no frame of its own: an alternate reference, or a further part of a frame."""
+    """It shows no frame: an alternate reference, or a further part of a frame."""
     DISPOSABLE = 8
     """No other packet refers to it. Meaningful where `VideoIndex.has_headers`."""
 
 
 def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:
-    """Take keyframes from the pictures, where they tell, and not from the container's list."""
+    """Set keyframe flags from picture headers where they say, ignoring the container's flags."""
     key = np.uint16(PacketFlags.KEY)
     packets["flags"][[told is False for told in intra]] &= ~key
     packets["flags"][[told is True for told in intra]] |= key
@@ -54,9 +54,9 @@ def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How coded pictures are turned for display: transposed, then flipped.
+    """How coded pictures are transformed for display: transposed, then flipped.
 
-    The eight cases of a display matrix with right angles; anything between is rounded to them.
+    These are the eight cases of a display matrix with right angles; other angles are rounded.
     """
 
     transpose: bool = False
@@ -65,25 +65,25 @@ class Orientation:
 
     @classmethod
     def from_matrix(cls, a: int, b: int, c: int, d: int) -> Orientation:
-        """The turn of a display matrix ((a, b), (c, d)): x' = a x + c y, y' = b x + d y."""
+        """Orientation of a display matrix ((a, b), (c, d)): x' = a x + c y, y' = b x + d y."""
         if abs(a) + abs(d) >= abs(b) + abs(c):
             return cls(flip_x=a < 0, flip_y=d < 0)
         return cls(transpose=True, flip_x=c < 0, flip_y=b < 0)
 
     @property
     def rotation(self) -> int:
-        """Degrees anti-clockwise, as ffprobe prints it: -90 turns a picture clockwise."""
+        """Degrees counter-clockwise, as ffprobe prints it; -90 rotates clockwise."""
         if self.transpose:
             return 90 if self.flip_y else -90
         return 180 if self.flip_x else 0
 
     def displayed(self, size: tuple[int, int]) -> tuple[int, int]:
-        """(height, width) of a picture of that size once it is turned."""
+        """(height, width) as displayed of a coded picture of `size` (height, width)."""
         return size[::-1] if self.transpose else size
 
 
 def describe_size(width: int, height: int, orientation: Orientation) -> str:
-    """Width and height, for messages; those as displayed too, where a turn exchanges them.
+    """Width and height for messages, and the displayed size if the orientation swaps them.
 
     >>> describe_size(1920, 1080, Orientation(transpose=True))
     '1920x1080 (displayed 1080x1920)'

@@ -1,4 +1,4 @@
-"""How packets lie in a file, by `VideoIndex.packing`."""
+"""Parses `VideoIndex.packing`, which says how packets are stored in a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 
 
 def packing_prefix(packing: str) -> bytes:
-    """What each packet begins with that was left out of the file.
+    """The prefix of every packet that is not stored in the file.
 
     >>> packing_prefix("plain").hex(), packing_prefix("prefix:000001").hex()
     ('', '000001')
@@ -22,7 +22,7 @@ def packing_prefix(packing: str) -> bytes:
 
 
 def check_packing(packing: str) -> None:
-    """Make sure that this is one of the ways in which packets lie in a file.
+    """Check that `packing` is valid.
 
     Raises:
         FormatError: it is not.

@@ -1,4 +1,4 @@
-"""The bytes of packets, by number, for decoders and parsers that have no demuxer."""
+"""Reads the bytes of packets by number, for decoders and parsers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ __all__ = [
 _CHUNK = 64
 _MAX_GAP = 1 << 16
 _MAX_SPAN = 1 << 24
-_HEAD = 1 << 10  # bytes of a packet in which the first units begin, but for long messages
+_HEAD = 1 << 10  # bytes of a packet in which its first units begin, unless messages are long
 _HEAD_GAP = 1 << 17
-_SMALL, _LOCAL_SPAN = 1 << 12, 1 << 21  # bytes of a packet, and of many that are read at once
-_TOGETHER = 1 << 16  # packets that are looked at together
-_BEGUN = 48  # bytes read of the beginning of each: a delimiter and the head of a slice
+_SMALL, _LOCAL_SPAN = 1 << 12, 1 << 21  # bytes of a packet, and of packets read at once
+_TOGETHER = 1 << 16  # packets that are examined together
+_BEGUN = 48  # bytes to read at the beginning of each packet: a delimiter and a slice header
 
 
 class PacketReader:
-    """Reads packets of one video by number. Not for sharing between threads.
+    """Reads packets of one video by number. Must not be shared between threads.
 
-    `VideoIndex.packing` says how. Packets that lie close together in the file are fetched by one
-    read. Where only a demuxer puts packets together, it delivers them forwards from where it is,
-    or from the beginning.
+    Nearby packets are fetched with one read. If only a demuxer can assemble packets
+    (`VideoIndex.packing`), it continues from its position, or restarts to go backwards.
     """
 
     def __init__(self, index: VideoIndex, source: Source) -> None:
@@ -56,7 +55,7 @@ class PacketReader:
         """The bytes of each packet; the numbers ascend.
 
         Raises:
-            SourceError: the file ends before, or is not the one that was indexed.
+            SourceError: the file ends too early, or is not the one that was indexed.
         """
         if self._index.packing == "demuxed":
             return [self._demux(number) for number in packets.tolist()]
@@ -73,7 +72,7 @@ class PacketReader:
         return payloads
 
     def read_head(self, packet: int, size: int) -> bytes:
-        """The first `size` bytes of a packet, or more of it where it does not lie in one piece.
+        """The first `size` bytes of a packet, or more if the packet is not contiguous.
 
         Raises:
             SourceError: as `read`.
@@ -86,10 +85,10 @@ class PacketReader:
     def _blocks(
         self, starts: list[int], stops: list[int], *, behind: int = 0
     ) -> Iterator[tuple[int, int, bytes]]:
-        """Packets that are fetched together, from one to before another, and the bytes they lie in.
+        """Yield ranges of packets (first, past the last) to fetch together, and their bytes.
 
-        Plain numbers, as `_spans` of so few takes longer. `behind` are bytes to fetch behind the
-        last.
+        Uses Python integers, since `_spans` is slower for a few packets. `behind` is the number
+        of bytes to fetch after the last packet.
         """
         spans, first = [], 0
         for place in range(1, len(starts) + 1):
@@ -111,7 +110,7 @@ class PacketReader:
             self._demuxed = None
 
     def _unpack(self, packing: Packing, packets: NDArray[np.int64]) -> list[bytes]:
-        """Packets that lie in pieces: each ends where the next begins."""
+        """Assemble packets that are stored in pieces; each ends where the next begins."""
         last = len(self._offsets) - 1
         inner = packets[packets < last]
         places = self._offsets[inner]
@@ -133,7 +132,7 @@ class PacketReader:
         return payloads
 
     def _unpack_last(self, packing: Packing) -> bytes:
-        """The last packet; where before the end of the file it ends is unknown."""
+        """Assemble the last packet, whose end is unknown; reads up to the end of the file."""
         size, place = int(self._sizes[-1]), self._offsets[-1:]
         start = int(packing.begins(place)[0])
         reach = 2 * size + _MAX_GAP
@@ -160,7 +159,7 @@ class PacketReader:
 
 
 def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
-    """The bytes of all packets, in decode order, few of them in memory at a time."""
+    """Yield the bytes of all packets in decode order; holds few of them in memory at a time."""
     reader = PacketReader(index, source)
     try:
         for start in range(0, len(index.packets), _CHUNK):
@@ -172,10 +171,11 @@ def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
 def packet_windows(
     source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
-    """The bytes that hold packets, for parsers that only look at some of them.
+    """Yield windows of packets, for parsers that examine only some of their bytes.
 
-    Gives the numbers of some packets, a reader, and where each of them begins for that: many of a
-    local file with large packets, otherwise one stretch after the other, which is read once.
+    Each item holds a range of packets, a reader, and the offset of each packet for that reader.
+    In a local file with large packets, the reader reads from the file. Otherwise each window is
+    read into memory once.
     """
     if source.is_local and not _are_small(starts, sizes):
         for begin in range(0, len(starts), _TOGETHER):
@@ -189,11 +189,11 @@ def packet_windows(
 def head_windows(
     source: Source, length_size: int, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
-    """What `packet_windows` gives, for parsers that only look at the first bytes of NAL units.
+    """`packet_windows` for parsers that examine only the first bytes of NAL units.
 
-    Where packets are large, what lies between is not fetched, and zeros stand for it. A request
-    for the beginnings of packets pays if more bytes lie between them than a server gives in the
-    time that one of several requests side by side takes.
+    If packets are large, the bytes between are not fetched and read as zeros. A separate request
+    for the beginning of a packet pays off if the gap is larger than what the server sends in the
+    time of one of several concurrent requests.
     """
     if source.is_local:
         yield from packet_windows(source, starts, sizes)
@@ -203,10 +203,10 @@ def head_windows(
         begins, ends = starts[some] - base, starts[some] + sizes[some] - base
         known = np.minimum(begins + _HEAD, ends)
         for first, last in _spans(begins, known, max_gap=_HEAD_GAP):
-            # What lies between two heads is fetched with them.
+            # The bytes between two nearby heads are fetched with them.
             known[first:last] = np.minimum(ends[first:last], known[last])
         _fill(source, base, window, begins, known)
-        # Units that begin further behind are in packets that are fetched whole.
+        # Packets with units beyond the head are fetched whole.
         short = np.zeros(len(begins), dtype=np.bool_)
         read = partial(rows_at, window)
         for packets, units, _ in walk_units(read, begins, sizes[some], length_size):
@@ -223,7 +223,7 @@ def _fill(
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
 ) -> None:
-    """Fetch ranges of a window that begins at `base`, those that touch as one."""
+    """Fetch ranges of a window that begins at `base`; adjacent ranges with one request."""
     spans = list(_spans(starts, stops, max_gap=_HEAD_GAP))
     ranges = [(int(starts[a]), int(stops[b])) for a, b in spans]
     blocks = source.read_ranges([(base + start, stop - start) for start, stop in ranges])
@@ -232,7 +232,7 @@ def _fill(
 
 
 def _begun_reader(source: Source, starts: NDArray[np.int64]) -> Reader:
-    """Reads of a file; what is asked for at the beginning of packets is read once for them all."""
+    """A reader of a file that caches the first `_BEGUN` bytes of every packet."""
     begun: list[NDArray[np.uint8]] = []
 
     def read(places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -262,11 +262,11 @@ def _are_small(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> bool:
 def _stretches(
     source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> Iterator[tuple[slice, int, int]]:
-    """Some packets, and from where to where they lie in the file."""
+    """Ranges of packets, and the start and end of each in the file."""
     stops = starts + sizes
     most = _LOCAL_SPAN if source.is_local else _MAX_SPAN
     for first, last in _spans(starts, stops, max_span=most):
-        # One byte more, since parsers look at two bytes of a unit that may have one.
+        # One extra byte, since parsers read two bytes of a unit that may have only one.
         yield slice(first, last + 1), int(starts[first]), min(int(stops[last]) + 1, source.size)
 
 
@@ -277,12 +277,12 @@ def _spans(
     max_gap: int = _MAX_GAP,
     max_span: int = _MAX_SPAN,
 ) -> Iterator[tuple[int, int]]:
-    """Groups of packets (first, last) to fetch together: in file order, close, and not too many."""
+    """Ranges of packets (first, end) to fetch together: in file order, small gaps, limited span."""
     gaps = starts[1:] - stops[:-1]
     edges = ((gaps < 0) | (gaps > max_gap)).nonzero()[0] + 1
     for first, end in itertools.pairwise([0, *edges.tolist(), len(starts)]):
         begin = first
-        while begin < end:  # packets from here to `end` lie behind one another
+        while begin < end:  # packets from `begin` to `end` are in file order
             reach = int(stops[begin:end].searchsorted(starts[begin] + max_span, side="right"))
             after = begin + max(reach, 1)
             yield begin, after - 1

@@ -1,4 +1,4 @@
-"""Presentation order from the pictures of all packets, where timestamps do not tell it."""
+"""Presentation order from picture order counts, if timestamps do not determine it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ __all__ = ["picture_order", "scan_packets", "with_order"]
 
 Units = Iterator[bytes] | Iterator[memoryview]
 
-_HEAD = 1 << 10  # bytes of a packet that are read at a time
-_UNIT = 1 << 16  # bytes of a parameter set or message
+_HEAD = 1 << 10  # bytes of a packet to read at a time
+_UNIT = 1 << 16  # maximum bytes of a parameter set or message
 
 
 def picture_order(index: VideoIndex, source: Source) -> NDArray[np.int64] | None:
-    """All packets by their picture order counts.
+    """All packets in presentation order, by their picture order counts.
 
     Returns:
-        None where these do not tell what a decoder gives: other codecs than H.264 and HEVC,
-        packets that are not one picture each, streams of fields, damaged headers.
+        None if the counts do not determine the decoder's output: codecs other than H.264 and
+        HEVC, packets that are not one picture each, streams of fields, damaged headers.
     """
     scan = scan_packets(index, source, order_only=True)
     return None if scan is None else scan.order()
 
 
 def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[VideoIndex, bool]:
-    """The index with what `picture_order` gives, and whether the order of its frames is known.
+    """The index with the result of `picture_order`, and whether its frame order is known.
 
-    Where timestamps say the same, they suffice.
+    `order` is not stored if timestamps give the same.
     """
     if order is None:
         return index, False
@@ -51,9 +51,9 @@ def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[Vide
 
 
 def scan_packets(index: VideoIndex, source: Source, *, order_only: bool = False) -> NalScan | None:
-    """What the NAL units of all packets tell; None if a packet is not one picture.
+    """Scan the NAL units of all packets; None if a packet is not exactly one picture.
 
-    With `order_only`, also None as soon as the order is not told.
+    With `order_only`, also None as soon as the order cannot be determined.
     """
     nal = codec_of(index.codec).nal
     if nal is None:
@@ -71,7 +71,7 @@ def scan_packets(index: VideoIndex, source: Source, *, order_only: bool = False)
 
 
 def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[Units]:
-    """The units of each packet; of slices in local files, no more than their heads."""
+    """The units of each packet; in local files, only the heads of slices."""
     if index.length_size and index.packing == "plain" and source.is_local:
         table = index.packets
         for start, size in zip(table["offset"].tolist(), table["size"].tolist(), strict=True):
@@ -87,7 +87,7 @@ def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[Unit
 def _begun_units(
     length_size: int, nal: NalSyntax, source: Source, position: int, end: int
 ) -> Iterator[bytes]:
-    """The units of a packet, of slices the head and of others as much as may matter."""
+    """The units of a packet: heads of slices, and the first `_UNIT` bytes of other units."""
     base, block = position, source.read_up_to(position, min(end - position, _HEAD))
     while position + length_size < end:
         if position + length_size >= base + len(block):

@@ -1,4 +1,4 @@
-"""Raw H.264 and HEVC streams: pictures from slice headers, order from picture order counts."""
+"""Raw H.264 and HEVC streams: packets from slice headers, order from picture order counts."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from videoloader.sources.source import Source
 
 __all__ = ["index_raw"]
 
-_TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's for raw streams
-_RATE = Fraction(25)  # frames a second where a stream does not say
+_TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's default for raw streams
+_RATE = Fraction(25)  # frames a second if the stream states no rate
 _START = b"\0\0\1"
-_MIN_PACKET = 24  # bytes of a picture on average; less is no video worth the time
-_CODECS = ("hevc", "h264")  # in the order in which a first unit is tried on them
-_FORBIDDEN = 0x80  # of the first byte of a unit
+_MIN_PACKET = 24  # minimum average bytes of a picture; less is not a plausible video
+_CODECS = ("hevc", "h264")  # in the order in which they are tried
+_FORBIDDEN = 0x80  # forbidden_zero_bit of the first byte of a unit
 
 
 def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
     """Index a raw H.264 or HEVC stream.
 
     Returns:
-        The index, and whether picture order counts tell the order of the frames; None if the
-        file is of another format, or a stream of layers or without its parameter sets.
+        The index, and whether picture order counts determine the order of the frames; None if
+        the file is of another format, has layers, or lacks its parameter sets.
 
     Raises:
-        FormatError: its first parameter set is damaged.
+        FormatError: the first parameter set is damaged.
     """
     head = source.read_up_to(0, 6)
     start = head.find(_START) + 3
@@ -65,7 +65,7 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
 
 
 def _codec(first: int, second: int) -> str | None:
-    """What a stream is that begins with a unit of these two bytes."""
+    """The codec of a stream whose first unit begins with these two bytes; None if neither."""
     for codec in _CODECS:
         nal = nal_syntax(codec)
         if first & (_FORBIDDEN | nal.layer_bits) or nal.kind(first) not in nal.leaders:
@@ -76,7 +76,7 @@ def _codec(first: int, second: int) -> str | None:
 
 
 def _is_plain(units: Units) -> bool:
-    """Whether a stream is of one layer, and no other kind of stream after all."""
+    """Whether a stream has a single layer and its units are plausible."""
     nal = units.nal
     if not len(units.places) or (units.heads[:, 0] & _FORBIDDEN).any():
         return False
@@ -87,7 +87,7 @@ def _is_plain(units: Units) -> bool:
 
 
 def _first_picture(units: Units, source: Source, stop: int) -> PictureFormat | None:
-    """What the first parameter set says, if it stands before the first slice."""
+    """Picture format in the first sequence parameter set, if it is before the first slice."""
     numbers = np.flatnonzero(units.kinds[:stop] == units.nal.sequence)
     if not len(numbers):
         return None
@@ -95,7 +95,7 @@ def _first_picture(units: Units, source: Source, stop: int) -> PictureFormat | N
 
 
 def _times(scan: NalScan, count: int, step: int) -> tuple[Any, Any]:
-    """Presentation and decoding times of packets, none where the order is not told."""
+    """Presentation and decode times of packets; `NO_TIME` if the order is unknown."""
     shown = scan.order()
     if shown is None:
         return NO_TIME, NO_TIME
@@ -115,7 +115,7 @@ def _build(
 ) -> tuple[VideoIndex, bool]:
     step = round(1 / (_TIME_BASE * (picture.frame_rate or _RATE)))
     count = len(offsets)
-    flags = np.full(count, PacketFlags.HIDDEN, dtype=np.uint16)  # the last may have no picture
+    flags = np.full(count, PacketFlags.HIDDEN, dtype=np.uint16)  # the last may have no slice
     flags[: len(scan.keys)] = np.array(scan.keys) * np.uint16(PacketFlags.KEY)
     pts, dts = _times(scan, count, step)
     table = packet_table(

@@ -1,4 +1,4 @@
-"""What the pictures in packets refer to, for the codecs whose headers tell it."""
+"""References between the pictures in packets, for codecs whose headers state them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["PictureReader", "follows_references"]
 
 
 def follows_references(codec: str) -> bool:
-    """Whether the headers of a codec tell what pictures refer to."""
+    """Whether the references between pictures can be read from the headers of a codec."""
     return codec_of(codec).references is not None
 
 
 class PictureReader:
-    """Reads the headers of successive packets of one video, from a keyframe on.
+    """Tracks references through successive packets of one video, from a keyframe on.
 
     Args:
         index: of the video.
-        packet: the first packet that will be read.
+        packet: number of the first packet that will be read.
         payload: its bytes.
 
     Raises:
-        FormatError: the codec is not one whose references are followed, or its set-up is damaged.
+        FormatError: references of the codec are not supported, or its extradata is damaged.
     """
 
     def __init__(self, index: VideoIndex, packet: int, payload: bytes) -> None:
@@ -41,7 +41,7 @@ class PictureReader:
 
     @property
     def count(self) -> int:
-        """How many pictures were read so far; the next one has this number."""
+        """Number of pictures read so far, which is the number of the next one."""
         return self._follower.count
 
     @property
@@ -53,7 +53,7 @@ class PictureReader:
         """The pictures of the next packet.
 
         Raises:
-            FormatError: it is damaged, or of a kind that is not followed.
+            FormatError: it is damaged or unsupported.
         """
         if isinstance(self._follower, Av1References):
             return self._follower.read(payload)
@@ -66,9 +66,9 @@ class PictureReader:
         )
 
     def cut(self, payload: bytes, keep: Sequence[bool]) -> bytes:
-        """A packet without those of its pictures that `keep` has a False for, empty if none stay.
+        """The packet without the pictures for which `keep` is False; empty if none remain.
 
-        Where pictures cannot be told apart in a packet it has one.
+        A packet whose codec has no separable pictures counts as one picture.
         """
         if all(keep):
             return payload

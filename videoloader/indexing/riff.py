@@ -1,4 +1,4 @@
-"""The chunks of RIFF files, and the indexes of AVI: `idx1`, and those that OpenDML 1.02 added."""
+"""Chunks of RIFF files, and the indexes of AVI: `idx1` and OpenDML 1.02."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Chunk", "Found", "find_packets", "riff_end", "walk_chunks"]
 Ints = NDArray[np.int64]
 
 _LISTS = (b"LIST", b"RIFF")
-_OTHERS = (b"JUNK", b"ix", b"idx1")  # what stands between the packets of a movie
+_OTHERS = (b"JUNK", b"ix", b"idx1")  # chunks between the packets of a movie
 _READ = 1 << 20
-_MAX_CHUNKS = 1 << 12  # beside those of the movie itself
-_UNKNOWN = (0, 0xFFFFFFFF)  # sizes of files whose writers could not go back
+_MAX_CHUNKS = 1 << 12  # not counting those within the movie
+_UNKNOWN = (0, 0xFFFFFFFF)  # size fields of files whose writers could not seek back
 _INDEX = np.dtype([("id", "S4"), ("flags", "<u4"), ("offset", "<u4"), ("size", "<u4")])
 _PIECE = np.dtype([("offset", "<u4"), ("size", "<u4")])
 _SUPER = np.dtype([("offset", "<u8"), ("size", "<u4"), ("duration", "<u4")])
@@ -28,7 +28,7 @@ _HEAD = struct.Struct("<4sI").unpack_from
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A chunk or list: its kind, the kind of list, and where its content lies."""
+    """A chunk or list: FourCC, list type, and location of its content."""
 
     kind: bytes
     start: int
@@ -39,7 +39,7 @@ class Chunk:
 class Found:
     """Offset and size of all packets of a stream, shape (count, 2), empty ones included.
 
-    `end` is how far the last packet goes, which in a truncated file is past the end.
+    `end` is the end of the last packet, which is past the end of a truncated file.
     """
 
     places: Ints
@@ -47,7 +47,7 @@ class Found:
 
 
 def walk_chunks(source: Source, position: int, stop: int) -> Iterator[Chunk]:
-    """Chunks in a row; lists under the kind of list."""
+    """Yield consecutive chunks; a list has its list type as kind."""
     for _ in range(_MAX_CHUNKS):
         if position + 8 > stop:
             return
@@ -64,7 +64,7 @@ def walk_chunks(source: Source, position: int, stop: int) -> Iterator[Chunk]:
 
 
 def riff_end(source: Source) -> int:
-    """Where a RIFF file ends by the sizes of its parts; 0 if it is none, or they are unknown."""
+    """End of a RIFF file by the sizes of its chunks; 0 if it is not RIFF or sizes are unknown."""
     end = 0
     for _ in range(_MAX_CHUNKS):
         head = source.read_up_to(end, 8)
@@ -78,15 +78,15 @@ def riff_end(source: Source) -> int:
 
 
 def find_packets(source: Source, *, stream: int, index: Chunk | None) -> Found | None:
-    """Find the packets of a stream by an index, and by a walk where that does not reach.
+    """Find the packets of a stream by an index, or by walking the chunks.
 
     Args:
-        source: the file; near, see `nearby`.
-        stream: its number.
-        index: its OpenDML index, if it has one.
+        source: the file, buffered by `nearby`.
+        stream: number of the stream.
+        index: OpenDML index of the stream, if it has one.
 
     Returns:
-        None if there is no movie, or it has gaps and no index that leads past them.
+        None if there is no movie, or if it has gaps and no index covers them.
     """
     parts = list(walk_chunks(source, 12, source.size))
     inside = [c for p in parts if p.kind == b"AVIX" for c in walk_chunks(source, p.start, p.stop)]
@@ -103,7 +103,7 @@ def find_packets(source: Source, *, stream: int, index: Chunk | None) -> Found |
     if places is not None and not _are_packets(source, places, kinds):
         places = None
     if places is not None and places[:, 1].sum() > source.size:
-        return None  # they lie over one another: to read them all would take for ever
+        return None  # packets overlap: reading all could take unbounded time
     at = 0 if places is None or not len(places) else int(places.sum(axis=1).max())
     tail: list[tuple[int, int]] = []
     for movie in movies:
@@ -119,7 +119,7 @@ def find_packets(source: Source, *, stream: int, index: Chunk | None) -> Found |
 def _walk_movie(
     source: Source, position: int, stop: int, kinds: list[bytes], found: list[tuple[int, int]]
 ) -> tuple[bool, int]:
-    """Add the packets of a movie from a place on; whether it has no gaps, and where it ends."""
+    """Append packets from `position` on to `found`; returns (has no gaps, end)."""
     while position + 8 <= stop:
         kind, size = _HEAD(source.read(position, 8))
         body = position + 8
@@ -137,19 +137,19 @@ def _walk_movie(
 
 
 def _is_empty(source: Source, start: int, stop: int) -> bool:
-    """Whether there are only zeros."""
+    """Whether all bytes from `start` to `stop` are zero."""
     places = range(start, stop, _READ)
     return not any(source.read(at, min(_READ, stop - at)).strip(b"\0") for at in places)
 
 
 def _table_places(source: Source, table: Chunk, movie: Chunk, kinds: list[bytes]) -> Ints | None:
-    """What an `idx1` chunk says."""
+    """Packet locations in an `idx1` chunk."""
     count = (table.stop - table.start) // _INDEX.itemsize
     entries = np.frombuffer(source.read(table.start, count * _INDEX.itemsize), dtype=_INDEX)
     entries = entries[np.isin(entries["id"], kinds)]
     places = np.stack([entries["offset"], entries["size"]], axis=1).astype(np.int64)
     places[:, 0] += 8
-    # Offsets are from the word 'movi' on, or from the beginning of the file.
+    # Offsets are relative to the FourCC 'movi', or to the beginning of the file.
     base = movie.start - 4
     if len(places) and _are_packets(source, places[:1] + np.array([base, 0]), kinds):
         places[:, 0] += base
@@ -157,7 +157,7 @@ def _table_places(source: Source, table: Chunk, movie: Chunk, kinds: list[bytes]
 
 
 def _opendml_places(source: Source, index: Chunk) -> Ints | None:
-    """What the index of indexes leads to, or a single index."""
+    """Packet locations in an OpenDML super index, or in a single standard index."""
     pieces = []
     if index.stop - index.start < 24:
         return None
@@ -191,7 +191,7 @@ def _piece(source: Source, start: int, stop: int) -> Ints | None:
 
 
 def _are_packets(source: Source, places: Ints, kinds: list[bytes]) -> bool:
-    """Whether in front of every place stand the kind and size of a chunk, all within the file."""
+    """Whether a matching chunk header precedes every packet, and all are within the file."""
     starts, sizes = places[:, 0], places[:, 1]
     if not ((starts >= 8) & (starts + sizes <= source.size)).all():
         return False

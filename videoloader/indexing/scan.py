@@ -1,4 +1,4 @@
-"""The last resort: everything is decoded once, and each frame says which packet it came from."""
+"""Finds the frame order by decoding the whole video once; used if nothing else determines it."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 __all__ = ["scan_order"]
 
-# What a file may cost: so much whatever its size, and more for each byte over a million, where few
-# bytes are no reason to expect little.
+# Limits on the cost of decoding a file: a fixed amount, plus an amount for each byte over a
+# million, since small files may legitimately hold many pixels.
 _MILLION = 1 << 20
 _PIXELS, _PIXELS_A_BYTE = 400_000_000, 4096
 _MEMORY, _MEMORY_A_BYTE = 192 << 20, 64
 
 
 def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
-    """Decode everything once: each frame says which packet it came from.
+    """Decode everything once to map each frame to its packet.
 
     Args:
-        index: whose packets are known, but not which frames they become.
+        index: with all packets, but unknown frame order.
         payloads: bytes of all packets, in decode order.
 
     Raises:
-        UnsupportedError: that would cost far more than the size of the file lets expect, or the
-            codec has no decoder.
+        UnsupportedError: decoding costs far more than is plausible for the size of the file, or
+            the codec has no decoder.
     """
     table = index.packets.copy()
     places: list[int] = []
@@ -59,7 +59,7 @@ def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
     table["flags"][~shown & ~discarded] |= np.uint16(PacketFlags.HIDDEN)
     table["pts"][order] = _complete(table["pts"][order], table["duration"][order], index)
     rest = table["pts"] == NO_TIME
-    # What is not shown has no time of its own; it takes that of the frame before it.
+    # A packet that shows no frame gets the time of the previous frame.
     last = np.maximum.accumulate(np.where(rest, -1, np.arange(len(table))))
     table["pts"][rest] = np.where(last[rest] >= 0, table["pts"][np.maximum(last[rest], 0)], 0)
     table["dts"][table["dts"] == NO_TIME] = 0
@@ -72,7 +72,7 @@ def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
 def _decode_all(
     index: VideoIndex, payloads: Iterable[bytes]
 ) -> Iterator[tuple[int, av.VideoFrame]]:
-    """All frames in the order a decoder gives them, each with its packet."""
+    """Yield all frames in output order, each with the number of its packet."""
     import av
 
     budget = _Budget(index)
@@ -89,7 +89,7 @@ def _decode_all(
         try:
             frames = decoder.decode(packet)
         except av.error.FFmpegError:
-            frames = []  # FFmpeg's decode leaves out what does not decode
+            frames = []  # as FFmpeg's decode, skip packets that fail to decode
         budget.charge(decoder, len(frames))
         for frame in frames:
             if frame.pts is not None:
@@ -97,7 +97,7 @@ def _decode_all(
 
 
 class _Budget:
-    """What the decoding of a file has cost, against what a file of its size may."""
+    """Cost of decoding a file so far, against the limit for a file of its size."""
 
     def __init__(self, index: VideoIndex) -> None:
         over = max(index.fingerprint.size - _MILLION, 0)
@@ -110,7 +110,7 @@ class _Budget:
         self._check(_bytes_of("yuv420p", index.width, index.height), self._memory, "bytes")
 
     def charge(self, decoder: av.VideoCodecContext, frames: int) -> None:
-        """Count what a packet has cost: a picture, even if the decoder gave none."""
+        """Add the cost of a packet: at least one picture, even if the decoder returned none."""
         self._spent += decoder.width * decoder.height * max(frames, 1)
         self._check(self._spent, self._pixels, "pixels")
         form = pixel_format_of(decoder)
@@ -127,7 +127,7 @@ class _Budget:
 
 
 def _bytes_of(pixel_format: str, width: int, height: int) -> int:
-    """Bytes of a picture in memory."""
+    """Bytes of a decoded picture in memory."""
     import av
 
     if not (width and height):
@@ -139,7 +139,7 @@ def _bytes_of(pixel_format: str, width: int, height: int) -> int:
 def _complete(
     pts: NDArray[np.int64], durations: NDArray[np.int64], index: VideoIndex
 ) -> NDArray[np.int64]:
-    """Times for the frames that have none: a frame's duration after the one before."""
+    """Fill missing times: the time of the previous frame plus its duration."""
     missing = pts == NO_TIME
     if not missing.any():
         return pts

@@ -1,4 +1,4 @@
-"""The first bytes of the first slice of packets of H.264 and HEVC streams."""
+"""Reads the first bytes of the first slice of packets of H.264 and HEVC streams."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["all_slice_heads", "some_slice_heads"]
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_HEAD = 64  # bytes read at a time: a delimiter, a short message and the head of a slice
-_ROUNDS = 2  # reads for each packet at most
+_HEAD = 64  # bytes to read at a time: a delimiter, a short message and a slice header
+_ROUNDS = 2  # maximum reads for each packet
 
 
 def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
-    """Of all packets, shape (packets, SLICE_BEGIN); None if one has no slice.
+    """First slice bytes of all packets, shape (packets, SLICE_BEGIN); None if one has no slice.
 
-    What stands behind the end of a short one is undefined.
+    Bytes past the end of a short slice are undefined.
     """
     table, nal = index.packets, nal_syntax(index.codec)
     if not index.length_size or index.packing != "plain":
@@ -67,10 +67,10 @@ def _first_slice(nal: NalSyntax, length_size: int, payload: bytes) -> bytes:
 def some_slice_heads(
     nal: NalSyntax, length_size: int, source: Source, starts: Ints, sizes: Ints
 ) -> tuple[Bytes, NDArray[np.bool_]]:
-    """Of some packets, by few short reads each: 128 bytes of a packet at most.
+    """First slice bytes of some packets, reading at most 128 bytes of each in short reads.
 
     Returns:
-        The heads, shape (packets, SLICE_BEGIN), and for which a slice was found.
+        The heads, shape (packets, SLICE_BEGIN), and a mask of packets whose slice was found.
     """
     heads = np.zeros((len(starts), SLICE_BEGIN), dtype=np.uint8)
     found = np.zeros(len(starts), dtype=np.bool_)
@@ -100,7 +100,7 @@ def some_slice_heads(
 def _find_slice(
     nal: NalSyntax, data: bytes, length_size: int, *, is_whole: bool
 ) -> tuple[int | None, int]:
-    """Where the first slice begins, None if that is behind; and where to go on."""
+    """Offset of the first slice, None if it is past `data`; and the offset to continue at."""
     position = 0
     while position + length_size < len(data):
         unit = position + length_size

@@ -1,8 +1,8 @@
-"""An index as bytes: a JSON head, extradata and columns, deflated together in a file.
+"""Serializes an index: a JSON head, extradata and columns, deflated together in a file.
 
-Whatever the bytes are, reading them takes time and memory in proportion to their number; see
-`columns`. A file holds at most `_RATIO` bytes of an index for each of its own, beyond the first
-`_FREE_BYTES`; the few indexes that deflate to less are not deflated.
+Reading takes time and memory proportional to the number of bytes, even for malicious files; see
+`columns`. A file inflates to at most `_RATIO` times its size, beyond the first `_FREE_BYTES`; the
+few indexes that compress better are stored uncompressed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["FACTS", "decode_fields", "encode_index", "load_fields", "save_index"]
 
 _MAGIC = b"VLINDEX4"
-_OLDER = (b"VLINDEX3",)  # which have no hash of the first bytes of the file
-_LENGTHS = struct.Struct("<IIII")  # check sum of the rest; bytes of head, extradata, columns
+_OLDER = (b"VLINDEX3",)  # older versions, without a hash of the first bytes of the file
+_LENGTHS = struct.Struct("<IIII")  # checksum of the rest; bytes of head, extradata, columns
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _MAX_BYTES = 1 << 31
 _FREE_BYTES, _RATIO = 1 << 20, 128
@@ -57,7 +57,7 @@ FACTS: dict[str, type | UnionType] = {
     "has_headers": bool,
     "name": str,
 }
-"""Fields of an index that are stored as they are, and what they hold."""
+"""Fields of an index that are stored unchanged, and their types."""
 
 _PARTS: dict[str, dict[str, type | UnionType]] = {
     "color": dict.fromkeys(Color.__slots__, str | None),
@@ -77,15 +77,15 @@ _BOUNDS = {
     "mtime_ns": (-1 << 63, 1 << 63),
 }
 _USUAL_BOUNDS = (0, (1 << 31) - 1)
-_LONG, _ANY_LENGTH = 256, ("name", "etag", "packing")  # characters of a text
+_LONG, _ANY_LENGTH = 256, ("name", "etag", "packing")  # maximum characters of a string
 
 
 def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
-    """Write `index` to `path`, whole or not at all.
+    """Write `index` to `path` atomically.
 
     Raises:
-        SourceError: it cannot be written.
-        UnsupportedError: it holds what a stored index cannot hold.
+        SourceError: the file cannot be written.
+        UnsupportedError: the index holds values that cannot be stored.
     """
     data = encode_index(index)
     packed = zlib.compress(data, 9)
@@ -96,7 +96,7 @@ def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
 
 
 def load_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The fields of the index in a file."""
+    """Read the fields of an index from a file."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -110,16 +110,16 @@ def load_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def encode_index(index: VideoIndex) -> bytes:
-    """Bytes that `decode_fields` makes the fields of an equal index of; they compress well.
+    """Serialize an index for `decode_fields`; the bytes compress well.
 
-    That the index is equal is made sure.
+    Verifies that the decoded index is equal.
 
     Raises:
-        UnsupportedError: it holds what a stored index cannot hold.
+        UnsupportedError: the index holds values that cannot be stored.
     """
     try:
         data = _pack(index)
-        plain = replace(index, checks="size")  # which is not stored
+        plain = replace(index, checks="size")  # `checks` is not stored
         if replace(plain, **_unpack(data)) == plain:
             return data
         reason = "what is read back differs"
@@ -129,10 +129,10 @@ def encode_index(index: VideoIndex) -> bytes:
 
 
 def decode_fields(data: bytes) -> dict[str, Any]:
-    """The fields of the index that `encode_index` made bytes of, all that are stored.
+    """Decode the stored fields from the bytes of `encode_index`.
 
     Raises:
-        FormatError: it did not make them, or they are damaged.
+        FormatError: the bytes are not an index, or are damaged.
     """
     try:
         return _unpack(data)
@@ -141,7 +141,7 @@ def decode_fields(data: bytes) -> dict[str, Any]:
 
 
 def _most_bytes(packed: int) -> int:
-    """How many bytes of an index so many in a file may stand for."""
+    """Maximum inflated size of `packed` bytes."""
     return min(_FREE_BYTES + _RATIO * packed, _MAX_BYTES)
 
 
@@ -201,7 +201,7 @@ def _unpack(raw: bytes) -> dict[str, Any]:
 
 
 def _facts(head: dict[str, Any]) -> dict[str, Any]:
-    """The facts that a head tells; they and the parts of others are each of its kind."""
+    """The fields in a JSON head, after checking the type of each."""
     facts = {name: head[name] for name in FACTS}
     _check(facts, FACTS)
     if facts["exactness"] not in get_args(Exactness):
@@ -219,7 +219,7 @@ def _check(values: dict[str, Any], kinds: dict[str, type | UnionType]) -> None:
 
 
 def _is_sound(name: str, value: Any, kind: type | UnionType) -> bool:
-    if type(value) is bool:  # which is an int, too
+    if type(value) is bool:  # bool is a subclass of int
         return kind is bool
     if type(value) is int:
         low, high = _BOUNDS.get(name, _USUAL_BOUNDS)

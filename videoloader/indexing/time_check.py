@@ -1,9 +1,9 @@
-"""Whether timestamps fit the pictures: one that is damaged would renumber the frames behind it.
+"""Checks timestamps against the pictures: a damaged one would renumber the frames after it.
 
-FFmpeg's decoders give frames in the order of the pictures, whatever their timestamps say. So frames
-of a codec that never reorders are numbered as they are decoded. Elsewhere the tables are looked at
-first: frames that are evenly spaced, or as far apart as their packets are decoded, are in order.
-Only where they are not, pictures are read; where these tell nothing, everything is decoded.
+FFmpeg's decoders output frames in picture order and ignore timestamps. So frames of a codec that
+never reorders are numbered in decode order. For other codecs the tables are checked first: frames
+that are evenly spaced, or spaced like the decode times of their packets, are in order. Otherwise
+picture headers are read; if these do not determine the order, everything is decoded.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
 
 def check_times(index: VideoIndex, source: Source) -> VideoIndex:
-    """The index, with frames numbered by their pictures where timestamps are damaged.
+    """The index, with frames numbered by picture order if timestamps are damaged.
 
-    It then has a warning. What needs no look at pictures costs none.
+    It then has a warning. Pictures are read only if the tables leave doubt.
     """
     packets = index.frame_packets
     if index.order is not None or (packets[1:] > packets[:-1]).all():
@@ -57,7 +57,7 @@ def check_times(index: VideoIndex, source: Source) -> VideoIndex:
 
 
 def _never_reorders(index: VideoIndex) -> bool:
-    """Whether frames are certain to be shown as they are decoded."""
+    """Whether presentation order is certain to be decode order."""
     codec = codec_of(index.codec)
     nal = codec.nal
     if nal is None or codec.reorders is not None:
@@ -71,10 +71,10 @@ def _never_reorders(index: VideoIndex) -> bool:
 
 
 def _doubted(index: VideoIndex) -> tuple[Ints, bool]:
-    """Packets that the tables do not show to be in order, those most in doubt first.
+    """Packets that may be out of order by the tables, the most doubtful first.
 
-    Also whether it is but a few that are out of order, which is a sign of damage; times that are
-    uneven throughout are none.
+    Returns also whether they are only a few, which indicates damage; times that are uneven
+    throughout do not.
     """
     nothing = np.zeros(0, dtype=np.int64)
     steps = np.diff(index.pts)
@@ -99,9 +99,9 @@ def _doubted(index: VideoIndex) -> tuple[Ints, bool]:
 
 
 def _out_of_step(table: NDArray[Any], usual: int, tolerance: int) -> Ints:
-    """Packets that are not shown as far from others as packets are decoded, some packets later.
+    """Packets whose presentation times are not the decode times shifted by a constant delay.
 
-    The last frames, behind which no packet is decoded, must be evenly spaced.
+    The last frames, which no later decode times match, must be evenly spaced.
     """
     shown = np.argsort(table["pts"], kind="stable")
     times = table["pts"][shown]
@@ -120,7 +120,7 @@ def _out_of_step(table: NDArray[Any], usual: int, tolerance: int) -> Ints:
 
 
 def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: bool) -> VideoIndex:
-    """The index with the order of the pictures, if that is another one."""
+    """The index in picture order, if that differs."""
     nal = codec_of(index.codec).nal
     if nal is not None:
         if _pictures_agree(index, nal, source, doubted):
@@ -141,9 +141,9 @@ def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: b
 
 
 def _pictures_agree(index: VideoIndex, nal: NalSyntax, source: Source, doubted: Ints) -> bool:
-    """Whether picture order counts say what timestamps say, as far as they are looked at.
+    """Whether picture order counts agree with timestamps for the packets that are examined.
 
-    Of an MP4, whose tables should do, these are packets around those most in doubt.
+    For MP4, whose tables are usually right, these are the packets around the most doubtful ones.
     """
     sets = [unit for _, setup in index.extradata for unit in setup_units(nal, setup)]
     runs: Iterable[tuple[int, NDArray[np.uint8] | None]]
@@ -165,7 +165,7 @@ def _pictures_agree(index: VideoIndex, nal: NalSyntax, source: Source, doubted: 
 def _heads_around(
     index: VideoIndex, nal: NalSyntax, source: Source, doubted: Ints
 ) -> Iterator[tuple[int, NDArray[np.uint8] | None]]:
-    """First packet and slice heads of some stretches around packets in doubt."""
+    """First packet and slice heads of ranges around doubtful packets."""
     wanted = np.zeros(len(index.packets), dtype=np.bool_)
     count = 0
     for packet in doubted.tolist():
@@ -188,7 +188,7 @@ def _heads_around(
 
 
 def _renumbered(index: VideoIndex, order: Ints) -> VideoIndex:
-    """The index with frames in this order, and a warning; the same if they are in it already."""
+    """The index with frames in `order`, and a warning; unchanged if they are in it already."""
     if np.array_equal(order, index.frame_packets):
         return index
     pts = index.packets["pts"][order]

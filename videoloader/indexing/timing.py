@@ -1,4 +1,4 @@
-"""Times of packets: tables out of columns, whether they tell the order of frames, given rates."""
+"""Times of packets: packet tables, whether times determine frame order, and given frame rates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 __all__ = ["NO_TIME", "order_is_known", "packet_table", "read_rate", "spacings", "with_rate"]
 
 NO_TIME = np.iinfo(np.int64).min
-"""The time of a packet that has none."""
+"""Marks a packet without a time."""
 
-# Formats whose packets have no times: to FFmpeg, 25 frames a second if the stream does not say.
+# Formats without packet times; FFmpeg assumes 25 frames a second if the stream states no rate.
 _TIMELESS = {"apv", "avs", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "evc", "h261", "h263"}
 _TIMELESS |= {"h264", "hevc", "m4v", "mjpeg", "mjpeg_2000", "mpegvideo", "obu", "vc1", "vvc"}
-_MAX_DENOMINATOR = 1_001_000  # of rates given as floats; 24000/1001 is found again
+_MAX_DENOMINATOR = 1_001_000  # for rates given as floats; large enough for 24000/1001
 
 _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
@@ -34,7 +34,7 @@ def packet_table(
     flags: ArrayLike,
     durations: ArrayLike | None = None,
 ) -> NDArray[Any]:
-    """A table of packets; each lasts until the next is shown unless `durations` are given."""
+    """Make a packet table; without `durations`, each frame lasts until the next one."""
     table = np.empty(len(np.asarray(offsets)), dtype=PACKET_DTYPE)
     table["offset"], table["size"] = offsets, sizes
     table["pts"], table["dts"], table["flags"] = pts, dts, flags
@@ -43,7 +43,7 @@ def packet_table(
 
 
 def spacings(table: NDArray[Any]) -> NDArray[np.int64]:
-    """Ticks from each frame to the next one shown; the last lasts as long as the one before."""
+    """Ticks from each frame to the next in presentation order; the last repeats the previous."""
     durations = np.zeros(len(table), dtype=np.int64)
     shown = np.flatnonzero((table["flags"] & _UNSEEN) == 0)
     if len(shown) > 1:
@@ -54,14 +54,14 @@ def spacings(table: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def order_is_known(table: NDArray[Any]) -> bool:
-    """Whether decoding begins at a keyframe, and no two frames are shown at one time."""
+    """Whether the first packet is a keyframe and presentation times are distinct."""
     pts = np.sort(table["pts"][(table["flags"] & _UNSEEN) == 0])
     distinct = bool((pts[1:] > pts[:-1]).all())
     return len(table) == 0 or (distinct and bool(table["flags"][0] & PacketFlags.KEY))
 
 
 def read_rate(fps: float | Fraction) -> Fraction:
-    """Frames a second as an exact number; a float is taken for the fraction it stands for.
+    """Frames a second as an exact fraction; a float is read as the nearest short fraction.
 
     Raises:
         ArgumentError: it is not above 0, or not finite.
@@ -81,7 +81,7 @@ def read_rate(fps: float | Fraction) -> Fraction:
 
 
 def with_rate(index: VideoIndex, rate: Fraction) -> VideoIndex:
-    """The same frames, `rate` of them a second from time 0 on; a tick is the time of a frame.
+    """The same frames at `rate` frames a second, starting at time 0; one tick is one frame.
 
     Raises:
         ArgumentError: the container has times of its own.
@@ -92,7 +92,7 @@ def with_rate(index: VideoIndex, rate: Fraction) -> VideoIndex:
             "leave fps out"
         )
     table = index.packets.copy()
-    # A packet that shows nothing takes the time of the frame shown before it is decoded.
+    # A packet that shows no frame gets the time of the frame before it.
     shown = np.full(len(table), -1)
     shown[index.frame_packets] = np.arange(index.num_frames)
     table["pts"] = np.where(shown >= 0, shown, np.maximum.accumulate(np.maximum(shown, 0)))

@@ -1,4 +1,4 @@
-"""How far a file says it goes, against the bytes that there are."""
+"""Detects truncated files: the size stated in headers against the actual size."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["asf_end", "past_the_end"]
 
 _ASF = bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c")  # its first object
 _ASF_FILE = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")  # the file properties object
-_ASF_SIZE = 16 + 8 + 16  # where in that the size of the file stands
+_ASF_SIZE = 16 + 8 + 16  # offset of the file size in the file properties object
 _ASF_HEAD = 1 << 16
 
 
 def past_the_end(source: Source, what: str, end: int) -> tuple[str, ...]:
-    """A warning if something runs to a byte past the end of the file, otherwise none."""
+    """A warning if `what` ends (`end`, exclusive) past the end of the file, otherwise none."""
     if end <= source.size:
         return ()
     return (
@@ -23,7 +23,7 @@ def past_the_end(source: Source, what: str, end: int) -> tuple[str, ...]:
 
 
 def asf_end(source: Source) -> int:
-    """Where an ASF file (WMV) ends by its header; 0 if that is unknown, or this is none."""
+    """End of an ASF file (WMV) by its header; 0 if that is unknown or the file is not ASF."""
     if source.read_up_to(0, len(_ASF)) != _ASF:
         return 0
     head = source.read_up_to(0, _ASF_HEAD)

@@ -1,4 +1,4 @@
-"""`index_video`: the one way in, whatever the container."""
+"""`index_video`: indexes a video file of any container."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from videoloader.sources.source import Source, VideoSource
 
 __all__ = ["index_natively", "index_video"]
 
-# What each container begins with decides; raw streams, which begin with little, come last.
+# Readers recognize a container by its first bytes; the least distinctive formats come last.
 _READERS = (
     index_mp4,
     index_matroska,
@@ -57,25 +57,24 @@ def index_video(
     """Find every frame of a video from the tables of its container.
 
     MP4 and MOV, Matroska and WebM, MPEG transport streams, AVI, FLV, IVF and raw streams are read
-    without a demuxer; other containers by a pass over their packets, and by decoding them once
-    where even packets do not tell which frames there are. `VideoIndex.exactness` says which way it
-    was.
+    without a demuxer. Other containers take a pass over their packets with FFmpeg's demuxer. If
+    packets do not determine the frames, the video is decoded once. `VideoIndex.exactness` says
+    which way was taken.
 
     Args:
         source: path, URL, bytes, or a seekable binary file.
-        headers: read the header of every packet too, to know which are disposable. Otherwise
-            that is found out for each run of packets when it is decoded.
-        stream: number of a video stream in the container; the one FFmpeg calls best by default.
-        fps: frames a second of a raw stream, which has no times; by default what its headers say,
-            or else 25. 24000 / 1001 is exact, as a float too.
-        strict: refuse a file of which part is missing or whose timestamps are damaged, also where
-            the frames that are there can be told; those are indexed otherwise, and
-            `VideoIndex.warnings` says what is wrong.
+        headers: also read the header of every packet, to know which are disposable. Otherwise
+            this is determined for each run of packets when it is decoded.
+        stream: number of a video stream in the container; by default the one FFmpeg selects.
+        fps: frames a second of a raw stream, which has no times; by default the rate in its
+            headers, or 25. The float 24000 / 1001 is read as that exact fraction.
+        strict: refuse a file that is truncated or has damaged timestamps. By default the frames
+            that are present are indexed, and `VideoIndex.warnings` says what is wrong.
 
     Raises:
         ArgumentError: `fps` is given, but the container has times of its own.
         SourceError: the file is missing, a directory, or cannot be read.
-        FormatError: it is no video, or is damaged or truncated.
+        FormatError: it is not a video, or is damaged or truncated.
         UnsupportedError: it is encrypted, or its codec has no decoder.
 
     >>> index_video(b"no video")
@@ -99,7 +98,7 @@ def index_video(
 
 
 def index_natively(source: Source) -> VideoIndex | None:
-    """What `index_video` gives, if it takes no code of FFmpeg, which may crash or hang; else None.
+    """`index_video` without FFmpeg's code, which may crash or hang; None if FFmpeg is needed.
 
     Raises:
         VideoError: as `index_video`.
@@ -113,7 +112,7 @@ def index_natively(source: Source) -> VideoIndex | None:
 
 @contextmanager
 def _naming(source: Source) -> Iterator[None]:
-    """Have errors name the source, and be of ours."""
+    """Convert errors to `VideoError` subclasses that name the source."""
     try:
         yield
     except VideoError as error:
@@ -123,7 +122,7 @@ def _naming(source: Source) -> Iterator[None]:
     except LibavNeededError:
         raise
     except Exception as error:
-        # What a parser did not foresee of a damaged file is still the file's fault.
+        # An unexpected exception of a parser means that the file is damaged.
         if is_mistake(error):
             raise
         raise as_video_error(error, source.name, FormatError) from error

@@ -1,5 +1,5 @@
-// Colour operators one after the other. A stage of the kernel is one of them: a matrix on pixels,
-// or a line on values. Between stages values are what they would be if they were stored.
+// A chain of colour operators. Each stage of the kernel is one of them: a matrix on pixels, or a
+// linear function on values. Between stages, values are rounded as if they were stored.
 //
 // Macros: STAGES; TYPES and CHANNELS, a hexadecimal digit for the pixels in front of each stage and
 // one for those behind the last, the first digit lowest; LINES, a bit for each stage; ROW_BYTES.
@@ -38,7 +38,7 @@ __device__ inline float clamped(float value) {
     return fminf(fmaxf(value + below_half, 0.0f), top);
 }
 
-// A value as it is after it was stored: decode(encode(value)).
+// A value rounded as if it were stored: decode(encode(value)).
 template <int TYPE>
 __device__ inline float stored(float value) {
     if constexpr (TYPE < 2) return __fadd_rd(clamped<TYPE>(value), UNIT) - UNIT;
@@ -166,8 +166,8 @@ struct Run {
             recolor_one(i < lead ? i : i + groups * each);
     }
 
-    // Groups of `each` pixels. What a thread makes is a vector, or goes to memory through one that
-    // the block shares: then neighbouring threads write what lies side by side.
+    // Groups of `each` pixels. A thread's output is one vector, or is written through shared
+    // memory, so that neighbouring threads write neighbouring vectors.
     __device__ void recolor_groups(int first, int here) {
         __shared__ Words<VECTOR> shared[is_direct ? 1 : THREADS * out_bytes / VECTOR];
         const u8* from = (const u8*)(source + (i64)lead * N) + (i64)first * in_bytes;

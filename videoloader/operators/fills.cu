@@ -1,4 +1,4 @@
-// Copies of frames with parts in one colour: boxes, or the squares of a grid. No value is computed.
+// Copies the bytes of frames, and fills boxes or the squares of a grid with one colour.
 //
 // Macros: SIZE, bytes of an element; CHANNELS; ROW_BYTES.
 

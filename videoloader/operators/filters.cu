@@ -1,9 +1,9 @@
 // A window down the columns, then one along the rows: weighted sums, or the largest or smallest value.
 //
-// A block makes a tile. The columns that it needs are filtered into a band of shared memory, part by
-// part if the window is wide, and each part is added to the tile along its rows. Numbers of a line
-// are its pixels' channels one behind the other. A row of the table has one pass or several, whose
-// results are added up.
+// A block computes a tile. It filters the columns into a band of shared memory, in parts if the
+// window is wide, and adds each part to the tile by filtering along the rows. A line is an array of
+// numbers: the interleaved channels of its pixels. A row of the table has one or more passes, whose
+// results are summed.
 //
 // Macros: SOURCE and TARGET, element types; CHANNELS; OPERATION; BORDER; ROW_BYTES.
 
@@ -35,7 +35,7 @@ const int STRIP = 4;   // values that a thread makes side by side; each reads wh
 
 enum { SUM, LARGEST, SMALLEST };  // OPERATION; filters_on_gpu.py
 
-// A product with 0 would make NaN of what is infinite beside a window.
+// Whether infinite values are possible: outside a window, a weight of 0 would turn them into NaN.
 const bool IS_WEIGHTED = OPERATION == SUM, HAS_EDGES = !IS_WEIGHTED || SOURCE >= 2;
 
 struct Scratch {

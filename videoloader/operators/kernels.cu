@@ -1,14 +1,14 @@
-// What the kernels of operators share: views of pixels, element types, groups of four pixels.
+// Shared code of operator kernels: views of pixels, element types, groups of four pixels.
 //
-// Every kernel is `KERNEL(name, threads) {...}`. It gets a table `const Row* rows`, with `source` and
-// `target` among its fields, and numbers `const u8* values` that rows refer to; both lie in memory, or
-// with TABLE_BYTES among the parameters of the launch. blockIdx.y is the row; the blocks along x share
-// its pixels. Products are rounded before they are summed (--fmad=false), so that results are those of
-// the CPU; `fmaf` is called where that does not matter.
+// Every kernel is `KERNEL(name, threads) {...}`. Its parameters are a table `const Row* rows`, with
+// fields `source` and `target`, and data `const u8* values` that rows refer to. Both are in memory,
+// or with TABLE_BYTES in the launch parameters. blockIdx.y is the row; the blocks along x share its
+// pixels. Products are rounded before they are summed (--fmad=false), so that results equal those
+// of the CPU; `fmaf` is used where that does not matter.
 //
-// No include and no type of CUDA's: a C++ compiler takes these files too, which is how the
-// arithmetic is tested where there is no GPU. Loops go by threadIdx and blockDim between barriers,
-// and nothing but shared memory outlives a barrier, so a block of one thread computes the same.
+// These files use no includes and no CUDA types, so that a C++ compiler accepts them too: that is
+// how the arithmetic is tested without a GPU. Between barriers, loops stride by blockDim, and only
+// shared memory carries values across barriers, so a block of one thread computes the same.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -49,7 +49,7 @@ struct alignas(4 * sizeof(T)) Four {
 
 // ---- element types: 0 uint8, 1 uint16, 2 float16, 3 float32; words hold them in their lowest bits
 
-// CuPy compiles with -ftz=true, so no float in between may be subnormal.
+// CuPy compiles with -ftz=true, so no intermediate float may be subnormal.
 __device__ inline float half_value(u16 bits) {
     u32 size = bits & 0x7fffu, sign = (u32)(bits & 0x8000u) << 16;
     if (size >= 0x7c00u) return __uint_as_float(sign | 0x70000000u | size << 13);  // infinite, NaN
@@ -74,7 +74,7 @@ __device__ inline u32 whole(float value, float top) {
     return __float_as_uint(__fadd_rz(fminf(fmaxf(value + below_half, 0.0f), top), 8388608.0f));
 }
 
-// A whole number below 2^23: the last places of 2^23 plus it. Few units of a GPU convert types.
+// An integer below 2^23 as float: the low mantissa bits of 2^23 plus it. Conversions are slow.
 __device__ inline float small(u32 number) {
     return __uint_as_float(number | 0x4b000000u) - 8388608.0f;
 }
@@ -230,7 +230,7 @@ __device__ inline int modulo(int value, int period) {
     return rest < 0 ? rest + period : rest;
 }
 
-// The place that stands for one outside, where the border is mirrored and not repeated.
+// The coordinate that replaces one outside, for a border mirrored without repeating the edge.
 __device__ inline int reflect_101(int index, int length) {
     if (index >= 0 && index < length) return index;
     int period = max(2 * (length - 1), 1), phase = modulo(index, period);
@@ -239,7 +239,7 @@ __device__ inline int reflect_101(int index, int length) {
 
 enum { CONSTANT, REPLICATE, REFLECT, REFLECT_101, WRAP };  // BORDERS of kernels.py
 
-// The pixel of an axis that stands for one that may lie outside; -1 for a constant border.
+// The coordinate that replaces one possibly outside an axis; -1 for a constant border.
 __device__ inline int inside(int index, int length, int border) {
     if (index >= 0 && index < length) return index;
     if (border == CONSTANT) return -1;

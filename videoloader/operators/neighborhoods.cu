@@ -1,4 +1,4 @@
-// What lies around a pixel: sums with any weights, medians.
+// Filters on the neighbourhood of a pixel: sums with arbitrary weights, medians.
 //
 // Macros: SOURCE and TARGET, element types; CHANNELS; BORDER; WIDTH and HEIGHT of the windows of
 // medians if these are small and alike, else 0; ROW_BYTES.
@@ -14,7 +14,7 @@ static_assert(sizeof(Row) == ROW_BYTES, "the table of neighborhoods_on_gpu.py");
 typedef Element<SOURCE> From;
 typedef Element<TARGET> To;
 
-// A product with 0 would make NaN of what is infinite beside a window.
+// Whether infinite values are possible: outside a window, a weight of 0 would turn them into NaN.
 const bool HAS_INFINITY = SOURCE >= 2 || BORDER == CONSTANT;
 
 __device__ inline From::Stored stored_at(const View& v, const From::Stored* line, int column, int c) {

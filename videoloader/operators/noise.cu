@@ -1,8 +1,7 @@
-// Salt and pepper: some elements, or whole pixels, get one of two values. No value is computed.
+// Salt-and-pepper noise: some elements, or whole pixels, get one of two values. Copies bytes only.
 //
-// The numbers drawn are those of numpy's Philox generator, each computed where it is needed: number n
-// is word n % 4 of the block after n / 4 others. Macros: SIZE, bytes of an element; CHANNELS;
-// ROW_BYTES.
+// Random numbers equal those of numpy's Philox generator; each is computed by its index: number n
+// is word n % 4 of block n / 4. Macros: SIZE, bytes of an element; CHANNELS; ROW_BYTES.
 
 struct Row {
     View source, target;

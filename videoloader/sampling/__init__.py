@@ -1,4 +1,4 @@
-"""Which frames are wanted, and the fewest packets that reach them. Pure numpy."""
+"""Chooses frames, clips and batches, and plans the fewest packets to decode. Pure numpy."""
 
 from videoloader.sampling.batch_plan import BatchList, BatchOrder, BatchPlan
 from videoloader.sampling.buckets import Buckets, aspect_buckets

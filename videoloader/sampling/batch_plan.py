@@ -1,8 +1,8 @@
-"""Batches of clips of several shapes: the list of them in an epoch, and the part of each rank.
+"""Batches of clips of several shapes: the list for an epoch, and its division among ranks.
 
-The list is made before anything is decoded, of the sizes of the videos alone. It depends on the
-data set, the seed and the epoch, not on ranks. So the state of a run is the epoch and how many
-batches of the list all ranks have done, and another number of ranks can go on with the rest.
+The list is made before decoding, from the sizes of the videos. It depends on the data set, the
+seed and the epoch, not on ranks. So the state of a run is the epoch and the number of batches of
+the list that all ranks have done, and a different number of ranks can resume from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Shape = tuple[int, int, int]
 """Frames, height and width of a clip."""
 
 _CHUNK = 1 << 17  # batches or samples that are computed at once
-_BATCH_STAGE = 1  # of the randomness of the order of batches; samples have stage 0
+_BATCH_STAGE = 1  # random stage of the order of batches; the order of samples has stage 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,9 +44,9 @@ class BatchList:
     """The batches of an epoch: batch i is `samples[begins[i] : ends[i]]`.
 
     Attributes:
-        samples: their numbers, see `EpochSamples`; of 32 bits where they fit.
-        begins: int64, one a batch.
-        ends: int64, one a batch.
+        samples: sample numbers, see `EpochSamples`; int32 if they fit, else int64.
+        begins: start of each batch in `samples`, int64.
+        ends: end of each batch in `samples`, int64.
     """
 
     samples: NDArray[np.int32] | NDArray[np.int64]
@@ -61,7 +61,7 @@ class BatchList:
         return self.samples[self.begins[batch] : self.ends[batch]].astype(np.int64)
 
     def permuted(self, seed: int, epoch: int) -> BatchList:
-        """The same batches in another order."""
+        """The same batches in a random order."""
         order = np.empty(len(self), dtype=np.int32)
         for first in range(0, len(self), _CHUNK):
             places = np.arange(first, min(first + _CHUNK, len(self)))
@@ -75,13 +75,13 @@ class BatchPlan:
     """The shape of the clip of each video, and the batches of any epoch.
 
     Attributes:
-        shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros where the
-            video is in no batch. Sample n is of video n modulo N.
-        num_samples: of an epoch, before batches are filled up or left out.
-        tokens: of the clip of each video, int64 (N,); pixels where a token is a pixel.
-        limit: most tokens of a batch, None where batches are limited in samples.
-        description: of what made it.
-        make: gives the batches of an epoch.
+        shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros if the
+            video is in no batch. Sample n is a clip of video n modulo N.
+        num_samples: samples in an epoch, before batches are filled up or dropped.
+        tokens: tokens in the clip of each video, int64 (N,); a token may be a pixel.
+        limit: maximum tokens of a batch, None if batches are limited in samples.
+        description: of the sampler that made the plan.
+        make: epoch -> its batches.
     """
 
     shapes: NDArray[np.int32]
@@ -99,7 +99,7 @@ class BatchPlan:
 
     @property
     def digest(self) -> int:
-        """Tells plans of other videos, shapes or limits apart."""
+        """A hash of videos, shapes and limits, to detect that a plan differs."""
         return zlib.crc32(np.ascontiguousarray(self.shapes).data, zlib.crc32(self._text))
 
     @property
@@ -112,18 +112,18 @@ class BatchPlan:
         return frames, height, width
 
     def alike(self, video: int) -> NDArray[np.int64]:
-        """All videos whose clips have the shape of this one's, itself among them, ascending."""
+        """All videos whose clips have the same shape as this one's, itself included, ascending."""
         return np.flatnonzero((self.shapes == self.shapes[video]).all(axis=1))
 
     def batches(self, epoch: int) -> BatchList:
-        """The batches of an epoch; those of the last one asked for are kept."""
+        """The batches of an epoch; caches the last result."""
         last = self._last
         if last is None or last[0] != epoch:
             last = self._last = (epoch, self.make(epoch))
         return last[1]
 
     def fill_rate(self, epoch: int = 0) -> float:
-        """The part of `limit` that the batches of an epoch use, on average; 1.0 without one."""
+        """Mean share of `limit` that the batches of an epoch use, 0 to 1; 1.0 without a limit."""
         batches = self.batches(epoch)
         if self.limit is None or not len(batches):
             return 1.0
@@ -135,7 +135,7 @@ class BatchPlan:
         return used / (self.limit * len(batches))
 
     def summary(self, epoch: int = 0) -> str:
-        """How many videos, clips, batches and tokens an epoch has, for people."""
+        """A readable summary of an epoch: numbers of videos, clips, batches and tokens."""
         batches = self.batches(epoch)
         videos, clips = len(self.shapes), len(batches.samples)
         text = (
@@ -149,18 +149,18 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class BatchOrder:
-    """The batches of one of several ranks: of the list of an epoch every `num_ranks`-th.
+    """The batches of one rank: every `num_ranks`-th of the list of an epoch.
 
-    A position is how many batches of the list all ranks together have done.
+    A position is the number of batches of the list that all ranks together have done.
 
     Args:
-        plan: what makes the lists.
+        plan: makes the lists.
         seed: of the plan.
-        rank: which of the ranks this is.
-        num_ranks: how many share the list.
-        remainder: the last step where there is not a batch for each rank. `keep`: the first ranks
-            have a step more. `drop` leaves it out. `repeat` goes on with the first batches of the
-            epoch, until all ranks have one. None is `keep` for one rank, `repeat` for several.
+        rank: number of this rank.
+        num_ranks: number of ranks that share the list.
+        remainder: what to do in the last step if there is not a batch for each rank. `keep`: the
+            first ranks have one more step. `drop`: omit the step. `repeat`: fill it with the first
+            batches of the epoch. None is `keep` for one rank, `repeat` for several.
     """
 
     plan: BatchPlan
@@ -188,7 +188,7 @@ class BatchOrder:
 
     @property
     def state(self) -> dict[str, int]:
-        """What has to be the same where a run goes on."""
+        """Values that must be equal when a run is resumed."""
         return {"seed": self.seed, "size": self.size, "batches": self.plan.digest}
 
     def num_steps(self, start: int = 0, epoch: int = 0) -> int:
@@ -232,7 +232,7 @@ def check_unfit(
     *,
     of: str,
 ) -> None:
-    """Fail where videos are in no batch and may not be left out, or where none is left.
+    """Raise if videos are in no batch and `on_unfit` is `error`, or if no video is left.
 
     Args:
         unfit: their numbers.
@@ -264,6 +264,6 @@ def counted(*reasons: tuple[NDArray[np.bool_], str]) -> str:
 
 
 def check_limit(name: str, value: int | None) -> None:
-    """Fail unless a limit is a whole number of at least 1, or None."""
+    """Raise unless a limit is an integer of at least 1, or None."""
     if value is not None and (not isinstance(value, int | np.integer) or value < 1):
         raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")

@@ -46,11 +46,11 @@ def aspect_buckets(
     """Shapes of about the same number of pixels, for several aspect ratios.
 
     Args:
-        pixels: most pixels of a picture; 256 * 256 gives pictures of that area.
-        frames: of a clip; several numbers give each shape with each of them.
+        pixels: maximum pixels of a picture; 256 * 256 gives pictures of that area.
+        frames: frames of a clip; several numbers combine each shape with each of them.
         multiple_of: both sides are multiples of it.
-        ratios: width divided by height. Of the sizes that come next to a ratio, the one is taken
-            whose ratio is nearest; those that coincide are given once.
+        ratios: width divided by height. For each, the size with the nearest ratio is chosen;
+            duplicates are removed.
 
     Returns:
         (frames, height, width) of each bucket, height * width <= pixels.
@@ -66,7 +66,7 @@ def aspect_buckets(
 
 
 def _nearest_size(pixels: int, step: int, ratio: float) -> tuple[int, int]:
-    """(height, width): multiples of a step."""
+    """The (height, width) nearest to a ratio, in multiples of `step`."""
     if not 0 < ratio < math.inf:
         raise ArgumentError(f"an aspect ratio is a positive number, got {ratio}")
     height = math.sqrt(pixels / ratio) / step
@@ -86,30 +86,30 @@ def _nearest_size(pixels: int, step: int, ratio: float) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Batches of clips of one shape each: the bucket that each video goes to.
+    """Assigns each video to a bucket; each batch has clips of one bucket, so of one shape.
 
-    A video can go to the buckets that it fills: it has the frames for a clip of that length, and
-    its pictures are not smaller. It is resized until it covers the bucket, and what sticks out
-    on two sides is cropped. Of the buckets that keep as much of its pictures as the best one, but
-    for `tolerance`, it goes to the one with the most pixels.
+    A video fits a bucket if it has enough frames for the clip length and its pictures are at least
+    as large. It is resized to cover the bucket and then cropped on two sides. Among the buckets
+    whose kept share of the picture area is within `tolerance` of the best, the one with the most
+    pixels is chosen.
 
-    The samples of an epoch are permuted and divided among their buckets, each bucket is cut into
-    batches, and the batches are permuted. Without shuffling, batches come in the order of their
+    The samples of an epoch are permuted and divided among their buckets, each bucket is split into
+    batches, and the batches are permuted. Without shuffling, batches are in the order of their
     first samples.
 
     Args:
         shapes: (frames, height, width) of each bucket, see `aspect_buckets`.
-        batch_size: clips of a batch, the same for all buckets; or one of the next two.
-        max_tokens: most tokens of a batch. A bucket has as many clips a batch as fit.
-        max_pixels: most pixels of all frames of a batch.
+        batch_size: clips of a batch in every bucket; or use one of the next two.
+        max_tokens: maximum tokens of a batch. A bucket has as many clips per batch as fit.
+        max_pixels: maximum pixels of all frames of a batch.
         patch: (frames, rows, columns) of a token; all shapes are multiples of it.
-        upscale: let videos go to buckets of larger pictures, too.
-        max_crop: most of the area of a picture that may be cropped, 0 to 1.
-        tolerance: of the part of the picture that is kept, see above.
-        on_unfit: videos that can go to no bucket are an `error`, or `skip` leaves them out, and
+        upscale: also allow buckets with larger pictures than the video.
+        max_crop: maximum share of the picture area that may be cropped, 0 to 1.
+        tolerance: of the kept share of the picture area, see above.
+        on_unfit: videos that fit no bucket are an `error`, or `skip` omits them, and
             `BatchPlan.unfit` has their numbers.
-        remainder: the last batch of a bucket where it is not full. `keep` it smaller, `drop` it,
-            or `repeat` the first samples that the bucket has in the epoch.
+        remainder: if the last batch of a bucket is not full, `keep` it smaller, `drop` it, or
+            `repeat` the first samples that the bucket has in the epoch.
 
     >>> Buckets(aspect_buckets(256 * 256, frames=(1, 16)), max_tokens=32768, patch=(1, 16, 16))
     ... # doctest: +ELLIPSIS
@@ -154,7 +154,7 @@ class Buckets:
 
     @property
     def limit(self) -> int | None:
-        """Most tokens of a batch; a token is a pixel with `max_pixels`."""
+        """Maximum tokens of a batch; with `max_pixels`, a token is a pixel."""
         return self.max_pixels if self.max_tokens is None else self.max_tokens
 
     @property
@@ -176,7 +176,7 @@ class Buckets:
 
         Args:
             videos: sizes of the videos.
-            sampler: takes the clips; its `count` is that of the bucket.
+            sampler: chooses the clips; its `count` is replaced by that of the bucket.
         """
         found = np.empty(len(videos), dtype=np.int16)
         for part, some in videos.parts():
@@ -186,7 +186,7 @@ class Buckets:
     def _assign(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int16]:
         lengths = np.unique([frames for frames, _, _ in self.shapes])
         level = np.searchsorted(lengths, frames_offered(sampler, videos), side="right")
-        # Many videos have the same size and length: each of these is looked at once.
+        # Many videos have the same size and length: compute each combination once.
         key = (videos.heights.astype(np.int64) << 40) | (videos.widths.astype(np.int64) << 16)
         _, first, inverse = np.unique(key | level, return_index=True, return_inverse=True)
         heights, widths, frames = videos.heights[first], videos.widths[first], level[first]
@@ -212,7 +212,7 @@ class Buckets:
     def _choose(
         self, heights: NDArray[np.int32], widths: NDArray[np.int32], frames: NDArray[np.int64]
     ) -> NDArray[np.intp]:
-        """The bucket of videos of some sizes, which have so many frames at least."""
+        """The bucket for each (height, width, number of frames); -1 for none."""
         shapes = np.array(self.shapes, dtype=np.int64)
         tall, wide, long = (each[:, None] for each in (heights, widths, frames))
         fits = (long >= shapes[:, 0]) & (np.minimum(tall, wide) > 0)
@@ -223,7 +223,7 @@ class Buckets:
         kept = np.where(fits & (kept >= 1 - self.max_crop), kept, -1.0)
         best = kept.max(axis=1, keepdims=True)
         is_near = (kept >= best - self.tolerance) & (kept >= 0)
-        # Most pixels first, then what keeps most; kept is at most 1, and pixels whole numbers.
+        # Lexicographic score: pixels (an integer), then the kept share (at most 1).
         score = np.where(is_near, shapes.prod(axis=1) + kept / 2, -1.0)
         return np.where(best[:, 0] < 0, -1, score.argmax(axis=1))
 
@@ -240,13 +240,13 @@ class Buckets:
 
         Args:
             videos: sizes of the videos.
-            sampler: takes the clips.
+            sampler: chooses the clips.
             seed: of the order.
             shuffle: permute samples and batches, differently in each epoch.
-            samples: how many an epoch has of each video; drawn ones are permuted in any case.
+            samples: number of samples of each video in an epoch; drawn ones are always permuted.
 
         Raises:
-            ArgumentError: some videos can go to no bucket, with `on_unfit="error"`, or none can.
+            ArgumentError: no video fits a bucket, or some do not and `on_unfit` is `error`.
         """
         buckets = self.assign(videos, sampler)
         check_unfit(
@@ -273,7 +273,7 @@ class Buckets:
     def _cut(
         self, order: NDArray[np.int32] | NDArray[np.int64], buckets: NDArray[np.int16]
     ) -> BatchList:
-        """Batches of the samples in an order, bucket by bucket."""
+        """Split ordered samples into batches, bucket by bucket."""
         grouped = order[np.argsort(buckets, kind="stable")]  # of int16: a radix sort
         counts = np.bincount(buckets, minlength=len(self.shapes))
         samples, begins, ends = [], [], []
@@ -295,10 +295,10 @@ class Buckets:
 
 
 def as_shape(name: str, given: Sequence[int]) -> Shape:
-    """(frames, height, width) in whole numbers of at least 1.
+    """Check (frames, height, width): three integers of at least 1.
 
     Raises:
-        ArgumentError: it is no such thing.
+        ArgumentError: `given` is not such a tuple.
     """
     sides = tuple(given) if isinstance(given, Sequence | np.ndarray) else ()
     if len(sides) != 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in sides):

@@ -1,4 +1,4 @@
-"""How many frames a clip sampler can take of each video, and the sampler for so many."""
+"""The maximum clip length of a sampler for each video, and samplers with a given clip length."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["check_length_varies", "frames_offered", "with_count"]
 
 
 def frames_offered(sampler: ClipSampler, videos: VideoSizes) -> NDArray[np.int64]:
-    """The most frames that a clip of each video can have without reaching past its end.
+    """The maximum frames of a clip of each video that does not extend past its end.
 
-    At a target rate these are the times of a grid that begins with the first frame. Their number
-    is 0 where the rate of a video is unknown. `count` of the sampler plays no part.
+    At a target rate, this is the number of times on a grid that begins with the first frame; 0 if
+    the rate of a video is unknown. `count` of the sampler is ignored.
 
     >>> sizes = VideoSizes(*(np.full(1, value) for value in (90, 160, 50, 25.0)))
     >>> frames_offered(RandomClip(16, fps=8), sizes), frames_offered(RandomClip(16, 4), sizes)
@@ -46,7 +46,7 @@ def with_count(sampler: ClipSampler, count: int) -> ClipSampler:
 
 
 def check_length_varies(sampler: ClipSampler) -> RandomClip | UniformClip:
-    """The sampler, if its clips can have any number of frames.
+    """Return the sampler if its clips can have any number of frames.
 
     Raises:
         ArgumentError: they cannot.

@@ -1,13 +1,13 @@
 """Clip samplers: values that say which frames of a video make up its clips.
 
-Every sampler has `frames(num_frames, fps=, rng=)`, which gives frame numbers in presentation
-order. They may lie past the end of a short video; the pad mode of whoever decodes decides what
-stands there. Nothing here remembers anything: the same arguments and generator, the same clip.
+Every sampler has `frames(num_frames, fps=, rng=)`, which returns frame numbers in presentation
+order. They may be past the end of a short video; the decoder's pad mode decides what is shown
+there. Samplers are stateless: equal arguments and generators give equal clips.
 
-A sampler with a target rate takes a grid of times, 1/rate seconds apart, and for each the frame
-whose presentation time is nearest (in the middle between two, the later one). So its clips are
-evenly spaced in time whether or not the frames of the video are. `timing="frames"` goes by frame
-numbers instead, as if every frame lasted as long as the average one.
+A sampler with a target rate makes a grid of times, 1/rate seconds apart, and selects for each the
+frame with the nearest presentation time (of two at equal distance, the later). So its clips are
+evenly spaced in time even if the frames of the video are not. `timing="frames"` uses frame numbers
+instead, as if all frames had the average duration.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ Timing = Literal["times", "frames"]
 
 @runtime_checkable
 class ClipSampler(Protocol):
-    """What every clip sampler offers.
+    """The interface of clip samplers.
 
-    A sampler that goes by time has one more argument, `boundaries=None`: the seconds at which each
+    A sampler that uses times has one more argument, `boundaries=None`: the seconds at which each
     frame begins, ascending, and the last one ends, shape (num_frames + 1,). See `sample_frames`.
     """
 
@@ -62,14 +62,14 @@ class ClipSampler(Protocol):
         Args:
             num_frames: frames in the video, at least 1.
             fps: average frame rate of the video. Without the times of the frames, a sampler with a
-                target rate takes it for a constant one.
-            rng: what a random sampler draws from; without one it takes the middle choice.
+                target rate assumes that it is constant.
+            rng: random generator; without one, a random sampler takes the middle choice.
         """
         ...
 
 
 class SampledVideo(Protocol):
-    """What sampling needs to know of a video; `VideoIndex` is one."""
+    """Properties of a video that sampling needs; `VideoIndex` has them."""
 
     @property
     def name(self) -> str:
@@ -81,11 +81,11 @@ class SampledVideo(Protocol):
 
     @property
     def average_fps(self) -> float | Fraction:
-        """Frames in a second, 0 if nothing tells."""
+        """Frames a second, 0 if unknown."""
 
     @property
     def boundaries(self) -> NDArray[np.float64]:
-        """When each frame begins, in seconds, and when the last one ends."""
+        """Start of each frame and end of the last, in seconds, (num_frames + 1,)."""
 
 
 def sample_frames(
@@ -96,17 +96,17 @@ def sample_frames(
     stop: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Frames:
-    """The frame numbers that a sampler takes from a video, or from a range of it.
+    """The frame numbers that a sampler selects from a video, or from a range of it.
 
     Args:
-        sampler: any; one whose `frames` takes `boundaries` gets the times of the frames.
+        sampler: any sampler; if its `frames` takes `boundaries`, it gets the times of the frames.
         video: its index.
         start: first frame of the range.
         stop: end of the range, exclusive; the end of the video by default.
-        rng: what a random sampler draws from.
+        rng: random generator.
 
     Raises:
-        ArgumentError: the sampler takes nothing of such a video; names it.
+        ArgumentError: the sampler does not accept this video; the message names it.
     """
     stop = video.num_frames if stop is None else stop
     times: dict[str, Any] = {}
@@ -123,8 +123,8 @@ def sample_frames(
 class RandomClip:
     """`count` frames, `stride` apart or at a target rate, from a random start.
 
-    Every frame from which the clip fits is equally likely as its start. A video shorter than the
-    clip is taken from its first frame. Without a generator the clip is the one in the middle.
+    All starts at which the clip fits are equally likely. In a video shorter than the clip, the
+    clip starts at the first frame. Without a generator, the clip is in the middle.
 
     >>> RandomClip(count=3, stride=2).frames(9)
     array([2, 4, 6])
@@ -165,8 +165,8 @@ class UniformClip:
     each of `count` equal segments: floor((i + 0.5) N / L). A video with fewer frames repeats some.
 
     At a target rate there are duration * rate frames, rounded, at least one. Their times are
-    1/rate apart; with `ends` they begin with the first frame, with `centers` what is left over is
-    the same on both sides.
+    1/rate apart; with `ends` they begin with the first frame, with `centers` the remaining time is
+    equal on both sides.
 
     >>> UniformClip(4).frames(10)
     array([0, 3, 6, 9])
@@ -219,7 +219,7 @@ class UniformClip:
 
 @dataclass(frozen=True, slots=True)
 class DenseClips:
-    """Every clip of `count` frames, one beginning each `step` frames; by default end to end.
+    """All clips of `count` frames that start `step` frames apart; by default contiguous.
 
     `partial` keeps one last clip that reaches past the end of the video: what stands for these
     frames is up to the pad mode, and their `mask` is False. Otherwise only clips that fit are
@@ -259,7 +259,7 @@ class DenseClips:
         span = int(offsets[-1]) + 1
         step = span if self.step is None else self.step
         fitting = max(0, (num_frames - span) // step + 1)
-        # What remains is one more clip, unless the last one that fits already ends the video.
+        # The remainder is one more clip, unless the last clip that fits ends with the video.
         covered = (fitting - 1) * step + span if fitting else 0
         clips = fitting + (self.partial and fitting * step < num_frames and covered < num_frames)
         starts: Frames = step * np.arange(clips, dtype=np.int64)
@@ -335,12 +335,12 @@ class EvenClips:
 
 @dataclass(frozen=True, slots=True)
 class SegmentClip:
-    """A snippet of `length` frames out of each of `segments` equal parts of the video.
+    """A snippet of `length` frames from each of `segments` equal parts of the video.
 
     This is the sampling of temporal segment networks (Wang et al., ECCV 2016, section 3.1): at a
-    random place of each part, or in its middle without a generator or with `center`. At a target
-    rate the parts are equal in time; where a snippet fits from no frame of its part, it is taken
-    from the beginning of the part.
+    random position in each part, or in its middle without a generator or with `center`. At a
+    target rate the parts are equal in time; a snippet that fits at no frame of its part starts at
+    the beginning of the part.
 
     >>> SegmentClip(3).frames(9)
     array([1, 4, 7])
@@ -386,7 +386,7 @@ class SegmentClip:
 
 
 def _steps(count: int, rate: float) -> NDArray[np.float64]:
-    """Seconds from the first time of a grid to each of them."""
+    """Times of a grid in seconds, relative to its first."""
     return np.arange(count) / rate
 
 

@@ -1,4 +1,4 @@
-"""Which pictures the wanted ones depend on."""
+"""The transitive closure of references between pictures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["needed_pictures"]
 def needed_pictures(
     references: Sequence[Iterable[int]], wanted: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """The wanted pictures, those that they refer to, those that these refer to, and so on.
+    """Mask of the wanted pictures and all pictures that they depend on, directly or indirectly.
 
     Args:
-        references: for each picture, in decode order, the numbers of earlier ones.
-        wanted: a mark for each picture.
+        references: for each picture, in decode order, the numbers of those it refers to.
+        wanted: mask of the wanted pictures.
 
     >>> needed_pictures([(), (0,), (1,), (0,)], np.array([False, False, False, True]))
     array([ True, False, False,  True])

@@ -1,7 +1,6 @@
-"""The samples of an epoch: how many each video of a data set has, and in which order they come.
+"""The samples of an epoch: number of samples of each video, and their order.
 
-Sample n is of video n modulo the number of videos. Numbers past the videos are further clips of
-them.
+Sample n is a clip of video n modulo the number of videos; larger numbers are further clips.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from videoloader.sampling.weighted import DRAWING, WeightedDraws, balanced_weigh
 
 __all__ = ["ONCE", "EpochSamples", "SampleOrder"]
 
-_CHUNK = 1 << 17  # places of an order that are computed at once
+_CHUNK = 1 << 17  # positions of an order that are computed at once
 _INT32 = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochSamples:
-    """How many samples an epoch has of each video.
+    """Number of samples of each video in an epoch.
 
     Args:
-        clips_per_video: of each, or on average where they are drawn.
-        weights: how often each video is drawn.
-        labels: draw the videos of every label as often; not with `weights`.
+        clips_per_video: clips of each video; with `weights` or `labels`, the average.
+        weights: relative frequency of each video.
+        labels: draw every label equally often; not together with `weights`.
     """
 
     clips_per_video: int = 1
@@ -37,13 +36,13 @@ class EpochSamples:
     labels: NDArray[np.int64] | None = None
 
     def draws(self, fits: NDArray[np.bool_]) -> WeightedDraws | None:
-        """The draws of an epoch from some of the videos; None where each is taken as often.
+        """The weighted draws of an epoch; None if all videos have equally many samples.
 
         Args:
-            fits: which videos may be drawn.
+            fits: mask of the videos that may be drawn.
 
         Raises:
-            ArgumentError: there is nothing to draw.
+            ArgumentError: no video can be drawn.
         """
         size = int(np.count_nonzero(fits)) * self.clips_per_video
         if self.weights is not None:
@@ -54,7 +53,7 @@ class EpochSamples:
         return None
 
     def order(self, fits: NDArray[np.bool_], seed: int, *, shuffle: bool) -> SampleOrder:
-        """The order of the samples of some of the videos; drawn ones are shuffled in any case."""
+        """The order of the samples of the videos in `fits`; drawn ones are always shuffled."""
         draws = self.draws(fits)
         videos = np.flatnonzero(fits)
         return SampleOrder(
@@ -68,13 +67,13 @@ ONCE = EpochSamples()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleOrder:
-    """The samples of an epoch in order. It depends on seed and epoch alone.
+    """The samples of an epoch in order, which depends only on seed and epoch.
 
     Attributes:
-        videos: that samples are of, ascending.
-        num_videos: of the data set.
-        clips_per_video: of each.
-        draws: what is drawn at each place instead of each sample once.
+        videos: numbers of the videos that have samples, ascending.
+        num_videos: number of videos in the data set.
+        clips_per_video: clips of each video.
+        draws: weighted draws; None if each sample comes once.
         seed: of the permutations and draws.
         shuffle: permute the samples, differently in each epoch.
     """
@@ -92,12 +91,12 @@ class SampleOrder:
 
     @property
     def digest(self) -> int:
-        """Tells orders of other samples apart."""
+        """A hash of the parameters, to detect that an order differs."""
         text = f"{self.clips_per_video} {self.shuffle}".encode()
         return zlib.crc32(text, 0 if self.draws is None else self.draws.digest)
 
     def numbers(self, epoch: int) -> NDArray[np.int32] | NDArray[np.int64]:
-        """All samples of an epoch; in 32 bits where they fit."""
+        """All samples of an epoch in order; int32 if they fit, else int64."""
         is_small = self.draws is None and self.num_videos * self.clips_per_video <= _INT32
         result: NDArray[Any] = np.empty(len(self), dtype=np.int32 if is_small else np.int64)
         for first in range(0, len(self), _CHUNK):

@@ -1,9 +1,10 @@
-"""An order that keeps neighbours near each other, so that they can be decoded together.
+"""A random order that keeps neighbouring clips close, so that they can be decoded together.
 
-The clips of an epoch are divided into groups of neighbours, which are permuted. The resulting line
-is cut into windows, and the clips inside each window are permuted. So the clips of a group lie
-within one window, or within two that follow each other: whoever decodes the group at its first clip
-keeps the others for no longer than that. Every place is computed by itself, from a few keys.
+The clips of an epoch are divided into groups of neighbours, and the groups are permuted. The
+resulting sequence is divided into windows, and the clips within each window are permuted. So the
+clips of a group are in one window or in two consecutive ones. A reader that decodes the group at
+its first clip has to keep the others for at most two windows. Every position is computed
+independently, from a few random keys.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from videoloader.sampling.random import generator
 
 __all__ = ["GroupedOrder"]
 
-_DRAW = 2  # of the keys of windows and of the last group, apart from orders and offsets
+_DRAW = 2  # draw number of the keys of windows and of the last group; orders and offsets have 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class GroupedOrder:
     """The order of the samples of an epoch, for readers of parts of it.
 
     Args:
-        size: samples.
-        group: samples in a group; what is left over makes one smaller group.
+        size: number of samples.
+        group: samples in a group; the remainder forms one smaller group.
         window: samples in a window.
         common_seed: of the permutation of groups, the same for all parts.
         seed: of the order inside windows.
@@ -62,8 +63,8 @@ class GroupedOrder:
 
         Args:
             positions: within the part.
-            part: places of the epoch that are read.
-            epoch: which pass over the data set.
+            part: range of positions of the epoch that this reader reads.
+            epoch: number of the pass over the data set.
         """
         places = part.start + positions
         if self.is_random:
@@ -89,7 +90,7 @@ class GroupedOrder:
         return permuted
 
     def _window(self, window: int, part: range, epoch: int) -> tuple[int, NDArray[np.int64]]:
-        """The first place of a window, and how those in it are permuted."""
+        """The first position of a window, and the permutation within it."""
         first = max(window * self.window, part.start)
         count = min((window + 1) * self.window, part.stop) - first
         if not self.is_random:
@@ -97,14 +98,14 @@ class GroupedOrder:
         return first, _shuffled(count, self.seed, self.stage, window, epoch)
 
     def _tail(self, epoch: int) -> tuple[int, int]:
-        """Place of the smaller group, and its size."""
+        """Position of the smaller group, and its size."""
         groups, rest = divmod(self.size, self.group)
         if not self.is_random or not rest:
             return groups * self.group, rest
         return _drawn(groups + 1, self.common_seed, self.stage, epoch) * self.group, rest
 
     def _slots(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
-        """Which group in the order of the epoch each place belongs to; -1 is the smaller one."""
+        """Number of the group, in the order of the epoch, at each position; -1: the smaller one."""
         tail, rest = self._tail(epoch)
         behind = np.where(places < tail, places, places - rest) // self.group
         return np.where((places >= tail) & (places < tail + rest), -1, behind)
@@ -132,5 +133,5 @@ def _shuffled(count: int, seed: int, stage: int, window: int, epoch: int) -> NDA
 
 @lru_cache(maxsize=16)
 def _drawn(count: int, seed: int, stage: int, epoch: int) -> int:
-    """A number below `count`: which groups the smaller one stands between."""
+    """A random number below `count`: the position of the smaller group among the others."""
     return int(generator(seed, stage=stage, epoch=epoch, draw=_DRAW).integers(count))

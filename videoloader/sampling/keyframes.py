@@ -1,4 +1,4 @@
-"""From any frame to one that decodes alone."""
+"""Replaces frames by keyframes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SNAPS = ("none", "keyframe")
 
 
 def check_snap(snap: str) -> None:
-    """Fail unless it is one of `SNAPS`."""
+    """Raise unless `snap` is one of `SNAPS`."""
     if snap not in SNAPS:
         raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {snap!r}")
 
@@ -27,7 +27,7 @@ def snap_to_keyframes(
     """The last keyframe at or before each frame; before the first keyframe, that one.
 
     Args:
-        frames: frame numbers inside the video; -1 (a filled frame) stays.
+        frames: frame numbers inside the video; -1 (a filled frame) is unchanged.
         keyframes: frame numbers of the keyframes, ascending.
         name: of the video, for errors.
 

@@ -1,4 +1,4 @@
-"""Which samples make up the batches of an epoch, on one of several ranks: arithmetic only."""
+"""Which samples are in each batch of an epoch, for each rank; arithmetic only."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ Remainder = Literal["keep", "drop", "repeat"]
 
 @dataclass(frozen=True, slots=True)
 class EpochOrder:
-    """The order in which the ranks of a run go through a data set.
+    """The order in which ranks read a data set.
 
-    The samples of an epoch stand in one line, permuted before it is divided among ranks. Each step
-    takes the next `num_ranks * batch_size` of them, and rank r every `num_ranks`-th from the r-th
-    on. So a step holds the same samples whatever the number of ranks, if batches are as large
-    together, and an epoch that was left after some samples goes on from there with any number
-    of ranks, without losing or repeating one.
+    The samples of an epoch are one sequence, permuted before it is divided among ranks. Each step
+    takes the next `num_ranks * batch_size` samples; rank r gets every `num_ranks`-th of them,
+    starting with the r-th. So for the same total batch size, a step has the same samples for any
+    number of ranks. An interrupted epoch can be resumed with any number of ranks, without losing
+    or repeating a sample.
 
     Args:
         size: samples in the data set.
         batch_size: samples in a batch of one rank.
         shuffle: permute the samples, differently in each epoch.
         seed: of the permutations.
-        rank: which of the ranks this is.
-        num_ranks: how many share the data set.
-        remainder: the last step where it is not full. `keep` divides what is left: a rank may get
-            a smaller batch, or none. `drop` leaves it out. `repeat` fills it up with the first
-            samples of the epoch until all ranks have as many. None is `keep` for one rank, and
-            `repeat` for several, which then run in step.
-        draws: what is drawn at each place of the epoch instead of each sample once.
+        rank: number of this rank.
+        num_ranks: number of ranks that share the data set.
+        remainder: what to do with a last step that is not full. `keep`: divide the rest; a rank
+            may get a smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first
+            samples of the epoch, so that all ranks have equally many. None is `keep` for one rank,
+            and `repeat` for several, which then have equally many steps.
+        draws: weighted draws; None if each sample comes once.
 
     >>> order = EpochOrder(size=5, batch_size=2, shuffle=False)
     >>> [order.batch(0, step).tolist() for step in range(order.num_steps())]
@@ -78,7 +78,7 @@ class EpochOrder:
 
     @property
     def state(self) -> dict[str, int]:
-        """What has to be the same where a run goes on."""
+        """Values that must be equal when a run is resumed."""
         return {"seed": self.seed, "size": self.size}
 
     def end(self, epoch: int = 0) -> int:  # noqa: ARG002  (all are alike)
@@ -90,7 +90,7 @@ class EpochOrder:
         return not replace(self, rank=0).num_steps(position, epoch)
 
     def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002
-        """Samples of the epoch, of all ranks, that are done after some steps from `start` on."""
+        """Samples of the epoch that all ranks have done after `steps` steps from `start` on."""
         return min(start + steps * self.samples_per_step, self.size)
 
     def num_steps(self, start: int = 0, epoch: int = 0) -> int:  # noqa: ARG002  (all are alike)
@@ -109,9 +109,9 @@ class EpochOrder:
         """Numbers of the samples in a batch of this rank.
 
         Args:
-            epoch: which pass over the data set.
-            step: number of the batch, from `start` on.
-            start: samples of the epoch, of all ranks, that were done before.
+            epoch: number of the pass over the data set.
+            step: number of the batch, counted from `start`.
+            start: samples of the epoch that all ranks had done before.
         """
         if not 0 <= step < self.num_steps(start):
             raise IndexError(f"step {step} of an epoch of {self.num_steps(start)} steps")
@@ -128,7 +128,7 @@ class EpochOrder:
 
 
 def chosen_remainder(remainder: Remainder | None, num_ranks: int) -> Remainder:
-    """The remainder that is asked for, if there is such a one; the default of `num_ranks` for None.
+    """Check a remainder; None gives the default for `num_ranks`.
 
     >>> chosen_remainder(None, 1), chosen_remainder(None, 2), chosen_remainder("drop", 2)
     ('keep', 'repeat', 'drop')

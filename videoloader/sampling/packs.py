@@ -1,4 +1,4 @@
-"""`Packing`: clips of any length and size, one after another in packs of bounded length."""
+"""`Packing`: packs clips of different lengths and sizes into sequences of limited length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from videoloader.sampling.video_sizes import VideoSizes
 
 __all__ = ["Packing", "pack_first_fit"]
 
-_WINDOWS = 256  # that are packed side by side
+_WINDOWS = 256  # windows that are packed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +35,24 @@ class Packing:
     """Packs of clips of several lengths and sizes: a batch is one sequence of tokens.
 
     Each video keeps its size and aspect ratio, cropped at the edges to whole patches (by less than
-    a patch a side). A clip has as many frames as its video offers, at most `count` of the clip
-    sampler and no more than fill a pack, rounded down to whole patches: `RandomClip(64, fps=8)`
-    takes up to 8 seconds.
+    one patch). A clip has as many frames as its video allows, at most `count` of the clip sampler
+    and at most a full pack, rounded down to whole patches: `RandomClip(64, fps=8)` takes up to 8
+    seconds.
 
     The samples of an epoch are permuted, and each `window` of them is packed by first-fit
-    decreasing: longest clips first, each into the first pack that has room. The packs are then
-    permuted, too. A pack never has more than `max_tokens` tokens, and no clip is cut.
+    decreasing: longest clips first, each into the first pack with enough room. The packs are then
+    permuted, too. A pack has at most `max_tokens` tokens, and no clip is split.
 
     Args:
-        max_tokens: most tokens of a pack.
+        max_tokens: maximum tokens of a pack.
         patchify: (frames, rows, columns) of a token. Batches then hold `patches`, see `patchify`.
-        patch: the same, but batches hold the clips as a list, for models that cut them themselves.
-        max_pixels: most pixels of a picture; larger ones are resized, keeping the aspect ratio.
-        pad: fill `patches`, and what there is one of a token, up to `max_tokens`.
-        window: samples that are packed together; more of them fill packs better, at more work.
-        on_unfit: videos that are smaller or shorter than a patch, or that have more than
-            `max_tokens` in the frames of one, are an `error`, or `skip` leaves them out, and
-            `BatchPlan.unfit` has their numbers.
+        patch: likewise, but batches hold the clips as a list, for models that patchify themselves.
+        max_pixels: maximum pixels of a picture; larger ones are resized, keeping the aspect ratio.
+        pad: pad `patches`, and other values that are per token, to `max_tokens`.
+        window: samples that are packed together; larger windows fill packs better and cost more.
+        on_unfit: videos that are smaller or shorter than a patch, or whose single patch of frames
+            exceeds `max_tokens`, are an `error`, or `skip` omits them, and `BatchPlan.unfit` has
+            their numbers.
     """
 
     max_tokens: int
@@ -84,7 +84,7 @@ class Packing:
     def clip_shapes(self, videos: VideoSizes, sampler: ClipSampler) -> NDArray[np.int32]:
         """(frames, height, width) of the clip of each video in whole patches, (N, 3).
 
-        Zeros where a video is smaller than a patch, or the frames of one are more than a pack.
+        Zeros if a video is smaller than a patch, or one patch of its frames exceeds a pack.
         """
         shapes = np.empty((len(videos), 3), dtype=np.int32)
         for part, some in videos.parts():
@@ -139,7 +139,7 @@ class Packing:
         shuffle: bool = True,
         samples: EpochSamples = ONCE,
     ) -> BatchPlan:
-        """The packs of all epochs; arguments as of `Buckets.plan`.
+        """The packs of all epochs; for the arguments see `Buckets.plan`.
 
         Raises:
             ArgumentError: some videos are unfit, with `on_unfit="error"`, or all are.
@@ -174,10 +174,10 @@ class Packing:
 def pack_first_fit(
     sizes: NDArray[np.int64], capacity: int, window: int = 1024
 ) -> NDArray[np.int64]:
-    """First-fit decreasing in windows: the pack that each item goes to.
+    """First-fit decreasing within windows: the pack of each item.
 
-    Items of each `window`, from the largest on and of equal ones from the first, go into the first
-    pack of their window that has room. Many windows are packed at once, item by item.
+    The items of each `window`, largest first (equal ones in order), go into the first pack of
+    their window with enough room. Many windows are packed at once, item by item.
 
     Args:
         sizes: of the items, 1 to `capacity`.
@@ -186,7 +186,7 @@ def pack_first_fit(
 
     Returns:
         Number of the pack of each item; packs of a later window have larger numbers, and some
-        numbers stand for no pack.
+        numbers are unused.
 
     >>> pack_first_fit(np.array([2, 5, 3, 4]), capacity=7)
     array([0, 0, 1, 1])
@@ -205,12 +205,12 @@ def pack_first_fit(
 
 
 def _pack_rows(sizes: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
-    """The pack of each item of each row, numbered within the row; items of size 0 are none."""
+    """The pack of each item of each row, numbered within the row; size 0 marks padding."""
     rows = np.arange(len(sizes))
     order = np.argsort(-sizes, axis=1, kind="stable")
     room = np.full(sizes.shape, capacity, dtype=np.int64)
     packs = np.zeros_like(sizes)
-    used = 1  # packs with something in them, in the row that has most, and an empty one
+    used = 1  # maximum over rows of packs in use, plus an empty one
     for items in order.T:
         size = sizes[rows, items]
         if not size.any():

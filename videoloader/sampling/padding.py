@@ -1,4 +1,4 @@
-"""Frame numbers outside a video: which frame stands in for them."""
+"""Maps frame numbers outside a video to frames inside it, or to the fill value."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PadMode: TypeAlias = Literal[
 ]
 
 FILLED = -1
-"""Stands for a frame made of the fill value, in every list of frame numbers."""
+"""Marks a frame of the fill value in a list of frame numbers."""
 
 _ALIASES = {"repeat": "edge", "symmetric": "reflect_1001", "reflect": "reflect_101"}
 PAD_MODES: tuple[str, ...] = get_args(PadMode)
 
 
 def check_pad_mode(pad_mode: str) -> str:
-    """The one name of a pad mode: aliases resolved, anything else an `ArgumentError`."""
+    """The canonical name of a pad mode; raises `ArgumentError` for unknown names."""
     if pad_mode not in PAD_MODES:
         raise ArgumentError(f"pad_mode must be one of {', '.join(PAD_MODES)}, got {pad_mode!r}")
     return _ALIASES.get(pad_mode, pad_mode)
@@ -49,12 +49,12 @@ def pad_frames(
     """Map frame numbers outside a video onto frames inside it.
 
     Args:
-        frames: frame numbers, any shape; negative numbers lie before the first frame.
+        frames: frame numbers, any shape; negative numbers are before the first frame.
         num_frames: frames in the video.
         pad_mode: `none` raises; `edge` (`repeat`) repeats the first or last frame; `constant`
-            gives `FILLED`; `reflect_1001` (`symmetric`) turns around behind the edge frame and
-            `reflect_101` (`reflect`) on it, so that it appears once; `wrap` begins again.
-        start: first frame of the range that the mode acts in; frames before it count as outside.
+            gives `FILLED`; `reflect_1001` (`symmetric`) mirrors with the edge frame repeated,
+            `reflect_101` (`reflect`) without repeating it; `wrap` continues at the other end.
+        start: first frame of the valid range; frames before it count as outside.
         stop: end of that range, exclusive; the end of the video by default.
         name: of the video, for the error.
 
@@ -64,7 +64,7 @@ def pad_frames(
         value stands for it.
 
     Raises:
-        FrameRangeError: a frame lies outside and the mode is `none`, or there is no frame at all.
+        FrameRangeError: a frame is outside and the mode is `none`, or the video has no frames.
 
     >>> pad_frames([-2, -1, 0, 5], 5, "reflect_101")[0]
     array([2, 1, 0, 3])

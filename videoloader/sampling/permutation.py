@@ -1,4 +1,4 @@
-"""Keyed permutations: the order of an epoch in constant memory, any part of it at once."""
+"""Keyed permutations: random access to the order of an epoch in constant memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 @dataclass(frozen=True, slots=True)
 class Permutation:
-    """A permutation of 0 to size - 1 that depends on (seed, stage, epoch) alone.
+    """A permutation of 0 to size - 1 that depends only on (seed, stage, epoch).
 
-    A Feistel network over the next power of four whose outputs beyond `size` are sent through
-    it again (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002, section 4.2: cycle
-    walking). Positions are mapped one by one, so ten million samples take no more memory than ten.
+    A Feistel network over the next power of four, with cycle walking: outputs beyond `size` are
+    permuted again (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002, section 4.2).
+    Positions are mapped independently, so ten million samples take no more memory than ten.
 
     >>> Permutation(6, seed=1)[[0, 1, 2, 3, 4, 5]]
     array([3, 4, 1, 5, 2, 0])
@@ -41,7 +41,7 @@ class Permutation:
         return self.size
 
     def __getitem__(self, positions: ArrayLike) -> NDArray[np.int64]:
-        """What stands at some positions, same shape; IndexError outside 0 to size - 1."""
+        """The elements at some positions, same shape; IndexError outside 0 to size - 1."""
         places = np.asarray(positions, dtype=np.int64)
         if places.size and not (places.min() >= 0 and places.max() < self.size):
             raise IndexError(f"a position outside a permutation of {self.size} elements")

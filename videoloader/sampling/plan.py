@@ -1,13 +1,13 @@
 """The fewest packets that reach the wanted frames: arithmetic on the tables of an index.
 
-A decoder can begin at a keyframe only. What follows from there is a *run*: packets in decode
-order up to the last one that is needed. Three facts make a run short:
+A decoder can begin only at a keyframe. A *run* is the packets from there on, in decode order, up
+to the last one that is needed. Three rules determine the runs:
 
-- a frame that is shown before its keyframe (a leading frame of an open GOP) refers to what came
+- a frame that is shown before its keyframe (a leading frame of an open GOP) refers to pictures
   before that keyframe, so its run begins one keyframe earlier;
-- a disposable packet is referred to by no other, so unless its own frame is wanted it is left
-  out before any decoder sees it;
-- two runs that overlap are one: going on costs less than beginning again.
+- no packet refers to a disposable packet, so it is dropped before decoding unless its own frame
+  is wanted;
+- overlapping runs are merged: continuing costs less than starting again.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ __all__ = ["DecodePlan", "Run", "plan_decode", "plan_runs"]
 
 
 class FrameTable(Protocol):
-    """What planning needs to know of a video; `VideoIndex` is one."""
+    """Properties of a video that planning needs; `VideoIndex` has them."""
 
     @property
     def frame_packets(self) -> NDArray[np.int64]:
-        """Packet that carries each frame, in presentation order."""
+        """Packet number of each frame, in presentation order."""
 
     @property
     def seek_packets(self) -> NDArray[np.int64]:
-        """Packet to begin at for each frame."""
+        """Packet at which decoding begins to reach each frame."""
 
     @property
     def end_packets(self) -> NDArray[np.int64]:
-        """Last packet that each frame needs; its own, but for frames sent in several packets."""
+        """Last packet that each frame needs: its own, or the last of a frame in several packets."""
 
     @property
     def disposable(self) -> NDArray[np.bool_] | None:
-        """Which packets nothing refers to, or None while their headers have not been read."""
+        """Mask of packets that no other packet refers to; None until headers have been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Packets for one decoder, from a keyframe on, and the frames to keep of what comes out.
+    """Packets for one decoder, from a keyframe on, and the output frames to keep.
 
-    `frames` and `frame_packets` go together: frame number and the packet that carries it, in
-    decode order. `packets` ascends.
+    `frames` and `frame_packets` are parallel: frame number and its packet, in decode order.
+    `packets` ascends.
     """
 
     packets: NDArray[np.int64]
@@ -60,10 +60,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class DecodePlan:
-    """Runs that decode every distinct wanted frame once, and the order they were asked for.
+    """Runs that decode every distinct wanted frame once, and the order of the requests.
 
-    `frames` are the distinct frame numbers, ascending. `positions` has one entry a request: where
-    in `frames` it stands, or -1 for a filled frame that needs no decoding.
+    `frames` are the distinct frame numbers, ascending. `positions` has one entry per request: its
+    index in `frames`, or -1 for a filled frame, which is not decoded.
     """
 
     runs: tuple[Run, ...]
@@ -72,7 +72,7 @@ class DecodePlan:
 
     @property
     def num_packets(self) -> int:
-        """Packets that a decoder is fed in all."""
+        """Total number of packets to decode."""
         return sum(len(run.packets) for run in self.runs)
 
     def __iter__(self) -> Iterator[Run]:
@@ -80,12 +80,12 @@ class DecodePlan:
 
 
 def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
-    """Plan the decoding of `frames`, in any order, repeated or none at all.
+    """Plan the decoding of `frames`, in any order, with repetitions, possibly empty.
 
     Args:
         index: of the video.
-        frames: frame numbers inside the video, as `pad_frames` gives them; -1 (a filled frame)
-            takes part in the order, but nothing is decoded for it.
+        frames: frame numbers inside the video, as `pad_frames` returns them; -1 (a filled frame)
+            is not decoded.
 
     Raises:
         FrameRangeError: a frame number is not in the video.
@@ -103,7 +103,7 @@ def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
 
 
 def plan_runs(index: FrameTable, frames: NDArray[np.int64]) -> Iterator[Run]:
-    """The runs that decode some distinct frames, which are in the video."""
+    """The runs that decode distinct frames, all inside the video."""
     packets = index.frame_packets[frames]
     if len(frames) == 1:
         begin, end = int(index.seek_packets[frames[0]]), int(index.end_packets[frames[0]])
@@ -112,8 +112,8 @@ def plan_runs(index: FrameTable, frames: NDArray[np.int64]) -> Iterator[Run]:
     order = packets.argsort(kind="stable")
     frames, packets = frames[order], packets[order]
     ends = np.maximum.accumulate(index.end_packets[frames])
-    # Where decoding must have begun for this frame or any later one: a leading frame can need
-    # an earlier start than the frames before it in decode order.
+    # The start that this frame or any later one needs: a leading frame can need an earlier start
+    # than frames before it in decode order.
     begins = np.minimum.accumulate(index.seek_packets[frames][::-1])[::-1]
     cuts = (begins[1:] > ends[:-1]).nonzero()[0] + 1
     for first, stop in pairwise([0, *cuts.tolist(), len(frames)]) if len(frames) else ():
@@ -128,7 +128,7 @@ def _run(
     frames: NDArray[np.int64],
     frame_packets: NDArray[np.int64],
 ) -> Run:
-    """Packets from `begin` to `end`, less those that no frame needs as far as that is known."""
+    """The run from packet `begin` to `end`, without unneeded disposable packets if known."""
     packets = np.arange(begin, end + 1)
     if index.disposable is not None:
         needed = ~index.disposable[begin : end + 1]

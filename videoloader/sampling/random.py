@@ -1,4 +1,4 @@
-"""Random numbers that depend on what is drawn, never on who draws it or when."""
+"""Random generators keyed by seed, stage, sample and epoch, independent of process and time."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def generator(
     draw: int = 0,
     into: np.random.Generator | None = None,
 ) -> np.random.Generator:
-    """The random stream of one draw: equal arguments, equal numbers, in any process.
+    """The random generator of one draw: equal arguments give equal numbers, in any process.
 
-    Philox is counter based, so streams of different samples never overlap and any of them is
-    reached in constant time; a resumed run needs to know no more than where it stopped.
+    Philox is counter based, so streams of different samples never overlap, and each is available
+    in constant time. A resumed run needs only its position.
 
     Args:
         seed: of the whole run.
-        stage: which decision draws, such as the number of an operator in its pipeline.
-        sample: which sample it draws for, counted over the data set or over the run.
-        epoch: which pass over the data set.
+        stage: number of the random decision, such as the number of an operator in its pipeline.
+        sample: number of the sample in the data set or in the run.
+        epoch: number of the pass over the data set.
         draw: how many times the sample was drawn before in that pass.
-        into: a generator of before that begins this stream and is given back, in place of a new
-            one, which takes three times as long.
+        into: an existing generator to reset to this stream and return; a new one takes three
+            times as long.
 
     >>> generator(7, sample=3).integers(100, size=3).tolist()
     [36, 75, 30]
@@ -45,7 +45,7 @@ def generator(
             "key": (seed & _WORD, stage & _WORD),
         },
         "buffer": (0, 0, 0, 0),
-        "buffer_pos": 4,  # all of it is used up
+        "buffer_pos": 4,  # the buffer is empty
         "has_uint32": 0,
         "uinteger": 0,
     }
@@ -54,7 +54,7 @@ def generator(
 
 
 class _NoSeed(np.random.bit_generator.ISeedSequence):
-    """In place of what NumPy makes of the machine's entropy, though a key is given: 15 us."""
+    """Avoids NumPy's `SeedSequence`, which reads system entropy even if a key is given (15 us)."""
 
     _key = np.zeros(2, np.uint64)
 
@@ -63,4 +63,4 @@ class _NoSeed(np.random.bit_generator.ISeedSequence):
 
 
 _NO_SEED: Any = _NoSeed()
-_NO_COUNTER = np.zeros(4, np.uint64)  # an array takes NumPy half the time of a number
+_NO_COUNTER = np.zeros(4, np.uint64)  # NumPy takes half the time for an array as for an integer

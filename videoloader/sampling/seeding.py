@@ -1,4 +1,4 @@
-"""The random numbers of operators that are called outside a pipeline and without a seed."""
+"""Random numbers of operators that are called outside a pipeline without a seed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from videoloader.sampling.random import generator
 __all__ = ["next_call", "seed", "seeded_calls"]
 
 _EAGER_STAGES = 1 << 32
-"""Behind the numbers of operators in pipelines, so that draws of both never coincide."""
+"""Larger than the numbers of operators in pipelines, so that draws of both never coincide."""
 
 
 class _Calls:
-    """A seed, and the calls that have drawn from it. Threads may share it."""
+    """A seed, and the number of calls that have drawn from it. Thread-safe."""
 
     def __init__(self, value: int | None) -> None:
         self.is_chosen = value is not None
@@ -32,12 +32,12 @@ _calls = _Calls(None)
 
 
 def seed(value: int | None = None) -> None:
-    """Make what operators draw outside a pipeline repeatable: equal seeds, equal numbers.
+    """Seed the random numbers of operators outside a pipeline.
 
-    Every call that draws counts, so the same calls in the same order give the same numbers.
-    Pipelines have seeds of their own. Without this, numbers differ from run to run, and between
-    processes that were forked. The workers of a DataLoader differ in any case: what they draw
-    depends on this seed and on theirs, so on `torch.manual_seed`, the worker and the epoch.
+    Every call that draws is counted, so the same calls in the same order give the same numbers.
+    Pipelines have their own seeds. Without this, numbers differ from run to run, and between
+    forked processes. Workers of a DataLoader always differ: their numbers depend on this seed and
+    on their worker seed, that is on `torch.manual_seed`, the worker and the epoch.
 
     Args:
         value: the seed; None chooses one.
@@ -54,7 +54,7 @@ def seed(value: int | None = None) -> None:
 
 @contextmanager
 def seeded_calls(value: int) -> Iterator[None]:
-    """Let the block draw by a seed; behind it the calls go on where they were before."""
+    """Seed the calls within the block; afterwards the previous state is restored."""
     global _calls
     before, _calls = _calls, _Calls(value)
     try:
@@ -64,11 +64,11 @@ def seeded_calls(value: int) -> Iterator[None]:
 
 
 def next_call(worker_seed: int | None = None) -> Callable[..., np.random.Generator]:
-    """The random generators of the next call, by the position of a sample; see `generator`.
+    """Count a call; returns its random generators by sample position, see `generator`.
 
     Args:
-        worker_seed: in a worker process of a loader, what tells it from the others and its epoch
-            from others. A seed that is set in the worker itself goes before it.
+        worker_seed: seed of a loader's worker process, different for each worker and epoch. A
+            seed that was set in the worker itself takes precedence.
     """
     is_inherited = _calls.process != os.getpid()
     if worker_seed is not None and (is_inherited or not _calls.is_chosen):
@@ -76,6 +76,6 @@ def next_call(worker_seed: int | None = None) -> Callable[..., np.random.Generat
         entropy = [value % (1 << 64) for value in (worker_seed, *chosen)]
         seed(int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1)))
     elif is_inherited and not _calls.is_chosen:
-        seed()  # a forked process draws other numbers than its parent
+        seed()  # a forked process must not repeat the numbers of its parent
     own, stage = _calls.value, next(_calls.stages)
     return lambda position, into=None: generator(own, stage=stage, sample=position, into=into)

@@ -1,4 +1,4 @@
-"""Start, stop, count, and stride or rate: the frame numbers that they select."""
+"""Frame numbers selected by start, stop, count, and stride or rate."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def select_frames(
 ) -> NDArray[np.int64]:
     """Frame numbers start, start + stride, ... before `stop`, or exactly `count` of them.
 
-    Numbers may lie outside the video: see `pad_frames`. A negative stride plays backwards, down
-    to the first frame when nothing else ends it.
+    Numbers may be outside the video: see `pad_frames`. A negative stride plays backwards, by
+    default to the first frame.
 
     Args:
         num_frames: frames in the video.
         start: first frame.
-        stop: end, exclusive; the end of the video that the stride leads to by default.
+        stop: end, exclusive; by default the end of the video in the direction of the stride.
         stride: step, not 0.
-        count: number of frames, in place of `stop`.
+        count: number of frames, instead of `stop`.
 
     >>> select_frames(num_frames=10, start=1, stride=4)
     array([1, 5, 9])
@@ -66,14 +66,15 @@ def select_at_rate(
 ) -> NDArray[np.int64]:
     """The frames nearest to times 1 / fps apart; the first time is that of frame `start`.
 
-    Frames behind the end of the video are counted as if more of average duration came.
+    Past the end of the video, frames are counted as if they continued with average duration.
 
     Args:
         video: its index.
         fps: target rate, above 0.
-        start: first frame, at least 0; it may lie behind the end.
-        stop: end, exclusive: no time reaches that of this frame; the end of the video by default.
-        count: number of frames, in place of `stop`.
+        start: first frame, at least 0; it may be past the end.
+        stop: end, exclusive: all times are before that of this frame; by default the end of the
+            video.
+        count: number of frames, instead of `stop`.
     """
     num_frames = video.num_frames
     if not num_frames:

@@ -1,4 +1,4 @@
-"""`Timeline`: when the frames of a video are shown, for samplers that go by time."""
+"""`Timeline`: presentation times of the frames of a video, for samplers that use times."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Timeline"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """When each frame begins, when the last one ends, and how long one lasts on average.
+    """Start of each frame, end of the last, and average duration, in seconds.
 
-    In seconds. Times that differ by less than a nanosecond count as equal.
+    Times that differ by less than a nanosecond count as equal.
     """
 
     begins: NDArray[np.float64]
@@ -30,9 +30,9 @@ class Timeline:
 
         Args:
             num_frames: at least 1.
-            fps: average frame rate; taken for a constant one without `boundaries`.
-            boundaries: when each frame begins, ascending, and when the last one ends; where they
-                say nothing because all are equal, `fps` is used.
+            fps: average frame rate; assumed to be constant without `boundaries`.
+            boundaries: start of each frame, ascending, and end of the last; if all are equal,
+                `fps` is used instead.
         """
         given = None if boundaries is None else np.asarray(boundaries, dtype=np.float64)
         if given is not None and given.shape != (num_frames + 1,):
@@ -45,24 +45,24 @@ class Timeline:
             given = np.arange(num_frames + 1) / fps
         begins, end = given[:-1], float(given[-1])
         period = 1 / fps if fps else (end - float(begins[0])) / num_frames
-        # A last frame of unknown duration is on screen as long as an average one.
+        # A last frame of unknown duration gets the average duration.
         return cls(begins, end if end > begins[-1] else end + period, period)
 
     @property
     def begin(self) -> float:
-        """When the first frame begins."""
+        """Start of the first frame."""
         return float(self.begins[0])
 
     def time(self, frame: int) -> float:
-        """When a frame from the first on begins; behind the end frames have average duration."""
+        """Start of a frame (at least 0); past the end, frames have average duration."""
         if frame < len(self.begins):
             return float(self.begins[frame])
         return self.end + (frame - len(self.begins)) * self.period
 
     def frames(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Number of the nearest frame to each time from the first frame on.
+        """Number of the nearest frame to each time; times must not be before the first frame.
 
-        From the end of the video on, frames are counted as if more of average duration came.
+        Past the end of the video, frames are counted as if they continued with average duration.
         """
         after = (times - self.end + NANOSECOND) / self.period
         beyond = len(self.begins) + np.floor(after + 0.5).astype(np.int64)
@@ -73,13 +73,13 @@ class Timeline:
         return int(np.searchsorted(self.begins, self.end - span - NANOSECOND))
 
     def start(self, span: float, low: float, high: float, rng: np.random.Generator | None) -> float:
-        """When a clip begins: with a frame, so that its first and last time are within a range.
+        """Start time of a clip: that of a frame, with all times of the clip in a range.
 
         Args:
             span: seconds from the first to the last time of the clip.
-            low: first time of the range, where the clip begins if it fits nowhere.
+            low: first time of the range; the clip starts there if it fits nowhere.
             high: end of the range, exclusive.
-            rng: what the frame is drawn with; without one it is the one in the middle of the time.
+            rng: random generator; without one, the start is the middle one in time.
         """
         first, last = np.searchsorted(self.begins, [low - NANOSECOND, high - span - NANOSECOND])
         starts = self.begins[first:last]

@@ -1,4 +1,4 @@
-"""Times to frames: the frame on screen at a time, or the one whose presentation time is nearest."""
+"""Frames at given times: the frame on screen, or the one with the nearest presentation time."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Seconds = NDArray[np.float64]
 Frames = NDArray[np.int64]
 
 NANOSECOND = 1e-9  # far more than the rounding of seconds in float64, far less than any frame lasts
-# How far before its start a frame is given; see `frames_at_times`.
+# How long before its start a frame is already returned; see `frames_at_times`.
 _TICKS = 0.55  # containers round by up to half a tick, and the time may be rounded again
-_SECONDS = 6e-5  # a time rounded to 4 digits is off by 5e-5, and fine ticks add a little
+_SECONDS = 6e-5  # a time rounded to 4 digits has an error of 5e-5, plus a margin for fine ticks
 _RELATIVE = 1e-6  # error of a time computed in float32 in a few steps
-_LARGEST_PART = 1 / 8  # of the duration of the frame before
+_LARGEST_PART = 1 / 8  # of the duration of the previous frame
 
 
 class FrameTimes(Protocol):
-    """What finding frames by time needs to know of a video; `VideoIndex` is one."""
+    """Properties of a video that finding frames by time needs; `VideoIndex` has them."""
 
     @property
     def time_base(self) -> Fraction:
@@ -37,7 +37,7 @@ class FrameTimes(Protocol):
 
     @property
     def order_in_time(self) -> NDArray[np.int64] | None:
-        """Frames by presentation time, where damaged timestamps do not ascend."""
+        """Frames sorted by presentation time; None if timestamps ascend already."""
 
 
 def frames_at_times(
@@ -51,19 +51,19 @@ def frames_at_times(
 ) -> Frames:
     """The frame on screen at each time: the last that begins at or before it.
 
-    A time that was rounded may lie just before the start of its frame. A frame is therefore given
-    from a little before its start on: 0.55 ticks, or 6e-5 s plus 1e-6 of the time, whichever is
-    more, but never more than 1/8 of the duration of the frame before. So times in float32 or
-    rounded to 4 digits find their frame. Of frames with the same presentation time the last is
-    given.
+    A rounded time may be just before the start of its frame. So a frame is already returned for
+    times slightly before its start: by 0.55 ticks, or by 6e-5 s plus 1e-6 of the time, whichever
+    is more, but at most by 1/8 of the duration of the previous frame. Then times in float32 or
+    rounded to 4 digits find their frame. Of frames with equal presentation times, the last is
+    returned.
 
     Args:
         times: presentation times in seconds, any shape.
         video: the index of the video.
-        nearest: give the frame whose presentation time is nearest, before or after. In the middle
-            between two, to the nanosecond, it is the later one.
-        tolerance: the most seconds between a time and the presentation time of the frame given for
-            it, with `nearest` and without. Times outside the video are left to `pad_mode`.
+        nearest: return the frame with the nearest presentation time, before or after. Of two at
+            equal distance (to the nanosecond), it is the later one.
+        tolerance: maximum seconds between a time and the presentation time of its frame, with and
+            without `nearest`. Times outside the video are handled by `pad_mode`.
         pad_mode: `none` makes a time outside the video an error.
         name: of the video, for errors.
 
@@ -72,8 +72,8 @@ def frames_at_times(
         for times at the end of the last one or later.
 
     Raises:
-        FrameRangeError: a time lies outside the video and `pad_mode` is `none`, or the frame found
-            is further away than the tolerance.
+        FrameRangeError: a time is outside the video and `pad_mode` is `none`, or the frame found
+            is farther away than the tolerance.
         ArgumentError: a time is not a finite number, or the tolerance is negative.
     """
     wanted = _as_seconds(times, name)
@@ -101,7 +101,7 @@ def frames_at_times(
 
 
 def nearest_frames(times: Seconds, begins: Seconds) -> Frames:
-    """Number of the nearest of ascending times; in the middle between two, the later one."""
+    """Number of the nearest of ascending times; of two at equal distance, the later one."""
     before = np.maximum(begins.searchsorted(times, side="right") - 1, 0)
     after = np.minimum(before + 1, len(begins) - 1)
     later = begins[after] - times <= times - begins[before] + NANOSECOND
@@ -111,7 +111,7 @@ def nearest_frames(times: Seconds, begins: Seconds) -> Frames:
 def _find(
     begins: Seconds, end: float, times: Seconds, time_base: Fraction, *, nearest: bool
 ) -> Frames:
-    """Places among the frames in order of time: -1 before the first, their number past the last."""
+    """Ranks in order of time: -1 before the first frame, the number of frames past the last."""
     if not len(begins):
         return np.full(times.shape, -1, dtype=np.int64)
     tick = time_base.numerator / time_base.denominator
@@ -120,7 +120,7 @@ def _find(
         return places
     windows = _windows(np.array([0, len(begins) - 1]), begins, tick)
     places[times < begins[0] - windows[0]] = -1
-    # A last frame of unknown duration is on screen at its own time at least.
+    # A last frame of unknown duration is on screen at least at its own time.
     places[(times >= end) & (times > begins[-1] + windows[1])] = len(begins)
     return places
 
@@ -136,18 +136,18 @@ def _on_screen(times: Seconds, begins: Seconds, tick: float) -> Frames:
 
 
 def _windows(places: Frames, begins: Seconds, tick: float) -> Seconds:
-    """Seconds before its start from which each frame is given."""
+    """How many seconds before its start each frame is already returned."""
     starts = begins[places]
     earlier = begins.searchsorted(starts, side="left") - 1
     later = begins.searchsorted(starts, side="right")
-    # No frame is before the first: its own duration takes that place, if there is a next frame.
+    # The first frame has no previous one: use its own duration, if there is a next frame.
     own = np.where(later < len(begins), begins[later.clip(max=len(begins) - 1)], np.inf) - starts
     limit = _LARGEST_PART * np.where(earlier < 0, own, starts - begins[earlier])
     return np.minimum(_widest(starts, tick), limit)
 
 
 def _widest(starts: Seconds, tick: float) -> Seconds:
-    """Seconds before its start from which a frame behind a long one is given."""
+    """The same seconds for a frame after a long one: the maximum."""
     return np.maximum(_TICKS * tick, _SECONDS + _RELATIVE * np.abs(starts))
 
 
@@ -157,7 +157,7 @@ def _last_of_equals(begins: Seconds, places: Frames) -> Frames:
 
 
 def _describe(video: FrameTimes, time: float, tolerance: float) -> str:
-    """Why no frame is near enough to a time."""
+    """Message: no frame is within the tolerance of a time."""
     begins = video.boundaries[:-1]
     (frame,) = frames_at_times([time], video, nearest=True)
     start = begins[nearest_frames(np.array([time]), begins)[0]]

@@ -1,4 +1,4 @@
-"""`VideoSizes`: what a plan of batches needs to know of the videos of a data set."""
+"""`VideoSizes`: sizes, lengths and rates of the videos of a data set, for batch plans."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class VideoSizes:
         return len(self.num_frames)
 
     def parts(self) -> Iterator[tuple[slice, VideoSizes]]:
-        """Stretches of them, so that arithmetic on millions takes little memory on its way."""
+        """Slices of the videos, so that arithmetic on millions takes little memory."""
         for begin in range(0, len(self), _PART):
             part = slice(begin, begin + _PART)
             sides = self.heights[part], self.widths[part]
@@ -52,7 +52,7 @@ class VideoSizes:
         return VideoSizes(*sides, self.num_frames[numbers], self.fps[numbers])
 
     def describe(self, video: int) -> str:
-        """One of them, for messages."""
+        """Size and length of a video, for messages."""
         return (
             f"{self.heights[video]}x{self.widths[video]} (height x width), "
             f"{self.num_frames[video]} frames, {self.fps[video]:.4g} fps"

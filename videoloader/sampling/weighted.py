@@ -1,9 +1,9 @@
-"""Weighted epochs: how often each item of a data set is drawn, as arithmetic on positions.
+"""Weighted epochs: systematic sampling of the items of a data set, by arithmetic on positions.
 
-An epoch has a fixed number of draws. They are taken at even distances along a line on which every
-item has a stretch in proportion to its weight, from a random offset on (systematic sampling). So
-an item whose share is 2.3 draws is drawn 2 or 3 times in an epoch, and 2.3 times on average over
-epochs; independent draws would scatter far more. The state is the epoch and a position.
+An epoch has a fixed number of draws. Every item has an interval on a line, proportional to its
+weight. Draws are equally spaced points on that line, with a random offset. So an item with an
+expected 2.3 draws is drawn 2 or 3 times in an epoch, and 2.3 times on average over epochs;
+independent draws would vary far more. The state is the epoch and a position.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from videoloader.sampling.random import generator
 __all__ = ["DRAWING", "WeightedDraws", "balanced_weights"]
 
 DRAWING = 3
-"""Stage of the randomness of draws of samples; their own stages come before."""
+"""Random stage of the draws of samples; larger than the stages of samples themselves."""
 
-_DRAW = 1  # the draw of sample 0 that the offset of an epoch comes from; its order has draw 0
-_MOST_BITS = 20  # behind the binary point of a stretch, in draws
-_BITS = 62  # of products of positions and counts
+_DRAW = 1  # draw number of the random offset of an epoch; its order has draw 0
+_MOST_BITS = 20  # maximum fractional bits of an interval, in draws
+_BITS = 62  # bits for products of positions and counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedDraws:
     """Maps the positions 0 to size - 1 of an epoch to items, in proportion to weights.
 
-    The positions of an item lie side by side: take them through a `Permutation`, or an
-    `EpochOrder` with `shuffle`, for a random order.
+    The positions of an item are consecutive: for a random order, use a `Permutation`, or an
+    `EpochOrder` with `shuffle`.
 
     Attributes:
         size: draws in an epoch.
@@ -41,7 +41,7 @@ class WeightedDraws:
 
     size: int
     num_items: int
-    _ends: NDArray[np.int64]  # of the stretch of each group of items, in units of 2 ** -_shift
+    _ends: NDArray[np.int64]  # of the interval of each group of items, in units of 2 ** -_shift
     _item_ends: NDArray[np.int64] | None  # end of each group among the items; None: one item each
     _shift: int
 
@@ -53,9 +53,9 @@ class WeightedDraws:
 
         Args:
             weights: of each group of items, at least 0 and not all 0.
-            counts: items of each group, which share its weight evenly; one each by default. A
+            counts: number of items of each group, which share its weight evenly; by default 1. A
                 group without items is never drawn.
-            size: draws in an epoch; as many as items by default.
+            size: draws in an epoch; by default the number of items.
 
         Raises:
             ArgumentError: a weight is negative or no number, or nothing can be drawn.
@@ -84,16 +84,16 @@ class WeightedDraws:
 
     @property
     def digest(self) -> int:
-        """Tells draws by other weights apart."""
+        """A hash of the weights, to detect that they differ."""
         return zlib.crc32(self._ends.data)
 
     def numbers(
         self, positions: ArrayLike, *, seed: int, stage: int = 0, epoch: int = 0
     ) -> NDArray[np.int64]:
-        """What is drawn at some positions of an epoch, same shape.
+        """The draws at some positions of an epoch, same shape.
 
-        Number n is item n % num_items, drawn for the (n // num_items)-th time in this epoch,
-        counted from 0; no number comes twice.
+        A draw n is item n % num_items, drawn for the (n // num_items)-th time in this epoch,
+        counted from 0; no number occurs twice.
 
         >>> draws = WeightedDraws.of([1, 0, 3], size=4)
         >>> sorted((draws.numbers([0, 1, 2, 3], seed=0) % draws.num_items).tolist())
@@ -122,11 +122,11 @@ class WeightedDraws:
 
 
 def balanced_weights(labels: ArrayLike, *, counts: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Weights with which every class is drawn as often, and every item of a class.
+    """Weights that give every class equal frequency, and equal frequency to the items of a class.
 
     Args:
         labels: class of each group of items.
-        counts: items of each group; one each by default.
+        counts: number of items of each group; by default 1.
 
     >>> balanced_weights([0, 0, 0, 1]).round(3).tolist()
     [0.333, 0.333, 0.333, 1.0]

@@ -1,1 +1,1 @@
-"""Where the bytes of a video come from: files, memory, URLs, members of archives."""
+"""Sources of bytes: files, memory, URLs, members of archives."""

@@ -1,7 +1,7 @@
-"""Paths and URLs: what they name, and what of them may be shown or stored.
+"""Parses paths and URLs, and removes secrets from them.
 
-A URL can hold secrets: `user:password@` in front of the host, and the signature of a presigned URL
-behind the `?`. They serve to fetch; names, messages and files go without them.
+A URL can hold secrets: `user:password@` before the host, and the signature of a presigned URL
+after the `?`. They are used to fetch, but never appear in names, messages and files.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _PARTS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONTAINERS = {"abfs", "abfss", "adl"}  # their URLs begin with container@account
-_NO_HOST = "..."  # in place of what may be a password without its host
+_NO_HOST = "..."  # replaces a host that may be part of a password
 
-# Control characters, separators of lines, marks that reverse text, and bytes that are no UTF-8.
+# Control characters, line separators, bidirectional marks, and bytes that are not UTF-8.
 _UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -64,7 +64,7 @@ def is_url(place: str) -> bool:
 
 
 def local_path(place: str) -> str:
-    """The path that a `file://` URL means, whatever its bytes; anything else as it is.
+    """The path of a `file://` URL, with any bytes; other places are returned unchanged.
 
     >>> local_path("file:///videos/a%20clip.mp4")
     '/videos/a clip.mp4'
@@ -94,7 +94,7 @@ def parse_url(url: str) -> Url | None:
 
 
 def public(place: str) -> str:
-    """A path as it is; a URL without user, password, and what stands behind `?` or `#`.
+    """A path unchanged; a URL without user, password, query and fragment.
 
     >>> public("https://me:secret@host/a.mp4?signature=secret")
     'https://host/a.mp4'
@@ -107,7 +107,7 @@ def public(place: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""A name for one line of a message: what could not be seen there, or breaks it, as `\n`.
+    r"""A name for one line of a message: invisible characters and line breaks are escaped.
 
     >>> escaped("two\nlines")
     'two\\nlines'
@@ -117,7 +117,7 @@ def escaped(text: str) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
-    if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is no UTF-8
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is not UTF-8
         return f"\\x{code - 0xDC00:02x}"
     return found[0].encode("unicode_escape").decode()
 
@@ -128,7 +128,7 @@ def shown(place: str) -> str:
 
 
 def scrubbed(text: str, place: str) -> str:
-    """What somebody else says of a place, in one line: of URLs only what is public.
+    """A message of another library about a place, in one line, without the secrets of URLs.
 
     >>> scrubbed("no answer from http://host/a?key=1 (key=1)", "http://host/a?key=1")
     'no answer from http://host/a (***)'

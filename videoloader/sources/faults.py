@@ -1,8 +1,8 @@
-"""Errors of other kinds as errors of ours: whatever a file does, it costs that file and no more.
+"""Converts foreign exceptions to `VideoError`, so that a bad file fails only itself.
 
-Libraries and the system raise what they like: an `OSError` of a demuxer, no open file left, no
-memory. Where a video is opened or decoded these become a `VideoError` that names it, with the
-original as its cause. Mistakes in a program (`TypeError` and its like) stay what they are.
+Libraries and the system raise various exceptions: an `OSError` of a demuxer, too many open files,
+out of memory. Where a video is opened or decoded, these become a `VideoError` that names it, with
+the original as its cause. Programming errors (`TypeError` and the like) are not converted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class InterruptedReadError(Exception):
 
 
 def is_mistake(error: BaseException) -> bool:
-    """Whether an error tells of a program or of the whole GPU, and not of one video.
+    """Whether an error is about the program or the whole GPU, not about one video.
 
     >>> is_mistake(TypeError()), is_mistake(KeyboardInterrupt()), is_mistake(OSError())
     (True, True, False)
@@ -61,7 +61,7 @@ def is_mistake(error: BaseException) -> bool:
         return False
     if not isinstance(error, Exception) or isinstance(error, _MISTAKES):
         return True
-    # After an error of CUDA nothing works on that GPU any more; without memory all goes on.
+    # After a CUDA error the GPU context is unusable; after an out-of-memory error it is not.
     is_cuda = isinstance(error, RuntimeError) and "CUDA" in f"{type(error).__name__} {error}"
     return is_cuda and not _is_memory(error)
 
@@ -69,12 +69,12 @@ def is_mistake(error: BaseException) -> bool:
 def as_video_error(
     error: Exception, name: object, kind: type[VideoError] = DecodeError
 ) -> VideoError:
-    """An error of ours for any other.
+    """Convert an exception to a `VideoError`.
 
     Args:
-        error: given back as it is if it is ours.
-        name: what it is blamed on, for the message.
-        kind: for what is neither about memory nor about reading.
+        error: returned unchanged if it is a `VideoError`.
+        name: of the video, for the message.
+        kind: class for errors that are neither about memory nor about reading.
     """
     lack = _lack(error)
     if lack:
@@ -92,7 +92,7 @@ def as_video_error(
 
 
 class blamed_on:  # noqa: N801  (reads as a clause of `with`)
-    """Raise errors of other kinds as `as_video_error` gives them, mistakes as they are.
+    """Convert exceptions in the block with `as_video_error`, except programming errors.
 
     >>> with blamed_on("clip.mp4"):
     ...     raise OverflowError("too large")
@@ -131,9 +131,9 @@ def raise_shortage(error: BaseException, name: object) -> None:
 
 
 def drop_frames(error: BaseException) -> None:
-    """Let go of the frames that an error and its causes passed through, and of what they hold.
+    """Clear the stack frames in the tracebacks of an error and its causes.
 
-    For errors that are kept: a frame of the decoder holds the memory of its whole batch.
+    For errors that are stored: a stack frame of the decoder keeps its whole batch in memory.
     """
     todo: list[BaseException | None] = [error]
     done: set[int] = set()
@@ -175,7 +175,7 @@ def _lack(error: BaseException | None) -> str:
 
 
 def _is_memory(error: Exception) -> bool:
-    """Whether memory ran out; torch says so by a `RuntimeError`."""
+    """Whether memory ran out; torch raises a `RuntimeError` then."""
     if isinstance(error, MemoryError):
         return True
     text = str(error).lower()

@@ -1,4 +1,4 @@
-"""From what a user names to a list of videos: folders, globs, lists, tar archives, URLs."""
+"""Lists the videos in folders, globs, text lists, tar archives and URLs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VIDEO_SUFFIXES = frozenset(
     ".264 .265 .3g2 .3gp .avi .f4v .flv .h264 .h265 .hevc .ismv .ivf .jsv .m2ts .m4v .mjpeg .mkv "  # noqa: SIM905
     ".mov .mp4 .mpeg .mpg .mts .obu .ogv .ps .ts .webm .wmv".split()
 )
-"""File name endings, in lower case, by which videos are known in folders and archives."""
+"""File name suffixes, in lower case, of videos in folders and archives."""
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
@@ -36,19 +36,19 @@ _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 @dataclass(frozen=True, slots=True, order=True)
 class Item:
-    """One video of a data set: a file or object, or a member of an archive at its place there.
+    """One video of a data set: a file or object, or a member of an archive.
 
-    What a URL holds of secrets (user, password, what stands behind `?`) is no part of `path`, so it
-    is neither shown nor stored; `location` has it for as long as the item lives.
+    Secrets of a URL (user, password, query) are not part of `path`, so they are neither shown nor
+    stored; `location` has them as long as the item exists.
 
     Args:
         path: of the file or archive; a path or a URL.
         member: name in the archive.
         offset: of the member in the archive.
         size: of the member.
-        listed: the state that a listing told, no part of what the item is.
-        problem: what the listing found to be wrong with it, no part of that either.
-        signed: the URL to open it by, where `path` alone does not do.
+        listed: state of the file in a listing; not part of the item's identity.
+        problem: error found by the listing; not part of the item's identity either.
+        signed: URL to open it by, if `path` is not sufficient.
     """
 
     path: str
@@ -75,7 +75,7 @@ class Item:
 
     @property
     def key(self) -> str:
-        """What tables are joined by: the path, and the name in an archive."""
+        """Key for joins with tables: the path, and the name in an archive."""
         return f"{self.path}/{self.member}" if self.member else self.path
 
     @property
@@ -89,7 +89,7 @@ class Item:
         `known` is `Source.whole` of the same item, opened before.
 
         Raises:
-            SourceError: they cannot be had.
+            SourceError: they cannot be read.
             FormatError: the file is empty, or has the `problem` that the listing found.
         """
         if self.problem:
@@ -101,7 +101,7 @@ class Item:
         )
 
     def state(self) -> Fingerprint:
-        """The state of the video as it is now, or was when it was listed.
+        """The current state of the video, or its state in the listing.
 
         Raises:
             SourceError: there is no such file.
@@ -120,7 +120,7 @@ class Item:
         return self._part(Fingerprint(status.st_size, status.st_mtime_ns))
 
     def under(self, root: str | None) -> Item:
-        """The item at its place under a root, a folder or URL; itself without one.
+        """The item with its path joined to a root (a folder or URL); unchanged without one.
 
         >>> Item("cats/1.mp4").under("/data").path
         '/data/cats/1.mp4'
@@ -135,10 +135,10 @@ class Item:
         return replace(self, path=_item(os.path.join(root, path)).path)
 
     def relative_to(self, root: str) -> Item:
-        """The item with its path as it is under a root, an absolute folder or URL.
+        """The item with its path relative to a root, an absolute folder or URL.
 
         Raises:
-            ArgumentError: it lies elsewhere.
+            ArgumentError: it is not under the root.
 
         >>> Item("/data/cats/1.mp4").relative_to("/data").path
         'cats/1.mp4'
@@ -154,7 +154,7 @@ class Item:
         return replace(self, path=path)
 
     def place(self) -> tuple[str, str, int, int]:
-        """What is stored of it: `Item(*item.place())` is this item, but for what is `signed`."""
+        """The stored fields: `Item(*item.place())` is this item without `signed`."""
         return self.path, self.member, self.offset, self.size
 
     def _part(self, whole: Fingerprint) -> Fingerprint:
@@ -168,10 +168,10 @@ def as_root(root: str | os.PathLike[str]) -> str:
 
 
 def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
-    """All video files under a folder, by their ending, in the order of their paths.
+    """All video files under a folder, by suffix, sorted by path.
 
     Raises:
-        SourceError: the folder does not exist, or has no video in it.
+        SourceError: the folder does not exist, or has no video.
     """
     there = map(Path, _walk(Path(folder), Counter()))
     found = [path for path in there if path.suffix.lower() != _ARCHIVE]
@@ -185,15 +185,15 @@ def find_items(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     passed: Counter[str] | None = None,
 ) -> list[Item]:
-    """The videos behind folders, globs, text lists, tar archives, paths and URLs, each once.
+    """The videos in folders, globs, text lists, tar archives, paths and URLs, each once.
 
-    A text list (`.txt`, `.list`, `.lst`) has a path or URL a line, relative to its own folder;
-    blank lines and lines that begin with `#` are passed over. A list behind a URL may not name
-    `file://` URLs. A URL that ends with a slash stands for all videos and archives under it. Files
-    that are named are taken whatever their ending.
-    Links to folders are followed, but each folder is gone through once. A path that is no UTF-8
-    becomes a `file://` URL. An archive that is damaged gives the members in front of the damage,
-    and itself as an item that cannot be opened.
+    A text list (`.txt`, `.list`, `.lst`) has one path or URL per line, relative to its own folder;
+    blank lines and lines that begin with `#` are skipped. A list at a URL may not name `file://`
+    URLs. A URL that ends with a slash means all videos and archives under it. Files that are named
+    explicitly may have any suffix.
+    Links to folders are followed, but each folder is visited once. A path that is not UTF-8
+    becomes a `file://` URL. A damaged archive yields the members before the damage, and itself as
+    an item that cannot be opened.
 
     Args:
         sources: what was named.
@@ -202,7 +202,7 @@ def find_items(
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
             read.
-        UnsupportedError: a URL of a kind that is not read.
+        UnsupportedError: the scheme of a URL is not supported.
     """
     items: dict[Item, None] = {}
     passed = Counter() if passed is None else passed
@@ -241,7 +241,7 @@ def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
 
 
 def _item(path: str) -> Item:
-    """A local file; names that no text can hold are written as URLs."""
+    """The item of a local file; a path that is not UTF-8 is written as a URL."""
     return Item(path if _is_text(path) else Path(path).as_uri())
 
 
@@ -281,7 +281,7 @@ def _found_remote(url: str, passed: Counter[str]) -> Iterator[Item]:
 
 
 def _beside(url: str, entry: str) -> str:
-    """The URL of a path as it is written in a list behind a URL."""
+    """The URL of an entry in a text list at `url`."""
     scheme, _, place = url.partition("?")[0].partition("://")
     folder = place.partition("/")[0] if entry.startswith("/") else place.rpartition("/")[0]
     return f"{scheme}://{folder}/{entry.lstrip('/')}"
@@ -326,7 +326,7 @@ def _walk(folder: Path, passed: Counter[str]) -> list[str]:
                         passed[_with_ending(entry.name)] += 1
         except OSError as error:
             raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
-        # Real files come before links, so that a file is listed under its own name if it has one.
+        # Real files come before links, so that a file is listed under its own name if possible.
         waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
     return sorted(found)
 

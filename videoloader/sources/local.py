@@ -22,9 +22,9 @@ from videoloader.sources.source import Fingerprint, Source, rows_at
 __all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path", "read_whole"]
 
 _GATHERED = 1 << 12  # places whose bytes are read together
-_NEAR = 1 << 11  # bytes that are rather read than begun anew behind
+_NEAR = 1 << 11  # gaps up to this many bytes are read through instead of starting a new read
 
-# What is no file, and would be waited for, or has no end.
+# Kinds of files that are not regular: reading them blocks, or never ends.
 _KINDS = {
     stat.S_IFDIR: "a directory; name a video file in it",
     stat.S_IFIFO: "a pipe, not a file; write what comes out of it to one",
@@ -103,7 +103,7 @@ class _Opened:
 
 
 class LocalSource(Source):
-    """A file, or a stretch of one from `base` on; the open file becomes this object's own."""
+    """A file, or a part of one from `base` on; takes ownership of the open file."""
 
     is_local = True
 
@@ -125,7 +125,7 @@ class LocalSource(Source):
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Size, and the time of the last change, when the file was opened."""
+        """Size and modification time when the file was opened."""
         return self._fingerprint
 
     def _read(self, offset: int, size: int) -> bytes:
@@ -140,9 +140,9 @@ class LocalSource(Source):
         return SourceError(f"{self.name}: cannot be read: {error}")
 
     def array(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as a new array, read straight into it."""
+        """`read` into a new array, without a copy."""
         if not 0 <= offset <= offset + size <= self.size:
-            return super().array(offset, size)  # which says what is wrong
+            return super().array(offset, size)  # raises the error
         found = np.empty(size, dtype=np.uint8)
         filled = 0
         try:
@@ -158,7 +158,7 @@ class LocalSource(Source):
         return found
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """The bytes from each of many places on; those that lie close are read together."""
+        """`width` bytes from each of many offsets on; nearby ones are read together."""
         found = np.empty((len(places), width), dtype=np.uint8)
         try:
             for begin in range(0, len(places), _GATHERED):
@@ -184,7 +184,7 @@ class LocalSource(Source):
         return rows_at(data, places + moved[np.cumsum(is_apart) - 1], width)
 
     def _blocks(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The bytes of ranges, one behind the other, zeros behind the end."""
+        """The concatenated bytes of ranges, zeros past the end of the file."""
         sizes = stops - starts
         if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
             with self._file.opened() as file:
@@ -225,14 +225,14 @@ class MemorySource(Source):
         return np.frombuffer(self._memory, dtype=np.uint8)[offset : offset + size]
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """The bytes from each of many places on."""
+        """`width` bytes from each of many offsets on."""
         return rows_at(np.frombuffer(self._memory, dtype=np.uint8), places, width)
 
 
 def nearby(source: Source) -> Source:
-    """The same bytes where small reads cost little: of a source that is far away, a copy.
+    """A source with cheap small reads: `source` if it is local, else a copy in memory.
 
-    For parsers that look at all of a file, back and forth.
+    For parsers that access all of a file in any order.
     """
     if source.is_local:
         return source
@@ -240,13 +240,13 @@ def nearby(source: Source) -> Source:
 
 
 class FileSource(Source):
-    """A seekable file object of somebody else."""
+    """A seekable file object passed in by the caller."""
 
     def __init__(self, file: BinaryIO, *, name: str, size: int) -> None:
         super().__init__(name=name, size=size)
         self._file = file
         self._lock = ForkSafeLock()
-        # Forks share the position of a file with their parent; what needs none goes without.
+        # Forks share the file position with their parent; use reads without a position if possible.
         raw = getattr(file, "raw", None)
         self._is_plain = type(file) is io.BufferedReader and type(raw) is io.FileIO
 
@@ -287,7 +287,7 @@ def open_path(
             path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,
             base=offset,
         )
-        if status.st_blocks:  # some file systems do not say
+        if status.st_blocks:  # some file systems do not report blocks
             source.stored = min(size, 512 * status.st_blocks)
         return source
     except BaseException:
@@ -308,9 +308,9 @@ def _kept(file: BinaryIO, path: str, status: os.stat_result) -> _Held | _InTurn:
 
 
 def read_whole(path: str) -> NDArray[np.uint8] | None:
-    """The bytes of a file in a new array; None where `open_path` says what is wrong with it.
+    """The bytes of a file in a new array; None on errors, which `open_path` then raises.
 
-    It takes half the time of opening a source for a small file.
+    For a small file, this takes half the time of opening a source.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -332,10 +332,10 @@ def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
     """An open file and its state.
 
     Raises:
-        SourceError: there is none, or it is of a kind that has no bytes to come back to.
+        SourceError: there is no such file, or it is not a regular file.
     """
     try:
-        # Without waiting: a pipe opens only when somebody writes into it.
+        # Non-blocking: opening a pipe blocks until another process writes to it.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise_shortage(error, called)
@@ -350,10 +350,10 @@ def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
 
 
 def open_file(file: BinaryIO) -> Source:
-    """A file object that somebody has opened.
+    """A source over an open file object.
 
     Raises:
-        SourceError: it is no seekable binary file.
+        SourceError: it is not a seekable binary file.
     """
     name = shown(str(getattr(file, "name", "<file>")))
     try:

@@ -1,4 +1,4 @@
-"""Opening what a user names: a path, a URL, bytes in memory, or a seekable file."""
+"""Opens sources: a path, a URL, bytes in memory, or a seekable file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def open_member(
     size: int,
     known: Fingerprint | None = None,
 ) -> Source:
-    """Open a stretch of a file, such as a member of a tar archive, as a source of its own.
+    """Open a part of a file, such as a member of a tar archive, as a separate source.
 
-    Messages call it by the name of the file and `name` behind a slash. `known` is `Source.whole` of
-    the same stretch, opened before.
+    Messages name it by the file name, a slash and `name`. `known` is `Source.whole` of the same
+    part, opened before.
 
     Raises:
-        SourceError: the file cannot be opened, or ends before.
+        SourceError: the file cannot be opened, or ends too early.
     """
     place = local_path(os.fspath(path))
     if is_url(place):
@@ -43,8 +43,8 @@ def open_source(source: VideoSource | Source, *, known: Fingerprint | None = Non
     Raises:
         SourceError: there is no such file, it is a directory, or it cannot be read.
         FormatError: it is empty.
-        UnsupportedError: a URL of a kind that is not read, or obstore, which reads URLs, is not
-            installed.
+        UnsupportedError: the scheme of the URL is not supported, or obstore, which reads URLs, is
+            not installed.
     """
     if isinstance(source, Source):
         return source

@@ -1,8 +1,8 @@
-"""Where a signed URL leads.
+"""Follows the redirects of signed URLs.
 
-obstore follows redirects and tells each next server the URL it comes from, in the header `Referer`:
-another host would learn the signature. So redirects of signed URLs are followed here first, with a
-request for one byte that says nothing of where it comes from.
+obstore follows redirects and sends the previous URL to the next server in the header `Referer`:
+another host would learn the signature. So redirects of signed URLs are resolved here first, with
+a request for one byte and without `Referer`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between attempts
 _MOST = 10  # redirects
 _KNOWN = 1 << 14  # URLs
 _AGAIN = {408, 429, 500, 502, 503, 504}
-_RESERVED = "%/:=&?~#+!$,;'@()*[]"  # stay in a URL as they are
+_RESERVED = "%/:=&?~#+!$,;'@()*[]"  # not escaped in a URL
 
-_direct: set[str] = set()  # URLs that led nowhere else
+_direct: set[str] = set()  # URLs without redirects
 
 
 class _Answer(NamedTuple):
@@ -39,10 +39,10 @@ class _Answer(NamedTuple):
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """A redirect is the answer."""
+    """Does not follow redirects, but returns them."""
 
     def redirect_request(self, *_: object) -> None:
-        """No request in place of the one that was answered."""
+        """Return no new request."""
 
 
 @cache
@@ -52,14 +52,14 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def basic(userinfo: str) -> str:
-    """The header `Authorization` that says what stands in front of the host of a URL."""
+    """The header `Authorization` for the user info of a URL."""
     return f"Basic {b64encode(unquote(userinfo).encode()).decode()}" if userinfo else ""
 
 
 def find_landing(url: str, authorization: str, *, name: str) -> tuple[str, str]:
-    """The URL that answers for a signed one, and the header `Authorization` to send there.
+    """The final URL of a signed one, and the header `Authorization` to send there.
 
-    The header goes to the host that it is for, and to no other.
+    The header is sent only to the host that it is for.
 
     Raises:
         SourceError: no server answers, or redirects lead in a circle or to an open connection.
@@ -91,7 +91,7 @@ def find_landing(url: str, authorization: str, *, name: str) -> tuple[str, str]:
 
 
 def _ask(url: str, authorization: str) -> _Answer:
-    """What a server says to a request for the first byte, tried again where that may help."""
+    """A server's answer to a request for the first byte; retries after temporary errors."""
     for pause in (*_PAUSES, None):
         answer = _request(url, authorization)
         if pause is None or not (answer.failure or answer.status in _AGAIN):

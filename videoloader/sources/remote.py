@@ -1,12 +1,11 @@
-"""Videos behind URLs: object stores and web servers, read by ranges through obstore.
+"""Videos at URLs: object stores and web servers, read by ranges with obstore.
 
-A request costs some tens of milliseconds whatever it brings, so each brings some bytes more than
-asked for, and those are kept for a while: the tables of an MP4 file come with one request if they
-lie in front, and with one more if they lie at the end. Where several ranges are known to be
-needed, they are requested side by side.
+A request takes some tens of milliseconds for any size, so each fetches more bytes than needed and
+caches them: the tables of an MP4 file take one request if they are at the beginning, and two if
+they are at the end. If several ranges are needed, they are requested concurrently.
 
-A request may take 30 s, 5 s of them to connect. One that gets no connection or no answer, or an
-error of the server (5xx), is tried again up to six times, in all for a minute.
+The timeout of a request is 30 s, and 5 s to connect. A request without connection or answer, or
+with a server error (5xx), is retried up to six times, for at most a minute.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ Answer = TypeVar("Answer")
 
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 
-_BLOCK = 1 << 16  # fewest bytes of a request
-_SLACK = 1 << 12  # bytes requested beyond the range, since the next box begins there
-_MAX_TAIL = 1 << 20  # bytes at the end of a file that are fetched together: tables often lie there
+_BLOCK = 1 << 16  # minimum bytes of a request
+_SLACK = 1 << 12  # bytes to request past a range, since the next box begins there
+_MAX_TAIL = 1 << 20  # bytes at the end of a file to fetch together: tables are often there
 _MAX_AHEAD = 1 << 21  # bytes per request of a sequential reader
 _MAX_KEPT = 1 << 23  # bytes that a source caches
-_AT_ONCE = 16  # requests of one source under way at a time
+_AT_ONCE = 16  # concurrent requests of one source
 
 _RETRIES: dict[str, Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
 _CLIENT: dict[str, Any] = {"connect_timeout": "5s", "timeout": "30s"}
@@ -52,7 +51,7 @@ _user: int | None = None  # the process in which obstore was first used
 
 
 class _RefusedError(SourceError):
-    """The server gives no permission; a signature may have expired."""
+    """The server denies access; a signature may have expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,8 @@ class _Object:
     Args:
         name: its URL without passwords and signatures, for messages.
         store: where it is.
-        path: its name there; empty where the store is this object alone.
-        url: to find the object by once more, where a redirect led to it, which may expire.
+        path: its name there; empty if the store is only this object.
+        url: original URL, if it was redirected; the redirect may expire and is then repeated.
     """
 
     name: str
@@ -86,7 +85,7 @@ class _Object:
         _stay(self.name)
 
         def ask() -> tuple[ObjectMeta, Any, int, bytes]:
-            # obstore compares the range that the server says it sends with the one asked for.
+            # obstore checks that the server's range is the requested one.
             result = obstore.get(self.store, self.path, options={"range": (start, stop)})
             size = min(stop, result.meta["size"]) - start
             # Stop reading an answer one byte past the expected size.
@@ -109,9 +108,9 @@ class _Object:
 
 
 def _ask(name: str, ask: Callable[[], Answer]) -> Answer:
-    """What a call of obstore gives; its errors as ours.
+    """The result of a call of obstore; converts its errors to ours.
 
-    They are neither cause nor context of ours, for they show whole URLs.
+    The originals are neither cause nor context, since they show whole URLs.
     """
     from obstore import exceptions
 
@@ -131,32 +130,32 @@ def open_url(
     block: int = _BLOCK,
     known: Fingerprint | None = None,
 ) -> Source:
-    """Open an object behind a URL, or `size` bytes of it from `offset` on.
+    """Open an object at a URL, or `size` bytes of it from `offset` on.
 
     Args:
-        url: of a kind that obstore reads.
-        name: of the part, for messages, which add it to the URL.
-        offset: where the stretch begins.
-        size: of the stretch; up to the end of the object by default.
-        block: bytes to ask for at least in one request.
-        known: state of the object, if it was looked at already; then nothing is requested here, and
-            what is read later must be of that state.
+        url: with a scheme that obstore supports.
+        name: of the part, for messages, which append it to the URL.
+        offset: start of the part.
+        size: of the part; by default up to the end of the object.
+        block: minimum bytes of a request.
+        known: state of the object, if it is known already. Then nothing is requested here, and
+            later reads must find the object in that state.
 
     Raises:
-        SourceError: there is no such object, or it may not be or cannot be read by ranges.
+        SourceError: there is no such object, access is denied, or the server has no ranges.
         FormatError: it is empty.
-        UnsupportedError: the kind of URL is not read, or obstore is not installed.
+        UnsupportedError: the scheme of the URL is not supported, or obstore is not installed.
     """
     return _RemoteSource(_find(url), name=name, base=offset, size=size, block=block, known=known)
 
 
 def look(url: str) -> Fingerprint:
-    """The state of the object behind a URL.
+    """The state of the object at a URL.
 
     Raises:
         SourceError: as `open_url`.
     """
-    # Not HEAD, which signed URLs and some servers refuse.
+    # Not HEAD, which is refused for signed URLs and by some servers.
     return _find(url).get(0, 1)[0]
 
 
@@ -164,7 +163,7 @@ def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
     """URL and state of all objects under a URL that ends with a slash, in the order of URLs.
 
     Raises:
-        SourceError: the store does not list them, as web servers do not.
+        SourceError: the store cannot list objects; web servers cannot.
     """
     root = _find(url)
     import obstore
@@ -183,7 +182,7 @@ def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
 
 
 class _RemoteSource(Source):
-    """Ranges of an object, the last ones kept."""
+    """Ranges of an object; caches the last ones."""
 
     whole: Fingerprint
 
@@ -218,7 +217,7 @@ class _RemoteSource(Source):
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Size, etag and time of change when the object was opened."""
+        """Size, etag and modification time when the object was opened."""
         return Fingerprint(self.size, self.whole.mtime_ns, self.whole.etag)
 
     def _read(self, offset: int, size: int) -> bytes:
@@ -232,24 +231,24 @@ class _RemoteSource(Source):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of each (offset, size), several requests under way at a time."""
+        """The bytes of each (offset, size), with concurrent requests."""
         if len(ranges) < 2:
             return [self._read_alone(*each) for each in ranges]
         with ThreadPoolExecutor(min(len(ranges), _AT_ONCE)) as pool:
             return list(pool.map(self._read_alone, *zip(*ranges, strict=True)))
 
     def _read_alone(self, offset: int, size: int) -> bytes:
-        """A range and nothing around it, since what is needed next is known."""
+        """Fetch exactly a range, since all needed ranges are known."""
         if 0 <= offset <= offset + size <= self.size:
             data = self._remembered(offset, size)
             missing = size - len(data)
             data += self._request(offset + len(data), missing) if missing else b""
             if len(data) == size:
                 return data
-        return self.read(offset, size)  # raises the error that says what is wrong
+        return self.read(offset, size)  # raises the error
 
     def _remembered(self, offset: int, size: int) -> bytes:
-        """What is kept of a range from its beginning on."""
+        """The cached bytes at the beginning of a range."""
         with self._lock:
             for start, block in self._kept.items():
                 if start <= offset < start + len(block):
@@ -258,7 +257,7 @@ class _RemoteSource(Source):
         return b""
 
     def _fetch(self, offset: int, size: int) -> bytes:
-        """Request a range, and some more behind it."""
+        """Request a range and some bytes after it."""
         data = self._request(offset, self._stop(offset, size) - offset)
         self._keep(offset, data)
         return data
@@ -271,7 +270,7 @@ class _RemoteSource(Source):
         return data
 
     def _stop(self, offset: int, size: int) -> int:
-        """Where a request for a range ends."""
+        """End of the request for a range."""
         with self._lock:
             follows = self._next <= offset <= self._next + self._block
             self._ahead = min(2 * self._ahead, _MAX_AHEAD) if follows else self._block
@@ -293,7 +292,7 @@ class _RemoteSource(Source):
                 self._kept.popitem(last=False)
 
     def close(self) -> None:
-        """Forget what was kept."""
+        """Clear the cache."""
         with self._lock:
             self._kept.clear()
 
@@ -303,7 +302,7 @@ def _scheme(url: str) -> str:
 
 
 def _find(url: str) -> _Object:
-    """The object behind a URL, in a store that all URLs of its server or bucket share."""
+    """The object at a URL, in a store that all URLs of its server or bucket share."""
     name, scheme, parts = shown(url), _scheme(url), parse_url(url)
     if scheme not in WEB | _STORES:
         raise UnsupportedError(
@@ -331,24 +330,24 @@ def _find(url: str) -> _Object:
         landing, authorization = find_landing(signed, authorization, name=name)
         is_elsewhere = landing != signed
         return _Object(name, _store(name, landing, authorization), "", url if is_elsewhere else "")
-    # obstore would encode these characters again in a path, but leaves them in an address alone.
+    # obstore would escape these characters again in a path, but not in the address of a store.
     if re.search(r"[%@]|//", path):
         return _Object(name, _store(name, f"{place}{path}", authorization), "")
     return _Object(name, _store(name, place, authorization), path.removeprefix("/"))
 
 
 def _quoted(key: str) -> str:
-    """A key of a store as part of a URL, where a ? would begin what may be secret."""
+    """Escape a key of a store for a URL, in which a ? would begin the query."""
     return re.sub("%((?:25)*3F)", r"%25\1", key).replace("?", "%3F")
 
 
 def _unquoted(path: str) -> str:
-    """The key that `_quoted` made part of a URL."""
+    """Invert `_quoted`."""
     return re.sub("%25((?:25)*3F)", r"%\1", re.sub("%3F", "?", path))
 
 
 def _stay(name: str) -> None:
-    """Refuse to go on in a forked process, where obstore would wait for ever."""
+    """Raise in a forked process, where obstore would hang."""
     global _user
     _user = _user or os.getpid()
     if _user != os.getpid():
@@ -356,13 +355,13 @@ def _stay(name: str) -> None:
 
 
 def _store(name: str, url: str, authorization: str = "") -> Any:
-    """A store that is used from now on; `name` is for messages."""
+    """The cached store of a URL; `name` is for messages."""
     return _ask(name, lambda: _open_store(url, authorization))
 
 
 @lru_cache(maxsize=256)
 def _open_store(url: str, authorization: str) -> Any:
-    """A store: its connections, and what the environment says of its credentials."""
+    """Open a store, with credentials from the environment."""
     from obstore.store import HTTPStore, from_url
 
     retries = cast(Any, _RETRIES)
@@ -376,7 +375,7 @@ def _open_store(url: str, authorization: str) -> Any:
 
 
 def _fingerprint(meta: ObjectMeta) -> Fingerprint:
-    """The state of an object, times cut to the seconds that all answers have."""
+    """The state of an object; times are truncated to seconds, as some answers have only these."""
     seconds = int(meta["last_modified"].timestamp())
     etag = meta["e_tag"]
     return Fingerprint(
@@ -387,9 +386,9 @@ def _fingerprint(meta: ObjectMeta) -> Fingerprint:
 
 
 def _failure(name: str, error: Exception) -> VideoError:
-    """What went wrong, in our words; obstore adds pages of its internals, and secrets of URLs."""
+    """Convert an error of obstore, whose text has internals and secrets of URLs."""
     text, _, internals = str(error).partition("\n\nDebug source")
-    answer = re.search(r"status code: (\d+[^:]*)", text)  # the body that follows may hold anything
+    answer = re.search(r"status code: (\d+[^:]*)", text)  # without the response body
     reason = f"the server answered {answer[1]}" if answer else scrubbed(text, "")
     reason = reason.rpartition(" - ")[2].strip()
     kind = type(error).__name__

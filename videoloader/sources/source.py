@@ -1,4 +1,4 @@
-"""What the bytes of a video are read from, and how a file is told from another."""
+"""`Source`: random access to the bytes of a video; `Fingerprint`: the state of a file."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from videoloader.forking import cached_property
 __all__ = ["Check", "Fingerprint", "Source", "VideoSource", "as_check", "difference", "rows_at"]
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
-"""What a video may be given as; a `str` may be a URL."""
+"""Ways to specify a video; a `str` may be a URL."""
 
 Check: TypeAlias = Literal["size", "mtime", "none"]
-"""How the file at hand is compared with the one that was indexed, see `difference`."""
+"""How a file is compared with the one that was indexed, see `difference`."""
 
 _HEAD_BYTES = 4096  # bytes at the beginning of a file whose hash is in its fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What tells one state of a file from another, as far as a look at it can.
+    """Properties that identify the state of a file.
 
     Args:
         size: in bytes.
-        mtime_ns: time of the last change, where there is one.
-        etag: what a server calls this state of the file.
-        head: hash of the first bytes, see `Source.head`; taken when a file is indexed. It takes
-            no part in comparisons by `==` or `is_same`, which read nothing.
+        mtime_ns: modification time, if known.
+        etag: the server's identifier of this state.
+        head: hash of the first bytes, see `Source.head`; computed when a file is indexed. `==`
+            and `is_same` ignore it, since they read nothing.
     """
 
     size: int
@@ -45,7 +45,7 @@ class Fingerprint:
     head: str | None = field(default=None, compare=False)
 
     def is_same(self, other: Fingerprint) -> bool:
-        """Whether nothing that both know differs; where both have an etag, times do not count.
+        """Whether all properties that both have are equal; if both have an etag, ignores times.
 
         >>> Fingerprint(5, mtime_ns=1).is_same(Fingerprint(5))
         True
@@ -59,12 +59,12 @@ class Fingerprint:
         return None in (self.mtime_ns, other.mtime_ns) or self.mtime_ns == other.mtime_ns
 
     def may_be(self, other: Fingerprint) -> bool:
-        """Whether nothing but a time of change differs, so that the first bytes have to tell."""
+        """Whether only modification times differ, so that the first bytes have to be compared."""
         return self.size == other.size and (None in (self.etag, other.etag) or self.is_same(other))
 
 
 def as_check(check: str) -> Check:
-    """A way of comparing files by its name.
+    """Check the name of a way of comparing files.
 
     Raises:
         ArgumentError: there is no such way.
@@ -76,14 +76,14 @@ def as_check(check: str) -> Check:
 
 
 def difference(then: Fingerprint, source: Source, check: Check) -> str | None:
-    """What tells a file from the one that was indexed, None if nothing does.
+    """Describe how a file differs from the one that was indexed; None if it does not.
 
     Args:
-        then: of the file when it was indexed.
-        source: the file at hand.
-        check: `size` compares size and etag; where one of them has no etag and the times of
-            change differ, as those of a copy do, the first bytes decide. With `mtime` the times
-            must be equal too. `none` compares nothing.
+        then: state of the file when it was indexed.
+        source: the current file.
+        check: `size` compares size and etag; if one has no etag and modification times differ, as
+            for a copy, the first bytes are compared. `mtime` also requires equal modification
+            times. `none` compares nothing.
     """
     now = source.fingerprint
     if check == "none":
@@ -104,7 +104,7 @@ def difference(then: Fingerprint, source: Source, check: Check) -> str | None:
 
 
 def rows_at(data: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """The bytes from each of many places in an array on, zeros behind its end."""
+    """`width` bytes from each of many offsets in an array, zeros past its end."""
     inside = places <= len(data) - width
     if inside.all():
         windows = np.ndarray((max(len(data) - width + 1, 0), width), np.uint8, data, 0, (1, 1))
@@ -123,12 +123,11 @@ class Source(ABC):
     Attributes:
         name: for messages.
         size: in bytes.
-        stored: bytes that are more than a hole in a sparse file, as far as is known.
-        is_local: whether a read of a few bytes costs next to nothing, so that reading little is
-            better than reading at once.
-        path: absolute, where the source is a whole local file; others may open it by that.
-        whole: state of the object that the source is, or is part of, where to look at it costs a
-            request; another process that knows it may open the source without one.
+        stored: bytes that are not holes of a sparse file, as far as known.
+        is_local: whether short reads are cheap, so that many short reads are better than one long.
+        path: absolute path, if the source is a whole local file; others may open it by that.
+        whole: state of the object that contains the source, if getting it takes a request; another
+            process can pass it to open the source without a request.
     """
 
     is_local = False
@@ -144,23 +143,23 @@ class Source(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> Fingerprint:
-        """The state of the file, as far as a look at it tells."""
+        """The state of the file, without reading it."""
 
     @cached_property
     def head(self) -> str:
-        """A hash of the first 4096 bytes, which tells a copy from another file."""
+        """A hash of the first 4096 bytes, to distinguish a copy from another file."""
         data = self.read_up_to(0, _HEAD_BYTES)
         return hashlib.blake2b(data, digest_size=8).hexdigest()
 
     @abstractmethod
     def _read(self, offset: int, size: int) -> bytes:
-        """Bytes of a range inside the source; fewer if it ends before after all."""
+        """Bytes of a range inside the source; fewer if the file was truncated meanwhile."""
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes from `offset` on.
 
         Raises:
-            SourceError: the source ends before, or cannot be read.
+            SourceError: the source ends too early, or cannot be read.
         """
         data = self.read_up_to(offset, size)
         if len(data) != size:
@@ -171,14 +170,14 @@ class Source(ABC):
         return data
 
     def read_up_to(self, offset: int, size: int) -> bytes:
-        """At most `size` bytes from `offset` on, fewer where the source ends."""
+        """Up to `size` bytes from `offset` on; fewer at the end of the source."""
         if offset < 0 or size < 0:
             raise SourceError(f"{self.name}: {size} bytes wanted at {offset}")
         size = min(size, max(self.size - offset, 0))
         return self._read(offset, size) if size else b""
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """Exactly the bytes of each (offset, size), side by side where waiting is what it costs.
+        """Exactly the bytes of each (offset, size); concurrently if the source is remote.
 
         Raises:
             SourceError: as `read`.
@@ -186,28 +185,28 @@ class Source(ABC):
         return [self.read(offset, size) for offset, size in ranges]
 
     def array(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as a new array, which belongs to the caller and may be written to."""
+        """`read` into a new array, which the caller owns and may write to."""
         return np.frombuffer(bytearray(self.read(offset, size)), dtype=np.uint8)
 
     def window(self, offset: int, size: int) -> NDArray[np.uint8]:
-        """The same bytes as an array.
+        """`read` into an array that may be read-only.
 
-        Nothing is mapped: where another process truncates a mapped file, the system ends the one
-        that looks at it (SIGBUS).
+        Files are not memory-mapped: if another process truncates a mapped file, reading it kills
+        this process (SIGBUS).
         """
         return np.frombuffer(self.read(offset, size), dtype=np.uint8)
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """The bytes from each of many places on, zeros behind the end: (len(places), width)."""
+        """`width` bytes from each offset, zeros past the end; shape (len(places), width)."""
         rows = [self.read_up_to(place, width).ljust(width, b"\0") for place in places.tolist()]
         return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), width)
 
     def file(self) -> BinaryIO:
-        """A file object of its own over the same bytes, at their beginning."""
+        """A new file object over the same bytes, positioned at the beginning."""
         return cast(BinaryIO, io.BufferedReader(_View(self)))
 
     def close(self) -> None:  # noqa: B027  (not all sources hold something)
-        """Let go of what this object opened; a file object that was passed in stays open."""
+        """Close the files that this object opened; a file object that was passed in stays open."""
 
     def __enter__(self) -> Source:
         return self
@@ -217,7 +216,7 @@ class Source(ABC):
 
 
 class _View(io.RawIOBase):
-    """A reading position of its own in a shared source."""
+    """A file object with its own position over a shared source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

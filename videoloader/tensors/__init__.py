@@ -1,4 +1,4 @@
-"""Tensors and batches of them: what operators take and pipelines give."""
+"""Tensors and batches of tensors: inputs of operators and outputs of pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch of samples: what operators take and pipelines give."""
+"""`TensorList`: a batch of samples, input of operators and output of pipelines."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TensorList(Computable):
         self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
     ) -> None:
         self._dense: torch.Tensor | None = None
-        self._listed: list[torch.Tensor] | None = None  # the samples, once somebody wants them
+        self._listed: list[torch.Tensor] | None = None  # the samples, created on demand
         self._layout: str
         self._source_info: list[str]
         if isinstance(samples, TensorList):
@@ -79,7 +79,7 @@ class TensorList(Computable):
 
     @property
     def _samples(self) -> list[torch.Tensor]:
-        """The samples; of a block only made when somebody wants them."""
+        """The samples; for a block, views created on demand."""
         if self._listed is None:
             assert self._dense is not None
             self._listed = list(self._dense.unbind())
@@ -105,7 +105,7 @@ class TensorList(Computable):
         Args:
             list_of_objects: one for each sample. They share memory with the batch.
             layout: meaning of the dimensions of one sample.
-            contiguous: copy the samples to one piece of memory, one behind the other.
+            contiguous: copy the samples to contiguous memory.
         """
         for position, each in enumerate(list_of_objects):
             if not hasattr(each, "__dlpack__"):
@@ -144,7 +144,7 @@ class TensorList(Computable):
         """One sample, or a batch of some; it shares the memory of this one."""
         if not isinstance(position, slice):
             return self._sample(self._position(position))
-        if self._dense is None or (position.step or 1) < 0:  # torch has no steps backwards
+        if self._dense is None or (position.step or 1) < 0:  # torch has no negative steps
             part: Any = self._samples[position]
         else:
             part = self._dense[position]
@@ -165,7 +165,7 @@ class TensorList(Computable):
         return self._layout
 
     def set_layout(self, layout: str | None) -> None:
-        """Give the dimensions of the samples another meaning; none, if it is unknown."""
+        """Set the layout of the samples; None or "" if it is unknown."""
         check_layout(layout or "", self.ndim)
         self._layout = layout or ""
 
@@ -242,7 +242,7 @@ class TensorList(Computable):
         return self.device.index
 
     def reinterpret(self, dtype: Any) -> None:
-        """Take the bytes for elements of another type of the same size, in place."""
+        """Reinterpret the bytes as elements of another type of the same size, in place."""
         if self._dense is not None:
             self._dense = same_size_view(self._dense, dtype)
             self._listed = None
@@ -256,13 +256,13 @@ class TensorList(Computable):
         non_blocking: bool = False,
         use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
     ) -> None:
-        """Copy the samples one behind the other to an address on the same device.
+        """Copy the samples contiguously to an address on the same device.
 
         Args:
             ptr: an int or a `ctypes.c_void_p`. Nothing checks that the memory is large enough.
             cuda_stream: on a GPU, the stream that copies; by default the current one.
             non_blocking: return before a copy on a GPU is done.
-            use_copy_kernel: taken for DALI's sake.
+            use_copy_kernel: ignored; accepted for compatibility with DALI.
         """
         parts = self._samples if self._dense is None else [self._dense]
         copy_to_address(parts, ptr, cuda_stream, non_blocking)
@@ -299,11 +299,11 @@ class TensorList(Computable):
         return SampleTensor.of(self._samples[position], self._layout, info)
 
     def __str__(self) -> str:
-        """The facts and the elements, as DALI prints them."""
+        """Properties and elements, as DALI prints them."""
         return self._printed(with_elements=True)
 
     def __repr__(self) -> str:
-        """The facts, as DALI prints them."""
+        """Properties without elements, as DALI prints them."""
         return self._printed(with_elements=False)
 
     def _printed(self, *, with_elements: bool) -> str:

@@ -1,4 +1,4 @@
-"""From one element type to another as DALI does it: saturated and rounded, never wrapped around."""
+"""Converts element types as DALI does: with rounding and saturation, without wrap-around."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["saturate", "saturate_numbers", "truncate"]
 # The largest number below one half: adding it rounds halves away from zero, and nothing else up.
 _BELOW_HALF = {torch.float32: 0.5 - 2.0**-25, torch.float64: 0.5 - 2.0**-54}
 
-# Torch knows how to store and convert these but not how to compare or clamp them.
+# Torch can store and convert these types, but not compare or clamp them.
 _STORED_ONLY = (torch.uint16, torch.uint32, torch.uint64)
 
 
@@ -26,7 +26,7 @@ def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
       NaN is True, as in Python. Any integer but 0 is True.
     - To floating point: the nearest value, halves to even; what is too large becomes infinity.
 
-    A tensor that has the type already is returned as it is.
+    A tensor that has the type already is returned unchanged.
 
     >>> saturate(torch.tensor([-3.0, 0.5, 2.5, 300.0, torch.nan]), torch.uint8)
     tensor([  0,   1,   3, 255,   0], dtype=torch.uint8)
@@ -49,7 +49,7 @@ def saturate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def saturate_numbers(numbers: Sequence[float], dtype: torch.dtype) -> tuple[float, ...]:
-    """A few numbers, such as those of an argument, as `saturate` makes them; quick to ask again.
+    """`saturate` for a few numbers, such as those of an argument; cached.
 
     >>> saturate_numbers((2.5, -1.0), torch.uint8)
     (3.0, 0.0)
@@ -65,7 +65,7 @@ def _saturated(packed: bytes, dtype: torch.dtype) -> tuple[float, ...]:
 
 
 def truncate(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Convert as `saturate` does, but cut off what is behind the point in place of rounding.
+    """Convert like `saturate`, but truncate towards zero instead of rounding.
 
     >>> truncate(torch.tensor([-3.7, 0.9, 2.5, 300.0]), torch.uint8)
     tensor([  0,   0,   2, 255], dtype=torch.uint8)
@@ -83,7 +83,7 @@ def _from_float(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     rounded = (exact + half.copysign(exact)).trunc_().nan_to_num_(0.0, torch.inf, -torch.inf)
     if limits.bits < 64:
         return rounded.clamp_(limits.min, limits.max).to(dtype)
-    # The largest integers of 64 bits are no float64: what reaches them is filled in.
+    # float64 cannot represent the largest 64-bit integers: fill these in.
     above = rounded >= float(limits.max)
     rounded = rounded.clamp_(min=float(limits.min)).masked_fill_(above, 0)
     if dtype == torch.int64:

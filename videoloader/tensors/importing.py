@@ -1,4 +1,4 @@
-"""Tensors made of whatever other libraries call one, without copying where that is possible."""
+"""Converts arrays and tensors of other libraries to torch, without copying where possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROTOCOLS = ("__dlpack__", "__cuda_array_interface__", "__array_interface__", "
 
 
 def is_array(data: Any) -> bool:
-    """Whether `data` is one array by a protocol, not a list, a number or a text.
+    """Whether `data` supports an array protocol; false for lists, numbers and strings.
 
     >>> is_array(np.zeros(3)), is_array(bytearray(3)), is_array([1, 2]), is_array("abc")
     (True, True, False, False)
@@ -34,11 +34,11 @@ def to_tensor(data: Any) -> torch.Tensor:
     Args:
         data: a tensor, a DLPack capsule, a number, a nested list, or an object with
             `__cuda_array_interface__`, `__dlpack__`, `__array_interface__`, `__array__` or the
-            buffer protocol. Arrays that are read-only, run backwards or are of the other byte
-            order are copied.
+            buffer protocol. Arrays that are read-only, have negative strides or foreign byte order
+            are copied.
 
     Raises:
-        ArgumentTypeError: it is none of these, or its elements are no numbers.
+        ArgumentTypeError: it is none of these, or its elements are not numbers.
 
     >>> to_tensor(np.array([1, 2], np.uint8)), to_tensor([[1.0], [2.0]]).shape
     (tensor([1, 2], dtype=torch.uint8), torch.Size([2, 1]))

@@ -17,7 +17,7 @@ __all__ = ["copy_to_address"]
 def copy_to_address(
     tensors: Sequence[torch.Tensor], address: Any, cuda_stream: Any, non_blocking: bool
 ) -> None:
-    """Copy tensors one behind the other, each row-major, to memory of their device.
+    """Copy tensors contiguously, each in row-major order, to memory of their device.
 
     Args:
         tensors: all on one device.

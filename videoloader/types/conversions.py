@@ -1,4 +1,4 @@
-"""From element types of one library to those of another."""
+"""Converts element types between libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators: of data nodes and constants in a graph, of tensors and batches at once."""
+"""Python operators (+, <, ...) of data nodes, constants, tensors and batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def _not_loaded(*operands: Any, **given: Any) -> Any:  # noqa: ARG001
 
 
 class Computable:
-    """What arithmetic is defined on; `_expression(function, *operands)` computes it.
+    """Base of values with arithmetic operators; `_expression(function, *operands)` computes them.
 
-    `videoloader.pipeline` sets it for what stands in graphs, `videoloader.fn` for tensors.
+    `videoloader.pipeline` sets `_expression` for graphs, `videoloader.fn` for tensors.
     """
 
     __slots__ = ()
@@ -122,7 +122,7 @@ class Computable:
 
 
 class Operand(Computable):
-    """What data nodes and constants can do; all of it adds an operator to a graph."""
+    """Operations of data nodes and constants; each adds an operator to a graph."""
 
     __slots__ = ()
     __array_ufunc__ = None
@@ -165,7 +165,7 @@ class Operand(Computable):
         return self._describe("shapes", self, device, **given)
 
     def property(self, key: str, *, device: str = "cpu") -> Any:
-        """What is known of every sample beside its data, as the bytes of a text.
+        """A property of every sample, as the bytes of a string.
 
         Args:
             key: "source_info", where the sample comes from, such as its file; or "layout".

@@ -1,1 +1,1 @@
-"""Processes that work for this one: supervised, limited, and gone when it ends."""
+"""Worker processes: supervised, limited in time and memory, and ended with their parent."""

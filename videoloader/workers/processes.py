@@ -1,4 +1,4 @@
-"""Programs of our own that work for this process, and end with it."""
+"""Starts helper processes, which end with this process."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from typing import Any
 __all__ = ["INDEXING_MEMORY", "Helper", "limit_memory", "load"]
 
 INDEXING_MEMORY = 4 << 30
-"""Bytes that a process that indexes may allocate; what `index_video` bounds stays far below."""
+"""Bytes that an indexing process may allocate; far above the bounds of `index_video`."""
 
 
 class Helper:
     """A process that runs a function with one end of a connection.
 
-    It is a program of its own: not a fork, since this process may have threads, and not one that
-    begins by running the caller's script again.
+    It is a fresh interpreter: not a fork, since this process may have threads, and without
+    importing the caller's main script as `multiprocessing` does.
 
     Args:
         function: `module:name`, called as `name(descriptor, **arguments)`.
@@ -50,7 +50,7 @@ class Helper:
                 [sys.executable, "-c", program],
                 pass_fds=[theirs.fileno(), *pass_fds],
                 stdin=subprocess.DEVNULL,
-                # Ctrl-C is for this process, which then ends the others.
+                # Only the parent handles Ctrl-C; it then ends the helpers.
                 process_group=0,
             )
             failed.pop_all()
@@ -64,16 +64,16 @@ class Helper:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process has not ended, as far as the system has told."""
+        """Whether the process is not known to have ended."""
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """Have the process end, without waiting for it. From any thread."""
+        """Kill the process without waiting for it. Any thread may call this."""
         if os.getpid() == self._owner:
             self._process.kill()
 
     def death(self) -> str:
-        """How the process died, once its end of the connection is closed."""
+        """How the process died; call this after its end of the connection is closed."""
         code = self._process.wait()
         if code >= 0:
             return f"the worker process died (exit code {code})"
@@ -84,23 +84,23 @@ class Helper:
         return f"the worker process died (signal {name})"
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process and wait for its end."""
         self.connection.close()
         if os.getpid() == self._owner:
             self._process.kill()
             self._process.wait()
-        else:  # a fork of that process has no say in it, and nothing to wait for
+        else:  # a fork of the owner must neither kill the process nor wait for it
             self._process.returncode = 0
 
 
 def load(function: str) -> Any:
-    """What `module:name` names."""
+    """Import the object `module:name`."""
     module, _, name = function.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def limit_memory(size: int) -> None:
-    """Let this process allocate so many bytes more than it has (RLIMIT_DATA)."""
+    """Limit this process to `size` bytes more than it has allocated now (RLIMIT_DATA)."""
     with open("/proc/self/status") as status:
         used = next(int(line.split()[1]) for line in status if line.startswith("VmData:"))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)

@@ -1,4 +1,4 @@
-"""How many processors this process should use."""
+"""Number of processors that this process should use."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["usable_processors"]
 
 
 def usable_processors() -> int:
-    """Processors that this process may use: its share of them where several ranks share a host.
+    """Number of processors that this process may use; its share if several ranks share a host.
 
-    A launcher such as torchrun says in LOCAL_WORLD_SIZE how many processes it started on this
-    host. They share the processors evenly, unless the launcher has bound each to some: then this
-    process may use fewer than its parent.
+    Launchers such as torchrun set LOCAL_WORLD_SIZE to the number of processes on this host. They
+    share the processors evenly, unless the launcher has set their affinity: then this process has
+    fewer allowed processors than its parent.
     """
     own = _allowed(0)
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
@@ -24,5 +24,5 @@ def usable_processors() -> int:
 def _allowed(pid: int) -> int:
     try:
         return len(os.sched_getaffinity(pid))
-    except (AttributeError, OSError):  # another system, or a parent that is gone
+    except (AttributeError, OSError):  # not Linux, or the parent has ended
         return 0 if pid else os.cpu_count() or 1

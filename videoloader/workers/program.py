@@ -1,4 +1,4 @@
-"""The program of a worker process: it carries out orders, one after another."""
+"""The main loop of a worker process: executes orders one after another."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _Kept = TypeVar("_Kept")
 
 
 class Order(Protocol):
-    """What a worker is told to do. It pickles."""
+    """A picklable command for a worker."""
 
     def accept(self, worker: Worker, files: list[int]) -> None:
-        """Take over the open files that came along; an error here ends the worker."""
+        """Take ownership of the open files sent with the order; an error here ends the worker."""
 
     def perform(self, worker: Worker) -> Any:
-        """Do it; what it gives, or raises, travels back."""
+        """Execute the order; its result or exception is sent back."""
 
 
 class Worker:
-    """What orders leave in a worker process for those that follow: one value of each kind."""
+    """State of a worker process that orders share: one value of each type."""
 
     def __init__(self) -> None:
         self._kept: dict[type[Any], Any] = {}
 
     def kept(self, kind: type[_Kept]) -> _Kept:
-        """The value of a kind, made when it is first asked for."""
+        """The value of type `kind`, created on first use."""
         value = self._kept.get(kind)
         if value is None:
             value = self._kept[kind] = kind()
@@ -52,15 +52,15 @@ def work(
     preparation: dict[str, Any],
     memory_limit: int | None,
 ) -> None:
-    """Carry out orders as they come, until nobody is there to send them.
+    """Execute orders until the connection is closed.
 
     Args:
-        descriptor: a connection; orders come, results go.
-        files: a socket by which open files come.
-        prepare: `module:name` of what is called first: it loads libraries, which `memory_limit`
-            does not count.
+        descriptor: connection that delivers orders and takes results.
+        files: socket that delivers open files.
+        prepare: `module:name` of a function to call first. It loads libraries, which
+            `memory_limit` then does not count.
         preparation: arguments of that call.
-        memory_limit: bytes that may be allocated from here on. It bounds the data segment
+        memory_limit: bytes that may be allocated after that call. It bounds the data segment
             (RLIMIT_DATA), not the address space: mapped files and shared memory are not counted.
     """
     if prepare is not None:
@@ -79,17 +79,17 @@ def work(
 
 
 def _attempt(order: Order, worker: Worker) -> tuple[Any, Exception | None]:
-    """What an order gives, or why it fails: an error of ours, or a mistake of a program."""
+    """The result of an order, or its exception."""
     try:
         return order.perform(worker), None
-    except Exception as error:  # noqa: BLE001  (it is raised where the order came from)
+    except Exception as error:  # noqa: BLE001  (it is raised again by the parent)
         if not is_mistake(error):
             return None, as_video_error(error, "a worker process")
         text = f"in a worker process: {traceback.format_exc()}"
         try:
             error.add_note(text)
             pickle.loads(pickle.dumps(error))
-        except Exception:  # noqa: BLE001  (an error of somebody's own that does not travel)
+        except Exception:  # noqa: BLE001  (a user-defined exception that does not pickle)
             return None, AssertionError(text)
         return None, error
 
@@ -100,7 +100,7 @@ def _send(connection: Connection[Any, Any], message: Any) -> None:
 
 
 def _receive(connection: Connection[Any, Any], channel: socket.socket) -> tuple[Order, list[int]]:
-    """An order and its open files."""
+    """Receive an order and its open files."""
     try:
         data = connection.recv_bytes()
         if not data:
@@ -120,7 +120,7 @@ def _receive_file(channel: socket.socket) -> int:
 
 
 def _end_with(descriptor: int) -> None:
-    """End this process when the other end of a connection is closed, even amid a task."""
+    """End this process when the other end of a connection is closed, even during a task."""
     poller = select.poll()
     poller.register(descriptor, 0)
     poller.poll()

@@ -1,6 +1,6 @@
-"""What worker processes do for parallel sources: ask Python code for samples or batches.
+"""Jobs of worker processes for parallel sources: call Python code for samples or batches.
 
-Nothing here needs torch, which a fresh worker would take seconds to load.
+This module does not import torch, which takes seconds to load in a fresh worker.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class SampleRange(NamedTuple):
     """Consecutive samples of a batch.
 
     Attributes:
-        first: number of the first one in its epoch.
-        place: of the first one in its batch.
-        length: how many.
+        first: number of the first sample in its epoch.
+        place: position of the first sample in its batch.
+        length: number of samples.
         iteration: number of the batch in its epoch.
         epoch: number of the epoch.
     """
@@ -38,7 +38,7 @@ class SampleRange(NamedTuple):
 
 
 class SampleJob(NamedTuple):
-    """Calls a callable once a sample; its work is a `SampleRange`."""
+    """Calls a callable once per sample; its work is a `SampleRange`."""
 
     callback: Callable[[SampleInfo], Any]
     num_outputs: int | None
@@ -58,7 +58,7 @@ class SampleJob(NamedTuple):
 
 
 class BatchJob(NamedTuple):
-    """Calls a callable once a batch; its work is the `BatchInfo`."""
+    """Calls a callable once per batch; its work is the `BatchInfo`."""
 
     callback: Callable[[Any], Any]
     num_outputs: int | None
@@ -71,14 +71,14 @@ class BatchJob(NamedTuple):
 
 
 class IterableJob:
-    """Advances an iterable once a batch; its work is the number of the pass through it.
+    """Advances an iterable once per batch; its work is the number of the pass through it.
 
-    Once the iterable has ended it gives no more in that pass. With `cycle="raise"` the next one
-    begins it again; `cycle="quiet"` begins it again at once.
+    At its end the iterable has no more items in that pass. With `cycle="raise"` the next pass
+    restarts it; with `cycle="quiet"` it restarts immediately.
 
     Args:
-        begin: gives a new iterator.
-        num_outputs: values in an item, which then is a tuple; None: the item is the value.
+        begin: returns a new iterator.
+        num_outputs: number of values in an item, which is a tuple; None: the item is the value.
         cycle: "no", "quiet" or "raise".
     """
 
@@ -121,13 +121,13 @@ Job: TypeAlias = SampleJob | BatchJob | IterableJob
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """A sample as an array in the memory of the host.
+    """Convert a sample to an array in host memory.
 
-    Numbers and lists of numbers are taken as well; floats become float32 as in the pipeline's
-    own process.
+    Accepts numbers and lists of numbers too; floats become float32 as in the pipeline's own
+    process.
 
     Raises:
-        TypeError: it is no array, or one on a GPU.
+        TypeError: it is not an array, or is on a GPU.
     """
     if isinstance(value, np.ndarray):
         array = value
@@ -170,7 +170,7 @@ def _column(part: Any) -> Column:
 
 
 def _values(item: Any, num_outputs: int | None) -> tuple[Any, ...]:
-    """The outputs that a source gave at once."""
+    """The outputs in one item of a source."""
     if num_outputs is None:
         return (item,)
     if not hasattr(item, "__getitem__") or len(item) < num_outputs:

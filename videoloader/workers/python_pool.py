@@ -33,10 +33,11 @@ _log = logging.getLogger(__name__)
 
 
 class _Observer:
-    """A thread that reads what workers answer, and notices when one dies."""
+    """A thread that reads the answers of workers, and detects their death."""
 
     def __init__(self, team: Team) -> None:
-        # The thread keeps the team alive, not the pool: a pool that is dropped ends its team.
+        # The thread refers to the team, not to the pool, so that a dropped pool is collected and
+        # its finalizer ends the team.
         self.thread = threading.Thread(
             target=observe, args=(team,), name="videoloader-python-workers", daemon=True
         )
@@ -51,26 +52,26 @@ class _Processes:
         self._observer = _Observer(team)
 
     def pids(self) -> list[int]:
-        """Of the processes."""
+        """Process ids."""
         return [worker.process.pid for worker in self._team.workers]
 
     def close(self) -> None:
-        """End the processes and wait for that."""
+        """End the processes and wait for them."""
         self._team.end()
         if os.getpid() == self._team.owner:
             self._observer.thread.join()
 
 
 class PythonPool:
-    """Worker processes, each of which has all jobs; orders name the job that they are for.
+    """Worker processes, each of which has all jobs; an order names its job.
 
     A worker that dies, or that `give_up` is called for, takes the pool with it: every order is then
     answered by an error that names the worker. Workers end with this process however it ends.
 
     Args:
-        count: of processes.
-        method: how they start: "fork", "spawn" or "forkserver".
-        pickler: makes bytes of the jobs, unless workers are forks.
+        count: number of processes.
+        method: start method: "fork", "spawn" or "forkserver".
+        pickler: pickles the jobs, unless workers are forks.
     """
 
     def __init__(self, count: int, method: str, pickler: CallbackPickler) -> None:
@@ -88,7 +89,7 @@ class PythonPool:
         return self._count
 
     def add(self, job: Job, name: str) -> int:
-        """Take a job before the workers start; its number. `name` is for messages."""
+        """Add a job before the workers start; returns its number. `name` is for messages."""
         self._jobs.append(job)
         self._names.append(name)
         return len(self._jobs) - 1
@@ -97,11 +98,11 @@ class PythonPool:
         """Start the workers.
 
         Args:
-            may_fork: whether a fork of this process is safe. Where it is, callables that a fresh
-                interpreter cannot import, such as those of a notebook, are run in forks.
+            may_fork: whether forking this process is safe. If so, callables that a fresh
+                interpreter cannot import, such as those of a notebook, run in forks.
 
         Raises:
-            PythonWorkerError: a fork is asked for but not safe, or a worker cannot load the jobs.
+            PythonWorkerError: method "fork" is not safe, or a worker cannot load the jobs.
         """
         if self._method == "fork" and not may_fork:
             raise PythonWorkerError(
@@ -136,21 +137,21 @@ class PythonPool:
         answers: queue.SimpleQueue[Answer | None],
         worker: int | None = None,
     ) -> int:
-        """Order a piece of work; the ticket of its answer.
+        """Submit work; returns the ticket of its answer.
 
         Args:
             source: number of the job.
-            work: for the job.
-            size: bytes of shared memory to begin with.
-            answers: where the answer goes.
-            worker: the only one that may do it.
+            work: argument of the job.
+            size: bytes of shared memory to allocate first.
+            answers: queue for the answer.
+            worker: number of the worker that has to do it; None for any.
         """
         self._tickets += 1
         self._team.give(Given(self._tickets, source, work, size, answers), worker)
         return self._tickets
 
     def pids(self) -> list[int]:
-        """Of the processes, none before they have started."""
+        """Process ids, empty before the workers have started."""
         return [] if self.pool is None else self.pool.pids()
 
     def stopped(self) -> set[int]:
@@ -166,12 +167,12 @@ class PythonPool:
         self._team.end()
 
     def close(self) -> None:
-        """End the workers, whatever they are doing."""
+        """End the workers, even during a task."""
         if self.pool is not None:
             self.pool.close()
 
     def _start(self, method: str) -> str:
-        """Start workers; the traceback of the first one if it cannot load the jobs, else ""."""
+        """Start workers; returns the traceback if the first cannot load the jobs, else ""."""
         context = multiprocessing.get_context(method)
         loads = None if method == "fork" else self._pickler.loader()
         jobs = self._jobs if loads is None else self._packed()
@@ -208,7 +209,7 @@ class PythonPool:
 
 @contextmanager
 def _without_threads_of_opencv() -> Iterator[None]:
-    """End its threads for a moment: a fork, which has none of them, would wait for their end."""
+    """Stop OpenCV's threads within this context: a fork lacks them and would wait for them."""
     cv2: Any = sys.modules.get("cv2")
     count = 1 if cv2 is None else cv2.getNumThreads()
     if count > 1:
@@ -221,7 +222,7 @@ def _without_threads_of_opencv() -> Iterator[None]:
 
 
 def _problem(worker: TeamWorker) -> str:
-    """Why the first worker cannot load its jobs, "" if it can."""
+    """The error of the first worker while loading its jobs, "" if there is none."""
     try:
         ready: Ready = worker.connection.recv()
     except (EOFError, OSError):

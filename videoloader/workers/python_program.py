@@ -1,7 +1,7 @@
-"""The program of a worker process that runs Python code for parallel sources.
+"""The main loop of a worker process that runs Python code for parallel sources.
 
-What an order makes is written into shared memory that the other side has chosen. Where there is
-too little, the worker asks for more and keeps what it made until it comes.
+The worker writes the outputs of an order to shared memory that the parent has allocated. If that
+is too small, the worker requests more, and keeps the outputs until it arrives.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ Array: TypeAlias = tuple[int, tuple[int, ...], str]
 """Offset, shape and element type of an array in a slot."""
 
 Layout: TypeAlias = "list[Array | list[Array]]"
-"""For each output an array (N, ...), or the array of each sample where they differ in shape."""
+"""For each output an array (N, ...), or a list of arrays if samples differ in shape."""
 
 
 class Room(NamedTuple):
-    """Shared memory for what an order makes.
+    """Shared memory for the outputs of an order.
 
     Attributes:
-        place: of the memory.
+        place: location of the memory.
         is_new: whether the open file of its segment follows.
-        gone: segments that will not come again.
+        gone: segments that will not be used again.
     """
 
     place: Place
@@ -54,7 +54,7 @@ class Room(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Do a piece of work for a source, by its number; `ticket` names it in the answer."""
+    """Do work for the source with a number; the answer has the same `ticket`."""
 
     ticket: int
     source: int
@@ -63,20 +63,20 @@ class Order(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The worker has loaded the callables. `error` is why it could not."""
+    """The worker has loaded the callables, or failed to with `error`."""
 
     error: str = ""
 
 
 class Done(NamedTuple):
-    """What an order made lies in its memory, as `layout` says."""
+    """The outputs of an order are in its memory; `layout` locates them."""
 
     ticket: int
     layout: Layout
 
 
 class Needed(NamedTuple):
-    """What an order made needs so many bytes of memory; a `Room` is waited for."""
+    """The outputs of an order need `size` bytes of memory; the worker waits for a `Room`."""
 
     ticket: int
     size: int
@@ -97,21 +97,21 @@ def work(
     loads: Callable[[Any], Sequence[Job]] | None,
     parent: int,
 ) -> None:
-    """Carry out orders until the parent closes the connection or ends.
+    """Execute orders until the parent closes the connection or ends.
 
     Args:
-        connection: orders come, answers go.
-        jobs: of each source by number.
-        loads: makes them of `jobs` where those are bytes, which they are not in a fork.
-        parent: process that ends this one with it.
+        connection: delivers orders and takes answers.
+        jobs: job of each source, by number; pickled unless this process is a fork.
+        loads: unpickles `jobs`; None in a fork.
+        parent: process id of the parent; this process ends with it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the workers
-    gc.freeze()  # what a fork inherited is the parent's to free
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends workers
+    gc.freeze()  # never collect objects inherited from the parent
     _use_one_thread()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
         loaded = jobs if loads is None else loads(jobs)
-    except BaseException:  # noqa: BLE001  (it is told)
+    except BaseException:  # noqa: BLE001  (sent to the parent)
         connection.send(Ready(traceback.format_exc()))
         return
     connection.send(Ready())
@@ -129,13 +129,13 @@ class _Worker:
         self._orders: deque[Order] = deque()
 
     def next_order(self) -> Order:
-        """The oldest order that is not carried out."""
+        """The oldest order that is not executed yet."""
         while not self._orders:
             self._receive()
         return self._orders.popleft()
 
     def carry_out(self, order: Order) -> None:
-        """Do the work, and answer."""
+        """Execute an order, and send the answer."""
         job = self._jobs[order.source]
         try:
             columns = job.perform(order.work)
@@ -156,7 +156,7 @@ class _Worker:
             self._connection.send(Done(order.ticket, layout))
 
     def _receive(self) -> Place | None:
-        """Take a message: an order, which waits for its turn, or memory that was asked for."""
+        """Receive a message: an order, which is queued, or requested memory, which is returned."""
         message: Order | Room = self._connection.recv()
         room = message.room if isinstance(message, Order) else message
         self._memory.drop(room.gone)
@@ -184,7 +184,7 @@ def _view(slot: NDArray[Any], array: Array) -> NDArray[Any]:
 
 
 def _arrange(columns: Sequence[Column]) -> tuple[int, Layout]:
-    """Where the arrays will lie, and the bytes that they need."""
+    """The total bytes and the layout of the arrays."""
     size = 0
 
     def place(array: NDArray[Any]) -> Array:
@@ -224,23 +224,23 @@ def _failed(ticket: int, error: BaseException) -> Failed:
     try:
         data = pickle.dumps(error)
         pickle.loads(data)
-    except Exception:  # noqa: BLE001  (an error of somebody's own that does not travel)
+    except Exception:  # noqa: BLE001  (a user-defined exception that does not pickle)
         data = b""
     return Failed(ticket, data, text, "".join(traceback.format_exception(error)))
 
 
 def _use_one_thread() -> None:
-    """Keep libraries from waiting for threads of theirs, none of which came along in a fork."""
+    """Make libraries single-threaded: a fork lacks their threads, and they would wait for them."""
     for module, function in (("torch", "set_num_threads"), ("cv2", "setNumThreads")):
         if module in sys.modules:
             getattr(sys.modules[module], function)(1)
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the parent ends, even amid a task."""
+    """End this process when the parent ends, even during a task."""
     try:
         descriptor = os.pidfd_open(parent)
-    except OSError:  # gone already, or a system without it: the connection is closed in the end
+    except OSError:  # already ended, or no pidfd: the closed connection ends `work`
         if os.getppid() != parent:
             os._exit(0)
         return

@@ -1,4 +1,4 @@
-"""The worker processes of a pool, what they were given, and the thread that reads their answers."""
+"""The worker processes of a pool, their orders, and the thread that reads their answers."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from videoloader.workers.shared_memory import SharedMemory
 
 __all__ = ["Answer", "Given", "PythonWorkerError", "Team", "TeamWorker", "end_of", "observe"]
 
-_AHEAD = 2  # orders that a worker has at a time: it goes on while the first answer is read
-_SPARE = 4  # memory that was too small is replaced by this part more than is needed
-_KILL_LIMIT = 1.0  # seconds that a killed process may take to be gone
+_AHEAD = 2  # orders per worker at a time: it continues while the first answer is read
+_SPARE = 4  # memory that was too small is replaced by 1/4 more than needed
+_KILL_LIMIT = 1.0  # seconds to wait for the end of a killed process
 
 
 class PythonWorkerError(VideoError, RuntimeError):
-    """A worker process that runs Python code cannot begin, or has died."""
+    """A worker process that runs Python code cannot start, or has died."""
 
 
 class Answer(NamedTuple):
-    """What became of an order: the outputs, or why there are none.
+    """The answer to an order: its outputs or its error.
 
-    `size` is the memory that it was given.
+    `size` is the bytes of memory that it had.
     """
 
     ticket: int
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class Given:
-    """An order on its way, and the memory for what it makes."""
+    """A pending order, and the memory for its outputs."""
 
     ticket: int
     source: int
@@ -60,18 +60,18 @@ class Given:
 
 @dataclass(slots=True, eq=False)
 class TeamWorker:
-    """A process and what it was given, in order."""
+    """A worker process and its pending orders, oldest first."""
 
     number: int
     process: Any
     connection: Connection[Any, Any]
     end: int
-    """File that becomes readable when the process ends; -1 where the system has none."""
+    """pidfd, which becomes readable when the process ends; -1 if the system has none."""
     given: deque[Given] = field(default_factory=deque)
     own: deque[Given] = field(default_factory=deque)
-    """Orders that no other worker may carry out."""
+    """Queued orders that only this worker may execute."""
     known: set[int] = field(default_factory=set)
-    """Segments of shared memory that it has."""
+    """Segments of shared memory that it has mapped."""
 
     def is_stopped(self) -> bool:
         """Whether a signal such as SIGSTOP keeps the process from running; False if unknown."""
@@ -93,7 +93,7 @@ class TeamWorker:
 
 
 class Team:
-    """Workers and their orders. Shared by those who give orders and the thread that reads."""
+    """Workers and their orders. Shared by submitting threads and the thread that reads answers."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -102,7 +102,7 @@ class Team:
         self.memory = SharedMemory()
         self.shared: deque[Given] = deque()
         self.failure = ""
-        """Why no order is carried out any more; not an error, whose frames would hold the pool."""
+        """Why no more orders are executed; text, as an exception's frames would hold the pool."""
         self.is_closed = False
         self.owner = os.getpid()
 
@@ -116,7 +116,7 @@ class Team:
         order.answers.put(_lost(order, self.failure))
 
     def read(self, worker: TeamWorker) -> None:
-        """Take the messages of a worker that have arrived.
+        """Process the messages of a worker that have arrived.
 
         Raises:
             EOFError, OSError: it has closed the connection.
@@ -128,11 +128,11 @@ class Team:
                     self.fail(f"a Python worker cannot load the callables:\n{message.error}")
                 continue
             with self.lock:
-                if not worker.given:  # another worker has died, which has answered this order
+                if not worker.given:  # another worker has died, and `fail` has answered this order
                     continue
                 given = worker.given[0]
                 if isinstance(message, Needed):
-                    given.size = message.size + message.size // _SPARE  # it may grow on
+                    given.size = message.size + message.size // _SPARE  # outputs may grow further
                     worker.connection.send(room := self._room(worker, given))
                     self._send_file(worker, room)
                     continue
@@ -168,7 +168,7 @@ class Team:
         self.end()
 
     def end(self) -> None:
-        """End the processes. Takes no lock: a finaliser calls it, in any thread at any line."""
+        """End the processes. Takes no lock, since finalizers call it, in any thread at any line."""
         self.is_closed = True
         if os.getpid() == self.owner:
             for worker in self.workers:
@@ -177,7 +177,7 @@ class Team:
                 worker.process.join(_KILL_LIMIT)
 
     def _send_all(self) -> None:
-        """Orders to workers that have room, first to those that have none."""
+        """Send queued orders to workers with room, idle workers first."""
         for depth in range(1, _AHEAD + 1):
             for worker in self.workers:
                 waiting = worker.own or self.shared
@@ -187,7 +187,7 @@ class Team:
     def _send(self, worker: TeamWorker, given: Given) -> None:
         room = self._room(worker, given)
         worker.given.append(given)
-        with suppress(OSError):  # it has died, which is noticed where its messages are read
+        with suppress(OSError):  # it has died; `observe` notices that
             worker.connection.send(Order(given.ticket, given.source, given.work, room))
             self._send_file(worker, room)
 
@@ -207,7 +207,7 @@ class Team:
 
 
 def end_of(pid: int) -> int:
-    """A file that becomes readable when a process ends; -1 where the system has none."""
+    """A pidfd, which becomes readable when a process ends; -1 if the system has none."""
     try:
         return os.pidfd_open(pid)
     except OSError:
@@ -263,7 +263,7 @@ def _raised(message: Failed) -> BaseException:
     """The error of a worker; its traceback there is a note."""
     error: BaseException = RuntimeError(message.text)
     if message.error:
-        with suppress(Exception):  # of a class that this process does not have
+        with suppress(Exception):  # its class cannot be imported here
             error = pickle.loads(message.error)
     if not isinstance(error, Exception):  # KeyboardInterrupt and SystemExit end the worker's task
         error = RuntimeError(message.text)

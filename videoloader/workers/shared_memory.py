@@ -1,6 +1,6 @@
-"""Memory for decoded frames that worker processes can write, and that is used again.
+"""Shared memory for decoded frames: worker processes write to it, and it is reused.
 
-Filling fresh memory costs more than decoding into it: the kernel has to find and clear every page.
+First writes to fresh memory cost more than decoding into it: the kernel has to clear every page.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STEPS = 4  # make it up to an eighth larger, so that it fits batches of about t
 
 
 class Place(NamedTuple):
-    """Where an array lies: what another process needs to make it again."""
+    """Location of an array in shared memory; enough for another process to map it."""
 
     segment: int
     offset: int
@@ -38,9 +38,9 @@ class Place(NamedTuple):
 
 
 class _Segment:
-    """A stretch of shared memory. Its file is closed when nothing refers to it any more.
+    """A segment of shared memory. Its file is closed when the segment is garbage.
 
-    The mapping lives as long as the arrays over it.
+    The mapping lives as long as the arrays in it.
     """
 
     __slots__ = ("__weakref__", "address", "descriptor", "memory", "number", "size")
@@ -63,11 +63,11 @@ class _Segment:
 
 
 class SharedMemory:
-    """Arrays in segments of shared memory; a segment is used again once its array is garbage.
+    """Arrays in segments of shared memory; a segment is reused once its array is garbage.
 
-    The arrays stay valid whatever happens to this object; once it is closed or gone, the memory of
-    each is freed with the last view of it. Threads may share it. A fork of this process uses none
-    of the segments that exist, since the parent does.
+    Arrays stay valid after this object is closed or collected; their memory is then freed with
+    the last view. Threads may share it. A fork of this process uses none of the existing segments,
+    since the parent does.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class SharedMemory:
         reset_after_fork(self, SharedMemory._let_go)
 
     def allocate(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """An array whose contents are arbitrary."""
+        """An array with undefined contents."""
         kind = np.dtype(dtype)
         size = max(math.prod(shape) * kind.itemsize, 1)
         with self._lock:
@@ -92,10 +92,10 @@ class SharedMemory:
         return root[: math.prod(shape) * kind.itemsize].view(kind).reshape(shape)
 
     def locate(self, array: NDArray[Any]) -> Place:
-        """Where an array, or a part of one, lies.
+        """Location of an array, or of a view of one.
 
         Raises:
-            ArgumentError: it is not from here.
+            ArgumentError: it was not allocated here.
         """
         address = array.__array_interface__["data"][0]
         with self._lock:
@@ -117,21 +117,21 @@ class SharedMemory:
 
     @property
     def size(self) -> int:
-        """Bytes held, in use or to be used again."""
+        """Bytes of all segments, in use or free."""
         with self._lock:
             self._collect()
             return sum(s.size for s in [*self._live.values(), *self._free])
 
     def close(self) -> None:
-        """Give back what is not in use; the rest follows with its arrays."""
+        """Free unused segments; the others are freed with their arrays."""
         with self._lock:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Begin anew; what exists belongs to the arrays alone."""
+        """Forget all segments; existing ones are freed with their arrays."""
         self._live: dict[int, _Segment] = {}
         self._free: list[_Segment] = []
-        self._returned: deque[_Segment] = deque()  # filled when arrays go, at any time
+        self._returned: deque[_Segment] = deque()  # filled when arrays are collected, at any time
         self._peak = 0
 
     def _take(self, size: int) -> _Segment:
@@ -147,7 +147,7 @@ class SharedMemory:
         return _Segment(self._next, -(-size // step) * step)
 
     def _collect(self) -> None:
-        """Take back the segments of arrays that are gone; never more than were in use at once."""
+        """Free the segments of collected arrays; keeps at most as many as were in use at once."""
         while self._returned:
             segment = self._returned.popleft()
             if self._live.pop(segment.number, None) is not None:
@@ -158,9 +158,9 @@ class SharedMemory:
 
 
 def _give_back(returned: weakref.ref[deque[_Segment]], segment: _Segment) -> None:
-    """Called when an array goes: in any thread, at any line, so it takes no lock.
+    """Called when an array is collected: in any thread, at any line, so it takes no lock.
 
-    Without a `SharedMemory` that would use the segment again, it goes as well.
+    Without a `SharedMemory` that could reuse it, the segment is freed.
     """
     queue = returned()
     if queue is not None:
@@ -168,7 +168,7 @@ def _give_back(returned: weakref.ref[deque[_Segment]], segment: _Segment) -> Non
 
 
 class MappedSegments:
-    """The same memory in another process. Not for sharing by threads."""
+    """Segments mapped in another process. Not thread-safe."""
 
     def __init__(self) -> None:
         self._memory: dict[int, mmap.mmap] = {}
@@ -186,7 +186,7 @@ class MappedSegments:
             self._memory.pop(segment, None)
 
     def exchange(self, gone: Iterable[int], new: Iterable[int], files: Sequence[int]) -> None:
-        """Drop segments, and add new ones; of the files theirs come first."""
+        """Drop segments, and add new ones; their files are the first of `files`."""
         self.drop(gone)
         for segment, descriptor in zip(new, files, strict=False):
             self.add(segment, descriptor)
@@ -203,7 +203,7 @@ class MappedSegments:
 
 
 def memory_file(data: bytes) -> int:
-    """An open file without a name that holds some bytes, its position at their beginning."""
+    """An anonymous file with contents `data`, positioned at its start."""
     descriptor = os.memfd_create("videoloader")
     with open(descriptor, "wb", closefd=False) as file:
         file.write(data)

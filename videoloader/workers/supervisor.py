@@ -1,7 +1,7 @@
-"""Runs tasks in worker processes, which may crash, hang or run out of memory: that costs one task.
+"""Runs tasks in worker processes; a worker that crashes, hangs or runs out of memory costs a task.
 
-What a task is, is not known here: it is packed into an order that `program.work` carries out. A
-worker has tasks waiting behind the one at hand, and nobody looks for work at intervals.
+Tasks are opaque here: `pack` turns each into an order that `program.work` executes. A worker has
+tasks queued after the current one, so it never waits for the next, and nothing polls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from videoloader.workers.worker import Failure, Given, Parcel, Result, WorkerPro
 
 __all__ = ["Failure", "NoWorkerError", "Parcel", "Result", "Supervisor", "WorkerLostError"]
 
-_STARTS = 3  # workers that may die before they have begun with a task
+_STARTS = 3  # workers that may die before they begin a task
 _log = logging.getLogger(__name__)
 
 _Task = TypeVar("_Task")
@@ -32,7 +32,7 @@ _Known = TypeVar("_Known")
 
 
 class WorkerLostError(DecodeError):
-    """A task cost the process that worked on it."""
+    """The worker process died during a task, or was ended at the time limit."""
 
 
 class NoWorkerError(ResourceError, DecodeError):
@@ -40,24 +40,23 @@ class NoWorkerError(ResourceError, DecodeError):
 
 
 class Supervisor(Generic[_Task, _Known]):
-    """Worker processes, and the tasks that they are given.
+    """Worker processes and their tasks.
 
-    Workers are started when there is work for them, and stay. One that dies, or takes longer than
-    the limit for a task, is replaced. A task whose worker died may be tried once more, in a fresh
-    worker and alone, since the worker may have been killed from outside; then the second death is
-    the task's fault. For one thread at a time, but for `close`. A fork gets workers of its own.
+    Workers start when there is work, and are kept. A worker that dies, or exceeds the time limit
+    for a task, is replaced. A task whose worker died may be retried once, alone in a fresh worker,
+    since the worker may have been killed from outside; a second death counts as the task's
+    failure. One thread at a time may use this, except for `close`. A fork gets its own workers.
 
     Args:
-        pack: makes the order of a task, given what its worker knows already, and gives what the
-            worker knows afterwards. `str` of a task names it in messages.
-        known: what a fresh worker knows.
-        workers: how many processes.
+        pack: (task, state of its worker) -> order, new state. `str` of a task names it in messages.
+        known: makes the state of a fresh worker.
+        workers: number of processes.
         time_limit: seconds that a task may take.
         memory_limit: bytes that a worker may allocate, see `program.work`.
-        prepare: `module:name` of what a worker calls first, to load its libraries.
+        prepare: `module:name` of a function that a worker calls first, to load its libraries.
         preparation: arguments of that call.
-        ahead: tasks that a worker is given before it has done the first.
-        tries: workers that a task may cost; two by default.
+        ahead: tasks that are queued in a worker, the current one included.
+        tries: number of workers that may die during a task; two by default.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class Supervisor(Generic[_Task, _Known]):
         self._team: list[WorkerProcess[_Task, _Known]] = []
         self._use = Use("the decoder")
         self.replaced = 0
-        """Workers that died or were ended since they took too long."""
+        """Number of workers that died or were ended at the time limit."""
         self._end = weakref.finalize(self, _stop, self._team)
         reset_after_fork(self, Supervisor._let_go)
 
@@ -95,10 +94,10 @@ class Supervisor(Generic[_Task, _Known]):
         return len(self._team)
 
     def run(self, tasks: Iterable[_Task]) -> Generator[Result, None, None]:
-        """Do tasks; give what became of each as it is done.
+        """Run tasks; yields the result of each when it is done.
 
-        A task is taken from the iterable when a worker can have it. Mistakes of a program that a
-        worker meets (`TypeError` and the like) are raised.
+        A task is taken from the iterable when a worker has room for it. Programming errors in a
+        worker (`TypeError` and the like) are raised here.
 
         Raises:
             ClosedError: `close` was called meanwhile.
@@ -113,15 +112,15 @@ class Supervisor(Generic[_Task, _Known]):
                 self._dismiss_busy()
 
     def close(self) -> None:
-        """End the workers at once, whatever they are doing, and for good. From any thread."""
+        """End the workers immediately and permanently. Any thread may call this."""
         self._use.is_closed = True
         for worker in list(self._team):
-            worker.kill()  # whoever waits for it finds out
+            worker.kill()  # the thread that waits for it gets an end of file
         if self._use.wait():
             _stop(self._team)
 
     def _run(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
-        """Keep all workers busy until nothing is left."""
+        """Keep all workers busy until no task is left."""
         for worker in [worker for worker in self._team if not worker.is_alive]:
             self._dismiss(worker)
             self.replaced += 1
@@ -133,7 +132,7 @@ class Supervisor(Generic[_Task, _Known]):
                 return
             left = min(worker.deadline for worker in busy) - time.monotonic()
             ready = wait([worker.connection for worker in busy], timeout=max(left, 0))
-            now = time.monotonic()  # before results are taken, which the caller may do slowly
+            now = time.monotonic()  # before results are yielded, since the caller may be slow
             for worker in busy:
                 if worker.connection in ready:
                     yield from self._take(worker, waiting)
@@ -142,7 +141,7 @@ class Supervisor(Generic[_Task, _Known]):
                     yield _lost(self._lose(worker, waiting), loss)
 
     def _give(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
-        """Tasks to workers, first to those that have none; what cannot even be sent has failed."""
+        """Send tasks to workers, idle ones first; yields failures of tasks that cannot be sent."""
         full = len(self._team) >= self._most
         held = [len(worker.given) for worker in self._team if not worker.is_alone]
         for depth in range(min(held, default=0) + 1 if full else 1, self._ahead + 1):
@@ -165,10 +164,10 @@ class Supervisor(Generic[_Task, _Known]):
             yield Result(given.number, None, as_video_error(error, given.task))
 
     def _hire(self) -> bool:
-        """Start another worker; whether there is one. Fewer than wanted do as well, but not none.
+        """Start another worker; returns whether that succeeded. Fewer than wanted are accepted.
 
         Raises:
-            NoWorkerError: there is none at all.
+            NoWorkerError: there is no worker at all.
         """
         try:
             worker: WorkerProcess[_Task, _Known] = WorkerProcess(
@@ -209,7 +208,7 @@ class Supervisor(Generic[_Task, _Known]):
         yield _lost(lost, Failure(reason))
 
     def _hire_for(self, lost: Given[_Task]) -> bool:
-        """Start a worker for a task that cost another one."""
+        """Start a worker for a task whose worker died."""
         try:
             return self._hire()
         except NoWorkerError as error:
@@ -217,7 +216,7 @@ class Supervisor(Generic[_Task, _Known]):
             return False
 
     def _lose(self, worker: WorkerProcess[_Task, _Known], waiting: _Waiting[_Task]) -> Given[_Task]:
-        """Dismiss a worker; the task that it was at. Those behind it wait for another worker."""
+        """Dismiss a worker; returns its current task, and requeues the tasks after it."""
         task, *rest = worker.given
         waiting.put_back(rest)
         self._dismiss(worker)
@@ -236,18 +235,18 @@ class Supervisor(Generic[_Task, _Known]):
             self._dismiss(worker)
 
     def _dismiss(self, worker: WorkerProcess[_Task, _Known]) -> None:
-        with suppress(ValueError):  # `close` may have been faster
+        with suppress(ValueError):  # `close` may have removed it already
             self._team.remove(worker)
         worker.stop()
 
     def _let_go(self) -> None:
-        """In a fork: the workers are the parent's, and who used them there is not here."""
+        """In a fork: forget the workers and their users, which belong to the parent."""
         _stop(self._team)
         self._use.forget()
 
 
 class _Waiting(Generic[_Task]):
-    """Tasks that no worker has; true while there are any."""
+    """Tasks that no worker has; truthy while there are any."""
 
     def __init__(self, tasks: Iterable[_Task]) -> None:
         self._tasks = itertools.starmap(Given, enumerate(tasks))
@@ -263,7 +262,7 @@ class _Waiting(Generic[_Task]):
         return self._first.popleft()
 
     def put_back(self, tasks: Sequence[Given[_Task]]) -> None:
-        """Have tasks done next, in this order."""
+        """Put tasks at the front of the queue, in this order."""
         self._first.extendleft(reversed(tasks))
 
 
@@ -272,7 +271,7 @@ def _lost(given: Given[Any], loss: Failure) -> Result:
 
 
 def _stop(team: list[WorkerProcess[Any, Any]]) -> None:
-    """End workers; each is taken by one thread, whoever else does the same."""
+    """End workers; thread-safe, since each is removed from the list by one thread only."""
     while team:
         with suppress(IndexError):
             team.pop().stop()

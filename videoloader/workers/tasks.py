@@ -1,4 +1,4 @@
-"""Jobs of many small tasks, by a function that is called on each in worker processes."""
+"""Runs many small tasks in worker processes: one function, called once per task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from videoloader.workers.supervisor import Failure, Parcel, Supervisor
 
 __all__ = ["Failure", "Job", "load_libraries", "run_tasks"]
 
-_AHEAD = 128  # tasks that a worker is given ahead, so that it never waits for more
+_AHEAD = 128  # tasks queued in a worker, so that it never waits for more
 
 
 def run_tasks(
@@ -26,19 +26,19 @@ def run_tasks(
     arguments: dict[str, Any] | None = None,
     memory_limit: int | None = None,
 ) -> Iterator[tuple[Any, Any]]:
-    """Call a function on each task; give task and result in the order in which they are done.
+    """Call a function on each task; yields (task, result) in order of completion.
 
-    A task whose worker dies, or works on it for longer than the limit, is not tried again: its
-    result is a `Failure`, and another worker goes on with the rest. So is that of a task for which
-    the function raises an error.
+    A task whose worker dies, or exceeds the time limit, is not retried: its result is a
+    `Failure`, and another worker continues with the rest. If the function raises an error, the
+    result is a `Failure` too.
 
     Args:
-        function: `module:name` of what is called as `name(task, **arguments)`.
-        tasks: anything that pickles.
-        workers: number of processes; 0 works in this one, without protection, and None stands
-            for `usable_processors`.
+        function: `module:name` of the function, called as `name(task, **arguments)`.
+        tasks: picklable values.
+        workers: number of processes; 0 runs in this process, without protection; None means
+            `usable_processors`.
         time_limit: seconds for one task.
-        arguments: for every call; anything that pickles.
+        arguments: picklable arguments of every call.
         memory_limit: bytes that a worker may allocate.
 
     Raises:
@@ -76,25 +76,25 @@ def run_tasks(
 
 
 class Job(NamedTuple):
-    """What the worker processes of a job call on each task, and with which arguments."""
+    """The function that worker processes call on each task, and its arguments."""
 
     function: str
     arguments: dict[str, Any]
 
 
 class _Call(NamedTuple):
-    """An order to call the function of a job; the first that a worker gets says which that is."""
+    """An order to call the function of a job; a worker's first order includes the job."""
 
     task: Any
     job: Job | None
 
     def accept(self, worker: Worker, files: list[int]) -> None:  # noqa: ARG002
-        """Learn the job."""
+        """Store the job, if the order includes it."""
         if self.job is not None:
             worker.kept(_Function).set(self.job)
 
     def perform(self, worker: Worker) -> Any:
-        """Call the function; an error of its own is the task's, not the job's."""
+        """Call the function; its errors fail the task, not the job."""
         try:
             return worker.kept(_Function)(self.task)
         except Exception as error:  # noqa: BLE001  (a bug must not stop a job of millions)
@@ -116,10 +116,10 @@ class _Function:
 
 
 def load_libraries(function: str, *, decodes: bool) -> None:
-    """Load what a worker of a job needs, which its memory limit does not count.
+    """Import the libraries of a worker, before its memory limit is set.
 
     Args:
-        function: that it will call.
+        function: that the worker will call.
         decodes: also load FFmpeg.
     """
     load(function)

@@ -1,4 +1,4 @@
-"""Closing what other threads are using."""
+"""Closes objects that other threads may be using."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["Use"]
 
 
 class Use:
-    """Who is using something that may be closed by other threads, or by a signal handler.
+    """Tracks the use of an object that other threads, or a signal handler, may close.
 
-    A `with` block of it uses what it stands for.
+    Use the object within a `with` block of this.
 
     Args:
-        name: of what is used, for messages.
+        name: of the object, for messages.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,16 +24,16 @@ class Use:
         self.forget()
 
     def forget(self) -> None:
-        """Nobody uses it; for a fork, in which those that did are not."""
+        """Mark the object as unused; for a fork, which lacks the threads that used it."""
         self._user: int | None = None
         self._left = threading.Event()
 
     def __enter__(self) -> None:
-        """Use it; one thread at a time, which callers see to.
+        """Begin to use the object. Callers ensure that one thread at a time does.
 
         Raises:
             ClosedError: it is closed.
-            RuntimeError: this thread uses it already: a signal handler broke in.
+            RuntimeError: this thread uses it already, and was interrupted by a signal handler.
         """
         if self._user == threading.get_ident():
             raise RuntimeError(f"{self._name}: at work further up in this very thread")
@@ -48,7 +48,7 @@ class Use:
             self._left.set()
 
     def check(self) -> None:
-        """Fail if it was closed meanwhile.
+        """Raise if the object was closed meanwhile.
 
         Raises:
             ClosedError: it is closed.
@@ -57,9 +57,9 @@ class Use:
             raise ClosedError(f"{self._name}: closed while it was in use")
 
     def wait(self) -> bool:
-        """Once it is closed: wait until nobody uses it.
+        """After closing: wait until no thread uses the object.
 
-        False if it is this very thread that does, further up.
+        Returns False immediately if the calling thread itself uses it, further up the stack.
         """
         user, left = self._user, self._left
         if user == threading.get_ident():

@@ -1,4 +1,4 @@
-"""A worker process as its supervisor sees it: the tasks that it has, its results, its deadline."""
+"""The supervisor's handle of a worker process: its tasks, results and deadline."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from videoloader.workers.shared_memory import memory_file
 __all__ = ["Failure", "Given", "Parcel", "Result", "WorkerProcess"]
 
 _START_LIMIT = 120.0  # seconds until a worker is ready
-# Bytes of a message, and of all that a worker was sent ahead: where the socket is full, sending
-# would wait for a worker that hangs, or that waits for its results to be taken.
+# Limits in bytes for one message and for all queued messages: if the socket were full, sending
+# would block on a worker that hangs, or that waits until its results are read.
 _ROOM, _ROOM_AHEAD = 1 << 14, 1 << 16
 
 _Task = TypeVar("_Task")
@@ -29,23 +29,23 @@ _Known = TypeVar("_Known")
 
 
 class Failure(NamedTuple):
-    """Why there is no result, in words and as a kind to group by."""
+    """Why there is no result: a text, and a kind for grouping."""
 
     reason: str
     kind: str = "WorkerDied"
 
 
 class Parcel(NamedTuple):
-    """A task as it travels: the order, and the open files that go with it."""
+    """A task as it is sent: the order, and its open files."""
 
     order: Order
     files: Sequence[int] = ()
 
 
 class Result(NamedTuple):
-    """What became of a task: its number, and what it gave, or why it failed.
+    """The result of a task: its number, and its value or error.
 
-    `loss` is why its worker was lost, if that is the failure.
+    `loss` is set if the task failed because its worker was lost.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Result(NamedTuple):
 
 
 class Given(NamedTuple, Generic[_Task]):
-    """A task that a worker was given, and how many workers died at it, or starting for it."""
+    """A task in a worker, and how many workers died during it or while starting for it."""
 
     number: int
     task: _Task
@@ -64,7 +64,7 @@ class Given(NamedTuple, Generic[_Task]):
 
 
 class WorkerProcess(Generic[_Task, _Known]):
-    """A process, the tasks it was given, and what it knows."""
+    """A worker process, its queued tasks, and the state that it is known to have."""
 
     def __init__(self, known: _Known, time_limit: float, program: dict[str, Any]) -> None:
         ours, theirs = socket.socketpair()
@@ -82,25 +82,25 @@ class WorkerProcess(Generic[_Task, _Known]):
         self._known = known
         self.connection: Connection[Any, Any] = self._helper.connection
         self.given: deque[Given[_Task]] = deque()
-        self._sizes: deque[int] = deque()  # of the messages that these were sent in
-        self._sent = 0  # sum of them
+        self._sizes: deque[int] = deque()  # bytes of the messages of queued tasks
+        self._sent = 0  # sum of `_sizes`
         self._time_limit = time_limit
         self.deadline = time.monotonic() + _START_LIMIT
-        self.is_ready = False  # until it has loaded its libraries
+        self.is_ready = False  # it has loaded its libraries
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process has not ended, as far as is known."""
+        """Whether the process is not known to have ended."""
         return self._helper.is_alive
 
     @property
     def is_full(self) -> bool:
-        """Whether another message might have to wait until it has taken those before."""
+        """Whether sending another message might block."""
         return self._sent > _ROOM_AHEAD - _ROOM
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is at a task that is tried again, which no other shares a worker with."""
+        """Whether its task is a retry, which must not share a worker with other tasks."""
         return bool(self.given) and self.given[0].deaths + self.given[0].starts > 0
 
     def give(
@@ -120,7 +120,7 @@ class WorkerProcess(Generic[_Task, _Known]):
         self._sent += self._sizes[-1]
         self._known = known
         try:
-            with suppress(OSError):  # if it has died already, the next look at it tells
+            with suppress(OSError):  # if it has died, the supervisor notices when it reads results
                 if file is not None:
                     self._send_file(file)
                 for descriptor in parcel.files:
@@ -131,7 +131,7 @@ class WorkerProcess(Generic[_Task, _Known]):
                 os.close(file)
 
     def take(self) -> Result | None:
-        """A result that has arrived; None where the worker says that it is ready."""
+        """Receive a message: a result, or None if the worker reports that it is ready."""
         message: tuple[Any, Exception | None] | None = self.connection.recv()
         self.deadline = time.monotonic() + self._time_limit
         if message is None:
@@ -149,11 +149,11 @@ class WorkerProcess(Generic[_Task, _Known]):
         return self._helper.death()
 
     def kill(self) -> None:
-        """End the process, and leave the rest to whoever waits for it."""
+        """Kill the process without waiting; the thread that waits for it cleans up."""
         self._helper.kill()
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process and wait for its end."""
         self._files.close()
         self._helper.stop()
 

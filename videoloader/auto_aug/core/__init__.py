@@ -1,4 +1,4 @@
-"""What automatic augmentations are made of: decorated functions, their magnitudes, policies."""
+"""Building blocks of automatic augmentation: decorated functions, magnitudes, policies."""
 
 from videoloader.auto_aug.core.decorated import Augmentation, augmentation
 from videoloader.auto_aug.core.magnitudes import signed_bin

@@ -32,7 +32,7 @@ class Augmentation:
         mag_range: the least and the greatest magnitude, or all magnitudes in an array; None for
             functions without a parameter.
         randomly_negate: whether the magnitude of each sample is negated at random.
-        mag_to_param: gives the parameter of a magnitude.
+        mag_to_param: magnitude -> parameter.
         param_device: where the parameter is: "cpu", "gpu", or "auto" for where the data is.
         name: for policies and lists of exclusions.
     """
@@ -80,7 +80,7 @@ class Augmentation:
             magnitude_bin: how strongly: a number from 0 to `num_magnitude_bins - 1`, for all or
                 for each sample, or what `signed_bin` gives.
             num_magnitude_bins: number of parts of the range of magnitudes.
-            **keywords: those that the function takes are passed on.
+            **keywords: passed to the function, if it has them.
         """
         self.check_needed(keywords)
         data = promote(data, f"augmentation {self.name}")
@@ -105,7 +105,7 @@ class Augmentation:
         name: Any = _KEPT,
         augmentation_cls: type[Augmentation] | None = None,
     ) -> Augmentation:
-        """The same function with other settings; those that are not given stay."""
+        """The same function with some settings replaced."""
         given = {
             "mag_range": mag_range,
             "randomly_negate": randomly_negate,
@@ -120,7 +120,7 @@ class Augmentation:
 
     @property
     def keywords(self) -> dict[str, bool]:
-        """Other arguments that the function takes, and whether each has to be given."""
+        """Other arguments of the function, and whether each is required."""
         return {
             name: each.default is inspect.Parameter.empty
             for name, each in list(self._parameters().items())[2:]
@@ -128,7 +128,7 @@ class Augmentation:
         }
 
     def check_needed(self, given: Mapping[str, Any]) -> None:
-        """Fail if an argument that has to be given is not."""
+        """Raise if a required argument is missing."""
         lacking = [name for name, needed in self.keywords.items() if needed and name not in given]
         if lacking:
             raise ArgumentError(f"augmentation {self.name} needs {', '.join(lacking)}")

@@ -15,7 +15,7 @@ Step = tuple[Augmentation, float, int | None]
 
 
 class Policy:
-    """Sequences of augmentations, of which each sample gets one at random.
+    """Sequences of augmentations; each sample gets a random one.
 
     Args:
         name: for presentation.

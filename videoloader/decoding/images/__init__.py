@@ -1,1 +1,1 @@
-"""Still images: sizes from their headers, pixels by libjpeg-turbo, OpenCV, FFmpeg, nvImageCodec."""
+"""Decodes still images with libjpeg-turbo, OpenCV, FFmpeg and nvImageCodec."""

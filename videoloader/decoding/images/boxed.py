@@ -1,4 +1,4 @@
-"""Headers of the formats that are made of boxes: JPEG 2000, AVIF and HEIC."""
+"""Headers of box-structured formats: JPEG 2000, AVIF and HEIC."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _codestream(fields: Fields, at: int) -> ImageHeader:
 
 
 _ALPHA = b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
-_TURNS = {0: 1, 1: 8, 2: 3, 3: 6}  # EXIF's number of a turn by 90 degrees, counter-clockwise
-_MIRRORED = {1: 2, 8: 7, 3: 4, 6: 5}  # the same, then mirrored left and right
-_FLIPPED = {1: 4, 8: 5, 3: 2, 6: 7}  # ... or top and bottom
+_TURNS = {0: 1, 1: 8, 2: 3, 3: 6}  # EXIF orientation by quarter turns counter-clockwise
+_MIRRORED = {1: 2, 8: 7, 3: 4, 6: 5}  # EXIF orientation -> the same, then mirrored left to right
+_FLIPPED = {1: 4, 8: 5, 3: 2, 6: 7}  # EXIF orientation -> the same, then mirrored top to bottom
 
 
 def read_heif(data: memoryview) -> ImageHeader:
-    """AVIF and HEIC: the primary item, as it is turned for display."""
+    """AVIF and HEIC: the primary item, with its rotation and mirroring."""
     fields = Fields(data)
     is_avif = b"avi" in bytes(data[8:12])
     name = "avif" if is_avif else "heic"

@@ -1,9 +1,9 @@
-"""An encoded image into pixels, on the CPU.
+"""Decodes images to pixels on the CPU.
 
-JPEG is decoded by libjpeg-turbo; the rest by OpenCV, and by FFmpeg what OpenCV does not read.
+libjpeg-turbo decodes JPEG, OpenCV other formats, and FFmpeg those that OpenCV does not read.
 
-The header is read first, by code of ours: what claims too many pixels, or is no image, never gets
-to a codec.
+Our own code reads the header first, so that files that are not images, or claim too many pixels,
+never reach a codec.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def decode_image(
         data: the whole file.
         name: of the image, for errors.
         output_type: name of an `ImageType`.
-        adjust_orientation: turn it as its EXIF says.
-        max_pixels: most pixels that it may have.
-        window: rows and columns to keep, of the image as it is turned.
-        header: of the image, where it has been read already.
-        room: memory for the pixels; they need not be there, nor fit.
+        adjust_orientation: apply its EXIF orientation.
+        max_pixels: maximum number of pixels.
+        window: rows and columns to keep, of the oriented image.
+        header: of the image, if it has been read already.
+        room: memory for the pixels; used only if it has the right size and the codec can use it.
 
     Raises:
         VideoError: it cannot be decoded; the error names it.
@@ -116,7 +116,7 @@ def _jpeg(
 
 
 def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
-    """The pixels as they are stored, with the channels of the header."""
+    """The pixels as stored, with the channels of the header."""
     if header.format in _BY_FFMPEG:
         return _by_ffmpeg(data, header, name)
     if header.format == "tiff":
@@ -127,7 +127,7 @@ def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
         return _by_ffmpeg(data, header, name)
     pixels = _by_opencv(data, name)
     if bytes(data[:2]) == b"P7" and header.channels >= 3:
-        pixels = pixels[..., [2, 1, 0, 3][: header.channels]]  # OpenCV gives a PAM as RGB
+        pixels = pixels[..., [2, 1, 0, 3][: header.channels]]  # OpenCV decodes PAM to RGB, not BGR
     return _with_channels(pixels, header.channels)
 
 
@@ -135,7 +135,7 @@ def _tiff(data: memoryview, header: ImageHeader, name: str) -> Pixels:
     data = readable(data, read_tiff(data)[1])
     directory = read_tiff(data)[1]
     own = directory.stored
-    # RGB and grey are OpenCV's; alpha it multiplies in, other channels it does not have.
+    # OpenCV reads RGB and grey; it premultiplies alpha and drops other channels.
     wide = widened(data, directory) if header.channels == own and own not in (1, 3) else None
     if wide is None:
         return _with_channels(_by_opencv(data, name), header.channels)
@@ -148,7 +148,7 @@ def _tiff(data: memoryview, header: ImageHeader, name: str) -> Pixels:
 def _by_opencv(
     data: memoryview, name: str, want: Literal["stored", "grey", "rgb"] = "stored"
 ) -> Pixels:
-    """(H, W, C), RGB and not BGR; never turned."""
+    """Decode with OpenCV to (H, W, C), RGB; ignores the EXIF orientation."""
     import cv2
 
     try:
@@ -173,14 +173,14 @@ def _flags(want: Literal["stored", "grey", "rgb"]) -> int:
     import cv2
 
     return {
-        "stored": cv2.IMREAD_UNCHANGED,  # this leaves the orientation alone, too
+        "stored": cv2.IMREAD_UNCHANGED,  # this also ignores the orientation
         "grey": cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION,
         "rgb": cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION,
     }[want]
 
 
 def _by_ffmpeg(data: memoryview, header: ImageHeader, name: str) -> Pixels:
-    """The first picture that FFmpeg gives."""
+    """Decode the first picture with FFmpeg."""
     import io
 
     import av
@@ -238,7 +238,7 @@ def _most_pixels(header: ImageHeader) -> int:
 
 
 def _with_channels(pixels: Pixels, channels: int) -> Pixels:
-    """Pixels as OpenCV gives them, with the channels that the file has."""
+    """Convert OpenCV's pixels to the number of channels of the file."""
     own = pixels.shape[-1]
     if own == channels:
         return pixels

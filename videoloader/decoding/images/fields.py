@@ -1,4 +1,4 @@
-"""Numbers in the headers of images; reading behind the end is an error, never a guess."""
+"""Reads numbers in the headers of images; reading past the end is an error."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MOST_ENTRIES = 1 << 12  # of a directory; files have some dozens
 
 @dataclass(frozen=True, slots=True)
 class ImageHeader:
-    """What the header of an image says.
+    """Properties in the header of an image.
 
     Attributes:
         format: such as "jpeg".
-        height: as stored, before `orientation`.
-        width: likewise.
-        channels: that decoding gives: 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha, or what a
-            TIFF has. A palette and CMYK become RGB.
-        orientation: of EXIF, 1 to 8: how the stored pixels are to be turned for display.
+        height: rows as stored, before `orientation` is applied.
+        width: columns, likewise.
+        channels: of the decoded image: 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha, or any
+            number for TIFF. Palette and CMYK images become RGB.
+        orientation: EXIF orientation, 1 to 8.
         bits: of a sample.
     """
 
@@ -76,10 +76,10 @@ class Fields:
         return len(self.data)
 
     def take(self, at: int, size: int) -> bytes:
-        """Some bytes.
+        """`size` bytes from offset `at` on.
 
         Raises:
-            FormatError: the file ends before.
+            FormatError: the file ends too early.
         """
         if at < 0 or size < 0 or at + size > len(self.data):
             raise FormatError(
@@ -93,7 +93,7 @@ class Fields:
         return int.from_bytes(self.take(at, size), self.order, signed=signed)
 
     def starts(self, at: int, expected: bytes) -> bool:
-        """Whether these bytes stand there."""
+        """Whether the bytes at offset `at` are `expected`."""
         return bytes(self.data[at : at + len(expected)]) == expected
 
 
@@ -113,7 +113,7 @@ def boxes(data: Fields, start: int, stop: int) -> Iterator[tuple[bytes, int, int
 
 
 def orientation_of_exif(exif: memoryview) -> int:
-    """The orientation in a block of EXIF, 1 where there is none or the block is damaged."""
+    """The orientation in an EXIF block, 1 if it has none or is damaged."""
     try:
         data = Fields(exif, "little" if bytes(exif[:2]) == b"II" else "big")
         if data.take(0, 2) not in (b"II", b"MM") or data.number(2, 2) != 42:
@@ -124,6 +124,6 @@ def orientation_of_exif(exif: memoryview) -> int:
             if data.number(entry, 2) == _ORIENTATION:
                 value = data.number(entry + 8, 2)
                 return value if 1 <= value <= 8 else 1
-    except FormatError:  # it describes the image, which decodes without it
+    except FormatError:  # the image decodes without EXIF
         pass
     return 1

@@ -24,22 +24,22 @@ _BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1
 
 
 def read_header(data: memoryview, name: str) -> ImageHeader:
-    """What an encoded image will be when it is decoded.
+    """Read the header of an encoded image.
 
     Args:
         data: the whole file.
         name: of the image, for errors.
 
     Raises:
-        FormatError: the bytes are no image, or the header is damaged.
-        UnsupportedError: an image of a kind that is not read.
+        FormatError: the bytes are not an image, or the header is damaged.
+        UnsupportedError: the image format is not supported.
     """
     with named(name):
         return _reader(data)(data)
 
 
 class named(blamed_on):  # noqa: N801  (reads as a clause of `with`)
-    """Errors that are ours and name the image, whatever is raised inside."""
+    """Convert exceptions in the block to a `VideoError` that names the image."""
 
     __slots__ = ()
 

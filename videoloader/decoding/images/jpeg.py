@@ -31,7 +31,7 @@ _MISSING = ("premature end of data segment", "instead of RST")  # warnings of li
 def decode_jpeg(
     data: memoryview, shape: tuple[int, int, int], room: NDArray[np.uint8] | None = None
 ) -> NDArray[np.uint8] | None:
-    """The pixels of a JPEG, those of OpenCV; None where OpenCV has to say what becomes of it.
+    """The pixels of a JPEG, equal to OpenCV's; None if OpenCV has to decode it.
 
     That is the case for any damage but missing data, and for another size than that of `shape`.
 

@@ -1,4 +1,4 @@
-"""Images on a GPU, by nvImageCodec: JPEG and JPEG 2000 of 8 bits; the CPU decodes the others."""
+"""Decodes 8-bit JPEG and JPEG 2000 on a GPU with nvImageCodec; the CPU decodes other images."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from videoloader.errors import UnsupportedError
 __all__ = ["decode_on_gpu"]
 
 _FORMATS = ("jpeg", "jpeg2000")
-_CONVERTED = ("BGR", "YCbCr")  # output types that are made of RGB
-_ALIGNMENT = 256  # of an image in a block, as of CUDA's own allocations
+_CONVERTED = ("BGR", "YCbCr")  # output types that are converted from RGB
+_ALIGNMENT = 256  # bytes; alignment of images in a block, as of CUDA allocations
 
 
 def decode_on_gpu(
@@ -30,17 +30,17 @@ def decode_on_gpu(
     output_type: str,
     adjust_orientation: bool,
 ) -> torch.Tensor | list[torch.Tensor | None]:
-    """Pixels (H, W, C) uint8 on the GPU; None for what the CPU has to decode.
+    """Pixels (H, W, C) uint8 on the GPU; None for images that the CPU has to decode.
 
-    One tensor (N, H, W, C) where all images are of one size. The memory is of torch's allocator,
-    which keeps it from being used again while another stream works on it (`record_stream`).
+    One tensor (N, H, W, C) if all images have one size. The memory is from torch's allocator,
+    which does not reuse it while another stream works on it (`record_stream`).
 
     Args:
         files: encoded images.
         headers: of each.
         device: torch device of the GPU; the images are ready on its current stream.
         output_type: name of an `ImageType`.
-        adjust_orientation: turn them as their EXIF says.
+        adjust_orientation: apply their EXIF orientations.
 
     Raises:
         UnsupportedError: nvImageCodec is not installed.
@@ -71,7 +71,7 @@ def decode_on_gpu(
 
 
 class _Room:
-    """Memory for an image, described as a tensor does it; asking tensors takes 5 us each.
+    """Memory for an image, with its CUDA array interface; asking a tensor for it takes 5 us.
 
     Attributes:
         pixels: the memory (H, W, C).
@@ -90,7 +90,7 @@ class _Room:
         }
 
     def holds(self, image: Any) -> bool:
-        """Whether an image of nvImageCodec was decoded, and fills this memory."""
+        """Whether `image` of nvImageCodec was decoded into this memory."""
         if image is None:
             return False
         own, found = self.__cuda_array_interface__, image.__cuda_array_interface__
@@ -101,7 +101,7 @@ class _Room:
 def _rooms(
     sizes: Sequence[tuple[int, int]], channels: int, device: str
 ) -> tuple[list[_Room], torch.Tensor | None]:
-    """Memory for each image in one block; and the block (N, H, W, C) for images of one size."""
+    """Memory for each image within one block; and the block (N, H, W, C) if sizes are equal."""
     shapes = [(height, width, channels) for height, width in sizes]
     lengths = [height * width * channels for height, width in sizes]
     is_dense = shapes.count(shapes[0]) == len(shapes)
@@ -120,12 +120,12 @@ def _rooms(
 def _decode_into(
     rooms: Sequence[_Room], sources: Sequence[Any], params: Any, device: str
 ) -> list[bool]:
-    """Decode each image into its memory; whether that was done."""
+    """Decode each image into its memory; returns whether each succeeded."""
     stream = torch.cuda.current_stream(device).cuda_stream
     images = _codec().as_images(rooms, cuda_stream=stream)
     try:
         made = _decoder(device).decode(sources, images=images, params=params, cuda_stream=stream)
-    except ValueError:  # nvImageCodec finds an image larger than our reader of headers did
+    except ValueError:  # nvImageCodec reads a larger size from a header than we do
         if len(rooms) == 1:
             return [False]
         each = zip(rooms, sources, strict=True)

@@ -1,4 +1,4 @@
-"""Decoded pixels in another orientation and colour space."""
+"""Converts the orientation and colour space of decoded pixels."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["GRAY_WEIGHTS", "YCBCR", "channels_of", "convert", "oriented"]
 Pixels = NDArray[Any]
 
 GRAY_WEIGHTS = (0.299, 0.587, 0.114)
-"""Red, green and blue in grey (ITU-R BT.601)."""
+"""Weights of red, green and blue in grey (ITU-R BT.601)."""
 
 YCBCR = (
     (0.25678824, 0.50412941, 0.09790588, 16 / 255),
     (-0.14822290, -0.29099279, 0.43921569, 128 / 255),
     (0.43921569, -0.36778831, -0.07142737, 128 / 255),
 )
-"""From RGB on the scale from 0 to 1 to Y'CbCr of BT.601, limited range, likewise."""
+"""Matrix from RGB (0 to 1) to limited-range Y'CbCr of BT.601 (0 to 1)."""
 
 
 def oriented(pixels: Pixels, orientation: int) -> Pixels:
-    """Pixels (H, W, C) turned for display by an orientation of EXIF.
+    """Apply an EXIF orientation to pixels (H, W, C).
 
     >>> oriented(np.arange(6).reshape(2, 3, 1), 6)[..., 0]
     array([[3, 0],
@@ -41,16 +41,16 @@ def oriented(pixels: Pixels, orientation: int) -> Pixels:
 
 
 def channels_of(stored: int, output_type: str) -> int:
-    """Channels of an image as it is given out."""
+    """Channels of an image after conversion to `output_type`."""
     if output_type == "ANY_DATA":
         return stored
     return 1 if output_type == "GRAY" else 3
 
 
 def convert(pixels: Pixels, output_type: str) -> Pixels:
-    """Pixels that are grey, RGB, or either with others behind, in another colour space.
+    """Convert pixels (grey or RGB, possibly with further channels) to a colour space.
 
-    Alpha is dropped where the colour space has none.
+    Alpha is dropped if the colour space has none.
     """
     if output_type == "ANY_DATA":
         return pixels
@@ -68,7 +68,7 @@ def convert(pixels: Pixels, output_type: str) -> Pixels:
 
 
 def _combined(pixels: Pixels, rows: tuple[tuple[float, ...], ...]) -> Pixels:
-    """Each channel a sum of the three, and of what a fourth number says, rounded."""
+    """Each output channel is a weighted sum of three channels plus a constant, rounded."""
     import cv2
 
     top = 1.0 if pixels.dtype.kind == "f" else float(np.iinfo(pixels.dtype).max)

@@ -60,9 +60,9 @@ _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is R
 
 
 def read_png(data: memoryview) -> ImageHeader:
-    """IHDR, and the orientation of an eXIf chunk; all chunks have to lie in the file.
+    """IHDR, and the orientation of an eXIf chunk; all chunks must be within the file.
 
-    OpenCV makes memory for what a chunk claims, which takes seconds for a file of some bytes.
+    OpenCV allocates the stated size of a chunk, which can take seconds for a tiny file.
     """
     fields = Fields(data)
     if not fields.starts(12, b"IHDR"):
@@ -86,7 +86,7 @@ def read_png(data: memoryview) -> ImageHeader:
 
 
 def read_gif(data: memoryview) -> ImageHeader:
-    """The logical screen, on which the first frame stands."""
+    """The logical screen, which contains the first frame."""
     fields = Fields(data, "little")
     return ImageHeader("gif", fields.number(8, 2), fields.number(6, 2), 3)
 
@@ -114,7 +114,7 @@ def read_bmp(data: memoryview) -> ImageHeader:
 
 
 _PNM_CHANNELS = {b"1": 1, b"2": 1, b"3": 3, b"4": 1, b"5": 1, b"6": 3}
-_HEADER = 1 << 16  # bytes, comments included, that a header may have
+_HEADER = 1 << 16  # maximum bytes of a header, comments included
 _SPACE = b" \t\n\v\f\r"
 
 
@@ -133,7 +133,7 @@ def read_pnm(data: memoryview) -> ImageHeader:
 
 
 def _words(head: bytes) -> Iterator[bytes]:
-    """What stands between blanks and comments, each with something behind it."""
+    """Tokens of a header between whitespace and comments; the last must be terminated."""
     at = 0
     while at < len(head):
         if head[at] in _SPACE:
@@ -146,7 +146,7 @@ def _words(head: bytes) -> Iterator[bytes]:
             end = at
             while end < len(head) and head[end] not in _SPACE and head[end] != ord("#"):
                 end += 1
-            if end == len(head):  # perhaps cut off
+            if end == len(head):  # possibly truncated
                 return
             yield head[at:end]
             at = end

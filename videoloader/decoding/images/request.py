@@ -1,4 +1,4 @@
-"""An image to decode, and the form that it is wanted in."""
+"""An image to decode, and its output format."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from videoloader.decoding.images.pixels import channels_of
 __all__ = ["ImageForm", "ImageRequest", "Window"]
 
 Window: TypeAlias = tuple[slice, slice]
-"""Rows and columns of an image, as it is displayed."""
+"""Rows and columns of an image, after its orientation is applied."""
 
 
 class ImageForm(NamedTuple):
-    """What is the same for all images of a batch; see `decode_image`."""
+    """Options that all images of a batch share; see `decode_image`."""
 
     output_type: str
     adjust_orientation: bool
@@ -26,12 +26,12 @@ class ImageForm(NamedTuple):
 
 
 class ImageRequest(NamedTuple):
-    """An encoded image, and which part of it is wanted.
+    """An encoded image, and the part of it to keep.
 
     Attributes:
         data: the whole file.
         name: of the image, for errors.
-        header: what `read_header` says of it.
+        header: result of `read_header`.
         window: the part to keep; None for all.
     """
 
@@ -41,7 +41,7 @@ class ImageRequest(NamedTuple):
     window: Window | None = None
 
     def decode(self, form: ImageForm, *, room: NDArray[np.uint8] | None = None) -> NDArray[Any]:
-        """The pixels (H, W, C), in the element type of the file; arguments as of `decode_image`.
+        """The pixels (H, W, C), in the element type of the file; see `decode_image`.
 
         Raises:
             VideoError: it cannot be decoded; the error names it.
@@ -58,7 +58,7 @@ class ImageRequest(NamedTuple):
         )
 
     def num_bytes(self, form: ImageForm) -> int:
-        """Bytes of the pixels, by the header."""
+        """Bytes of the decoded pixels, computed from the header."""
         height, width = self.header.displayed(adjust_orientation=form.adjust_orientation)
         if self.window is not None:
             rows, columns = self.window

@@ -1,4 +1,4 @@
-"""Decoded pixels in another element type; worker processes, which load no torch, do without."""
+"""Converts the element type of decoded pixels. Separate, since worker processes load no torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["to_range"]
 
 
 def to_range(pixels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Pixels on the scale of another element type: 0 to 1, or 0 to the largest integer."""
+    """Rescale pixels to the range of another element type: 0 to 1, or 0 to the largest integer."""
     if pixels.dtype == dtype:
         return pixels
     from_top = _top(pixels.dtype)

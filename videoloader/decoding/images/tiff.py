@@ -1,9 +1,8 @@
-"""TIFF: the header, and a file that OpenCV reads where it does not read the original.
+"""TIFF headers, and rewriting of files that OpenCV does not read correctly.
 
-OpenCV decodes at most four channels, multiplies colours by alpha, knows no ZSTD, and turns the
-image by its orientation always. What such a file holds is offered to it in another form, which
-only takes new entries in the directory (`rewritten`): samples of all channels as one wide grey
-image, ZSTD strips deflated anew.
+OpenCV decodes at most four channels, premultiplies alpha, lacks ZSTD, and always applies the
+orientation. Such files are rewritten with a new directory (`_rewritten`): the samples of all
+channels as one wide grey image, and ZSTD strips recompressed with deflate.
 """
 
 from __future__ import annotations
@@ -77,12 +76,12 @@ class Directory:
 
     @property
     def stored(self) -> int:
-        """Samples of a pixel as they are stored."""
+        """Stored samples per pixel."""
         return self.one(_CHANNELS, 1)
 
     @property
     def is_samples(self) -> bool:
-        """Whether the samples stand pixel by pixel in whole bytes, and are grey, RGB and others."""
+        """Whether samples are interleaved whole bytes: grey or RGB, perhaps with others."""
         return (
             self.one(_PHOTOMETRIC, 1) in (1, _RGB)
             and self.one(_PLANES, 1) == 1
@@ -126,7 +125,7 @@ def read_tiff(data: memoryview) -> tuple[ImageHeader, Directory]:
 
 
 def readable(data: memoryview, directory: Directory) -> memoryview:
-    """The file upright, and without ZSTD."""
+    """The file with orientation 1, and without ZSTD."""
     if directory.one(_COMPRESSION, 1) == _ZSTD:
         return _deflated(data, directory)
     if directory.one(_ORIENTATION, 1) == 1:
@@ -135,9 +134,9 @@ def readable(data: memoryview, directory: Directory) -> memoryview:
 
 
 def widened(data: memoryview, directory: Directory) -> memoryview | None:
-    """The file as a grey image that is as many times as wide as it has channels.
+    """The file as a grey image of width times channels columns.
 
-    None where its samples do not stand pixel by pixel, or depend on those of the pixel before.
+    None if its samples are not interleaved, or use a predictor.
     """
     if not directory.is_samples:
         return None
@@ -160,13 +159,13 @@ def widened(data: memoryview, directory: Directory) -> memoryview | None:
 
 
 def predictor(directory: Directory) -> int:
-    """2 where a sample is stored as the difference to that of the pixel on its left."""
+    """The predictor; 2: samples are differences to the pixel on the left."""
     has_one = directory.one(_COMPRESSION, 1) in (5, _DEFLATE, 32946, _ZSTD)
     return directory.one(_PREDICTOR, 1) if has_one else 1
 
 
 def _deflated(data: memoryview, directory: Directory) -> memoryview:
-    """The file with strips or tiles of ZSTD compressed by deflate instead."""
+    """The file with ZSTD strips or tiles recompressed with deflate."""
     import pyarrow as pa
 
     fields, codec = directory.fields, pa.Codec("zstd")
@@ -193,7 +192,7 @@ def _deflated(data: memoryview, directory: Directory) -> memoryview:
 
 
 def _strip_bytes(directory: Directory) -> int:
-    """Bytes that a strip or tile may have: those of the whole image, and some."""
+    """Maximum bytes of a strip or tile: those of the whole image, plus a margin."""
     width, height = directory.one(_WIDTH, 0) + 4096, directory.one(_HEIGHT, 0) + 4096
     bits = max(directory.bits)
     return width * height * directory.stored * (bits + 7) // 8
@@ -202,7 +201,7 @@ def _strip_bytes(directory: Directory) -> int:
 def _rewritten(
     data: memoryview, directory: Directory, changes: Mapping[int, Sequence[int]]
 ) -> memoryview:
-    """The file with another directory at its end; entries without values are left out."""
+    """The file with a new directory at its end; entries without values are removed."""
     mark = "<" if directory.order == "little" else ">"
     start = len(data) + len(data) % 2
     tags = sorted({*directory.entries, *changes} - {t for t, v in changes.items() if not len(v)})

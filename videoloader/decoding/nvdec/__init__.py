@@ -1,1 +1,1 @@
-"""The decoders of a GPU."""
+"""Decoding on the NVDEC engines of a GPU."""

@@ -1,12 +1,12 @@
 // Surfaces of a decoder -> RGB in the slots of a batch: crop, resize, matrix, clamp, normalise, cast.
 //
 // One launch for all surfaces of a table: blockIdx.y is the surface, blockIdx.x and on its tiles.
-// Everything here is in the orientation in which pictures are coded; turns and flips lie in the
-// strides of the destination. docs/decoding.md has the formulas.
+// All coordinates are in the coded orientation; rotations and flips are in the strides of the
+// destination. docs/decoding.md has the formulas.
 //
-// No include and no type of CUDA's: a C++ compiler takes this file too, which is how the
-// arithmetic is tested where there is no GPU. Loops go by threadIdx and blockDim between barriers,
-// and nothing but shared memory outlives a barrier, so a block of one thread computes the same.
+// This file uses no includes and no CUDA types, so that a C++ compiler accepts it too: that is how
+// the arithmetic is tested without a GPU. Between barriers, loops stride by blockDim, and only
+// shared memory carries values across barriers, so a block of one thread computes the same.
 //
 // Macros: ELEMENT 0 uint8, 1 uint16, 2 float16, 3 bfloat16, 4 float32;
 // TONE_MAP 0 none, 1 reinhard, 2 hable; SWSCALE, whether surfaces are converted as swscale does;
@@ -148,7 +148,7 @@ __device__ inline float eight_bits(float sample) { return floorf(sample / 256.0f
 __device__ inline float like_swscale(const Surface& s, const float* m, float y, float u, float v) {
     if (s.format & PRODUCTS)  // each is rounded down; the constant belongs to luma
         return floorf(m[0] * y + m[3]) + floorf(m[1] * (u - 128.0f)) + floorf(m[2] * (v - 128.0f));
-    // A table by luma of 8 bits, in which chroma moves the place by whole steps.
+    // A table indexed by 8-bit luma; chroma shifts the index by whole steps.
     float place = eight_bits(y) + floorf(m[1] * eight_bits(u)) + floorf(m[2] * eight_bits(v));
     return floorf(m[0] * place + m[3] + 0.5f);
 }
@@ -221,7 +221,7 @@ __device__ inline Tile tile_at(const Surface& s, int number) {
     return t;
 }
 
-// One axis of a surface: which part is shown, which is wanted, how chroma lies in it.
+// One axis of a surface: the displayed part, the wanted part, and the chroma siting.
 struct Axis {
     int start, length, crop_start, crop_length, whole, offset, step;
     float siting;
@@ -238,8 +238,8 @@ __device__ inline Axis axis_of(const Surface& s, bool vertical) {
             s.siting[0], (s.ties & TIE_X) != 0};
 }
 
-// The samples of an axis that may be used: of luma those of the crop, of chroma those from which
-// the pixels of the crop are interpolated, as far as the picture has them.
+// The samples of an axis that may be used: luma samples of the crop, and the chroma samples inside
+// the picture from which pixels of the crop are interpolated.
 struct Bounds {
     int low, high;
 };
@@ -252,9 +252,9 @@ __device__ inline Bounds bounds_of(const Axis& a, bool chroma) {
     return {max(low, a.start / a.step), min(high, (a.start + a.length - 1) / a.step) + 1};
 }
 
-// `count` samples from `first` on; sample k weighs norm * (1 - |k - offset| * slope). What lies
-// before and behind the samples that may be used is like the nearest of them: it adds `before` to
-// the weight of the first, `behind` to that of the last one.
+// `count` samples from `first` on; the weight of sample k is norm * (1 - |k - offset| * slope).
+// Samples outside the usable range are replaced by the nearest usable one: their weights are
+// `before`, added to that of the first, and `behind`, added to that of the last.
 struct Taps {
     int first, count;
     float offset, slope, norm, before, behind;

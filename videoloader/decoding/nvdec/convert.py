@@ -1,4 +1,4 @@
-"""Surfaces of NVDEC into the slots of a batch: one kernel for crop, resize, colour and layout."""
+"""Converts NVDEC surfaces into the slots of a batch: crop, resize, colour, layout in one kernel."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _BLOCKS = 1024  # per launch; about what a large GPU keeps resident
 
 
 class Converter:
-    """The kernel for one form of a batch; see docs/decoding.md for its arithmetic.
+    """The kernel for one output format; see docs/decoding.md for its arithmetic.
 
-    Values are clamped to 0-255 before they are normalised, also where the output is a float, so
-    they are those of uint8 without its rounding. Integers are rounded to nearest, ties to even, as
-    are float16 and bfloat16; uint16 spreads 0-255 over 0-65535.
+    Values are clamped to 0-255 before they are normalised, for float outputs too, so they equal
+    the uint8 values without rounding. Integers, float16 and bfloat16 are rounded to nearest, ties
+    to even; uint16 maps 0-255 to 0-65535.
 
-    Threads may share it, and GPUs: it works on the current one. Compiling takes some seconds; the
-    result is kept on disk by CuPy.
+    Thread-safe; works on the current GPU. Compiling takes some seconds; CuPy caches the result on
+    disk.
     """
 
     def __init__(self, output: OutputFormat) -> None:
@@ -38,15 +38,15 @@ class Converter:
         self._kernel.compile()
 
     def launch(self, table: NDArray[Any], stream: Any, tiles: int | None = None) -> None:
-        """Queue the conversion of the surfaces of a table; returns at once.
+        """Queue the conversion of the surfaces of a table; returns immediately.
 
-        The table (`pinned_table`), the surfaces and the slots must stay as they are until the
-        stream has done it.
+        The table (`pinned_table`), the surfaces and the slots must not change until the stream has
+        finished the conversion.
 
         Args:
-            table: descriptors, in memory that the GPU reads.
-            stream: CuPy's, to queue it on.
-            tiles: at least as many as any of the descriptors has, where that is known.
+            table: descriptors, in page-locked memory.
+            stream: CuPy stream to queue it on.
+            tiles: upper bound of the tiles of any descriptor, if known.
         """
         if len(table):
             kernel = self._kernel.kernel.ptr
@@ -67,7 +67,7 @@ def kernel_source() -> str:
 
 
 def compile_options(output: OutputFormat) -> tuple[str, ...]:
-    """Macros that specialise the kernel for this output form."""
+    """Macros that specialise the kernel for this output format."""
     return (
         "-std=c++17",
         f"-DELEMENT={_ELEMENTS[output.element]}",

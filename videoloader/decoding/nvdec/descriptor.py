@@ -1,4 +1,4 @@
-"""What the conversion kernel is told about a surface: where it lies, its colours, its slot."""
+"""Descriptors of surfaces for the conversion kernel: address, geometry, colours, slot."""
 
 from __future__ import annotations
 
@@ -89,21 +89,21 @@ _TILE_ROWS, _TILE_COLUMNS, _BAND = 8, 64, 512  # limits in convert.cu
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """How the surfaces of a stream lie in memory, and what their samples mean.
+    """Memory layout and sample format of the surfaces of a stream.
 
     Attributes:
         format: `nv12`, `nv16`: 8 bits, chroma interleaved, 4:2:0 and 4:2:2; `p016`, `p216`: the
-            same with 16 bits, samples in the high ones; `yuv444`, `yuv444p16`: three full planes.
-        pitch: bytes from one row to the next, the same in all planes.
-        rows: rows from the luma plane to chroma, which follows it.
-        width, height: displayed pixels, before rotation.
-        left, top: where they begin in the surface.
+            same with 16 bits, samples in the high bits; `yuv444`, `yuv444p16`: three full planes.
+        pitch: bytes from one row to the next, equal in all planes.
+        rows: rows from the start of the luma plane to the chroma plane.
+        width, height: size of the displayed picture in pixels, before rotation.
+        left, top: position of the displayed picture in the surface.
         bit_depth: bits of a sample.
         matrix: FFmpeg's name of the matrix coefficients.
         range: `tv` (limited) or `pc` (full).
         transfer: FFmpeg's name of the transfer; `smpte2084` and `arib-std-b67` can be tone mapped.
         siting: one of `SITINGS`.
-        orientation: the turn for display.
+        orientation: rotation and flips for display.
     """
 
     format: MemoryFormat
@@ -151,24 +151,24 @@ class Picture:
 def describe(
     picture: Picture, view: View, output: OutputFormat, *, strides: tuple[int, int, int], name: str
 ) -> NDArray[Any]:
-    """The descriptor of all surfaces that fill slots of one clip, but for their addresses.
+    """The descriptor of all surfaces that fill slots of one clip, without addresses.
 
     Args:
-        picture: the surfaces.
-        view: what of them fills a slot.
-        output: form of the batch.
+        picture: format of the surfaces.
+        view: part of the picture that fills a slot.
+        output: format of the batch.
         strides: of a slot, in elements: from row to row, column to column, channel to channel.
         name: of the video, for errors.
 
     Returns:
-        One `SURFACE_DTYPE`, shape (), not to be written. For each surface: copy it into a table,
-        set `luma` to the surface's address and `destination` to that of the slot's first element.
+        One read-only `SURFACE_DTYPE`, shape (). For each surface, copy it into a table, set `luma`
+        to the surface's address and `destination` to that of the slot's first element.
     """
     view.check(name, picture.displayed)
     return _describe(picture, view, output, tuple(strides))
 
 
-@lru_cache(maxsize=1024)  # clips of a batch are much alike
+@lru_cache(maxsize=1024)  # clips of a batch share few descriptors
 def _describe(
     picture: Picture, view: View, output: OutputFormat, strides: tuple[int, ...]
 ) -> NDArray[Any]:
@@ -206,7 +206,7 @@ def _describe(
     record["format"] = code
     if own_size and output.tone_map == "none":
         is_swscale = output.matrix == "swscale"
-        # As on the CPU, where interpolating chroma would double the cost.
+        # As on the CPU, where interpolating chroma would double the time.
         if picture.bit_depth == 8 and (output.dtype == "uint8" or is_swscale):
             record["format"] |= _REPEAT_X | _REPEAT_Y
         elif is_swscale:
@@ -243,9 +243,9 @@ def describe_fill(
     strides: tuple[int, int, int],
     color: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> NDArray[Any]:
-    """The descriptor of slots of one colour, on the 0-255 scale; normalised like a picture.
+    """The descriptor of slots filled with a colour (0-255), which is normalised like a picture.
 
-    It goes into the same table as surfaces; `luma` is not used.
+    Use it in the same table as surfaces; `luma` is ignored.
     """
     record = np.zeros((), dtype=SURFACE_DTYPE)
     record["format"] = _FILL
@@ -261,16 +261,16 @@ def describe_fill(
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One axis of the picture as coded: the wanted part, and where it goes."""
+    """One axis of the coded picture: the wanted part, and its destination."""
 
     start: int
     length: int
-    resized: int  # size of `length` after resizing; the slot takes `size` of it from `offset` on
+    resized: int  # size of `length` after resizing; the slot has `size` of them from `offset`
     offset: int
     size: int
     stride: int
     origin: int  # offset of the first pixel, in elements
-    tie: bool  # take the lower of two equally near pixels, since the axis is mirrored
+    tie: bool  # of two equally near pixels use the lower, since the axis is mirrored
 
 
 def _axis(
@@ -284,9 +284,9 @@ def _axis(
     turned: bool = False,
     mirrored: bool = False,
 ) -> _Axis:
-    """The axis of `whole` displayed pixels of which `length` become `resized`.
+    """The axis of `whole` displayed pixels, of which `length` are resized to `resized` pixels.
 
-    `window` is the first of those that the slot takes, and their number.
+    `window` is (first, number) of the resized pixels that fill the slot.
     """
     backwards = turned != mirrored
     offset, size = window
@@ -314,10 +314,10 @@ def _place(
     record["whole_rows"], record["whole_columns"] = down.resized, across.resized
     record["window_top"], record["window_left"] = down.offset, across.offset
     if (down.length, across.length) == (down.resized, across.resized):
-        # A thread takes four pixels of a row; the next thread takes the next four in the slot.
+        # Each thread computes four pixels of a row; consecutive threads write consecutive ones.
         tile = (8, 128) if abs(across.stride) <= abs(down.stride) else (32, 32)
     else:
-        # The part of a row that a tile reads should fit the band, so that rows are independent.
+        # The part of a source row that a tile reads should fit into the shared-memory band.
         columns = _BAND * across.resized // across.length
         rows = 256 * down.resized // down.length
         tile = (min(max(rows, 1), _TILE_ROWS), _power_of_two(columns))
@@ -326,5 +326,5 @@ def _place(
 
 
 def _power_of_two(columns: int) -> int:
-    """The largest one up to `columns` and the limit of a tile."""
+    """The largest power of two up to `columns` and the limit of a tile."""
     return 1 << (min(max(columns, 1), _TILE_COLUMNS).bit_length() - 1)

@@ -1,4 +1,4 @@
-"""Packets of containers as the elementary streams that hardware decoders parse."""
+"""Converts packets of containers to the elementary streams that NVDEC parses."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LENGTH = struct.Struct(">I")
 
 
 class ElementaryStream:
-    """Makes elementary streams of the packets of one video.
+    """Converts packets of one video to an elementary stream.
 
-    H.264 and HEVC become Annex B byte streams: start codes in place of lengths, parameter sets in
-    front of the first packet. Other codecs stay as they are.
+    H.264 and HEVC become Annex B byte streams: start codes instead of length prefixes, parameter
+    sets before the first packet. Other codecs are unchanged.
     """
 
     def __init__(self, index: VideoIndex) -> None:
@@ -39,10 +39,10 @@ class ElementaryStream:
         if self._nal is not None:
             self._sequence_type = (self._nal.type_bits, self._nal.sequence_octet)
         self.is_delimited = self._codec.is_delimited
-        """Whether packets may be joined and still be told apart."""
+        """Whether packets may be concatenated, since start codes delimit them."""
 
     def head(self, packet: int) -> bytes:
-        """What a decoder needs before it begins at a packet; empty where the packet has it all.
+        """Headers that a decoder needs before a packet; empty if the packet has all of them.
 
         Raises:
             UnsupportedError: as `join`.
@@ -51,7 +51,7 @@ class ElementaryStream:
         if self._nal is None:
             return setup if self._codec.has_stream_headers else b""
         units = parameter_sets(self._nal, setup)
-        if units is None:  # in start codes already, or none
+        if units is None:  # a byte stream already, or empty
             self._check_stream(setup)
             return setup
         for unit in units:
@@ -59,11 +59,11 @@ class ElementaryStream:
         return b"".join(part for unit in units for part in (_START_CODE, unit))
 
     def join(self, payloads: Sequence[bytes], head: bytes = b"") -> bytes | bytearray:
-        """Packets as one stretch of the elementary stream, behind what `head` gave.
+        """Concatenate packets of the elementary stream, after `head`.
 
         Raises:
-            UnsupportedError: pictures are of another size than the index says, or begin to be; a
-                length is damaged.
+            UnsupportedError: the size of pictures differs from the index, or changes; or a length
+                prefix is damaged.
         """
         if self._codec.stated_sizes is not None:
             self._check_sizes(self._codec.stated_sizes, payloads)
@@ -82,7 +82,7 @@ class ElementaryStream:
         return head + b"".join(parts)
 
     def _with_start_codes(self, payloads: Sequence[bytes], head: bytes) -> bytearray:
-        """Lengths overwritten where they stand: nothing moves."""
+        """Replace length prefixes by start codes in place."""
         joined = bytearray().join((head, *payloads))
         mask, sequence = self._sequence_type
         position = len(head)
@@ -102,7 +102,7 @@ class ElementaryStream:
         return joined
 
     def _units(self, payload: bytes) -> Iterator[tuple[int, int]]:
-        """Where each NAL unit of a packet begins and ends."""
+        """Start and end of each NAL unit of a packet."""
         size, position = self._length_size, 0
         while position + size < len(payload):
             length = int.from_bytes(payload[position : position + size], "big")
@@ -116,16 +116,16 @@ class ElementaryStream:
             position = stop
 
     def _refuse_length(self) -> NoReturn:
-        # The decoder would conceal it, and not tell.
+        # The decoder would conceal the damage silently.
         raise UnsupportedError(f"{self._index.name}: a NAL unit ends outside its packet")
 
     def _is_sequence(self, octet: int) -> bool:
-        """Whether a unit that begins so is a sequence parameter set."""
+        """Whether a unit with this first byte is a sequence parameter set."""
         mask, sequence = self._sequence_type
         return octet & mask == sequence
 
     def _check_stream(self, stream: bytes) -> None:
-        """Look at the sequence parameter sets between start codes."""
+        """Check the sequence parameter sets of a byte stream."""
         if self._nal is None:
             return
         for start in annexb_units(stream):
@@ -136,7 +136,7 @@ class ElementaryStream:
     def _check_sizes(
         self, stated: Callable[[bytes], list[tuple[int, int]]], payloads: Sequence[bytes]
     ) -> None:
-        """Look at the sizes that the headers of frames state."""
+        """Check the sizes in frame headers."""
         index = self._index
         for payload in payloads:
             try:
@@ -151,7 +151,7 @@ class ElementaryStream:
                 )
 
     def _check(self, unit: bytes) -> None:
-        """Hardware would scale or crop in its own way what the index does not know of."""
+        """Refuse sizes that differ from the index: the hardware would scale or crop them."""
         unit = unit.rstrip(b"\x00")
         if self._nal is None or unit == self._sequence:
             return

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuEngine"]
 
-_PIECE = 25 << 20  # bytes of frames that are read at a time, 4 of 1080p
+_PIECE = 25 << 20  # bytes of frames to read at a time, 4 of 1080p
 
 _log = logging.getLogger(__name__)
 
 
 class GpuEngine:
-    """Decodes runs on the NVDEC engines of a GPU, and what these cannot on the CPU.
+    """Decodes runs on the NVDEC engines of a GPU, and unsupported ones on the CPU.
 
-    Threads may share it.
+    Thread-safe.
 
     Args:
         device: the GPU.
@@ -57,7 +57,7 @@ class GpuEngine:
         from videoloader.decoding.nvdec.pool import NvdecPool
 
         self._gpu = torch.cuda.current_device() if device.index is None else device.index
-        self._device = torch.device("cuda", self._gpu)  # fixed here, whichever GPU is current later
+        self._device = torch.device("cuda", self._gpu)  # fixed, even if the current GPU changes
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
         self._lock = threading.Lock()
@@ -65,13 +65,13 @@ class GpuEngine:
         stream: Any = torch.cuda.Stream
         self._allocations = stream(self._device)  # nothing is ever queued on it
         self.routed: Counter[str] = Counter()
-        """Runs that the CPU took over, by reason."""
+        """Number of runs decoded on the CPU instead, by reason."""
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
-        """Memory of clips, for the current stream.
+        """Allocate memory for clips that the current stream will use.
 
-        No stream works on it. Of a stream's own memory the allocator would give what the stream is
-        still to read, so that decoding would wait for all that the caller has queued there.
+        It comes from a stream without work. From the current stream, the allocator could reuse
+        memory that queued kernels still read, and decoding would have to wait for these.
         """
         with torch.cuda.stream(self._allocations):
             memory = torch.empty(shape, dtype=TORCH_TYPES[output.element], device=self._device)
@@ -86,13 +86,13 @@ class GpuEngine:
         *,
         hybrid: bool,
     ) -> None:
-        """Decode runs into clips; the current stream waits for what is still to be converted.
+        """Decode runs into clips; the current stream waits for pending conversions.
 
         Args:
             runs: to decode.
-            assembly: whose clips they fill.
-            cpu: takes what the GPU cannot decode.
-            hybrid: let it take runs as well that the GPU has not begun.
+            assembly: has the clips that they fill.
+            cpu: decodes runs that the GPU cannot.
+            hybrid: also give it runs that the GPU has not begun.
         """
         here, there = self._route(runs, assembly)
         submitted: list[tuple[MergedRun, Future[Any]]] = []
@@ -103,7 +103,7 @@ class GpuEngine:
                 self._share(submitted, assembly, cpu)
             self._on_cpu(self._collect(submitted, assembly), assembly, cpu)
         finally:
-            # After this, nothing writes into the memory of the clips, also after an error.
+            # After this, nothing writes to the memory of the clips, even after an error.
             for _, future in submitted:
                 future.cancel()
             futures = [future for _, future in submitted]
@@ -130,20 +130,20 @@ class GpuEngine:
         view: View | None = None,
         start: int = 0,
     ) -> Iterator[torch.Tensor]:
-        """The frames of a video, (F, H, W, C) in uint8, some at a time as they are decoded.
+        """Yield the frames of a video in pieces (F, H, W, C) uint8, as they are decoded.
 
         Args:
             index: of the video.
             source: its bytes.
-            orientation: the turn to apply.
-            output: how colours are understood, and the filter of resizing; its `dtype` and `layout`
-                are the default's.
-            view: which part of a picture is given, and its size; as the video by default.
+            orientation: rotation and flips to apply.
+            output: interpretation of colours and resize filter; its `dtype` and `layout` are the
+                defaults.
+            view: part of the picture and output size; by default the whole picture unscaled.
             start: first frame.
 
         Raises:
-            UnsupportedError: the GPU does not decode this video, or no further, or does not convert
-                it to this form.
+            UnsupportedError: the GPU cannot decode this video or the rest of it, or cannot convert
+                it to this format.
             DecodeError: frames are missing.
         """
         from videoloader.decoding.nvdec.descriptor import describe
@@ -159,7 +159,7 @@ class GpuEngine:
         size = view.slot
         row = size[1] * CHANNELS
         step = size[0] * row  # uint8, so bytes are elements
-        # Shrunk frames count as they are decoded, or the first would wait for many.
+        # Limit by the decoded size: a piece of small outputs would have too many frames.
         most = max(1, _PIECE // max(step, index.height * index.width * CHANNELS))
         record = describe(
             picture_of(index, orientation, output),
@@ -193,7 +193,7 @@ class GpuEngine:
         return {**self._pool.stats.counts(), "sessions": self._pool.sessions}
 
     def close(self) -> None:
-        """Let go of the decoders, once what they have begun is done."""
+        """Finish the jobs that have begun, and close the decoders."""
         self._is_closed = True
         self._pool.close()
 
@@ -222,7 +222,7 @@ class GpuEngine:
         assembly: Assembly,
         submitted: list[tuple[MergedRun, Future[Any]]],
     ) -> None:
-        """Submit runs to the pool; appends each run and its future to `submitted` at once."""
+        """Submit runs to the pool; appends each run and its future to `submitted` immediately."""
         if not runs:
             return
         from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
@@ -256,7 +256,7 @@ class GpuEngine:
     def _collect(
         self, submitted: Sequence[tuple[MergedRun, Future[Any]]], assembly: Assembly
     ) -> list[MergedRun]:
-        """Wait for jobs; give the runs that the GPU does not decode after all."""
+        """Wait for jobs; returns the runs that turned out to be unsupported on the GPU."""
         refused = []
         for run, future in submitted:
             if future.cancelled():
@@ -277,7 +277,7 @@ class GpuEngine:
         assembly: Assembly,
         cpu: CpuEngine | LocalEngine,
     ) -> None:
-        """The CPU takes the shortest of the runs that no engine has begun, one after another."""
+        """Decode runs that no engine has begun on the CPU, shortest first, one by one."""
         for run, future in sorted(submitted, key=lambda pair: len(pair[0].run.packets)):
             if future.cancel():
                 self._on_cpu([run], assembly, cpu)
@@ -320,7 +320,7 @@ class GpuEngine:
     def _upload(
         self, clip: torch.Tensor, staged: torch.Tensor, positions: NDArray[np.int64], axis: int
     ) -> None:
-        """Copy frames of a clip to the GPU, by way of pinned memory, beside what else runs."""
+        """Copy frames of a clip to the GPU through pinned memory, concurrently with other work."""
         if not len(positions):
             return
         if len(positions) < clip.shape[axis]:
@@ -344,7 +344,7 @@ class GpuEngine:
 
     @contextmanager
     def _while_open(self) -> Iterator[None]:
-        """Raise `ClosedError` where the pool has been shut down."""
+        """Raise `ClosedError` if the pool has been shut down."""
         try:
             yield
         except VideoError:
@@ -363,14 +363,14 @@ class GpuEngine:
 
 
 def _unmade(output: OutputFormat) -> str | None:
-    """Why the kernel does not make what is asked for."""
+    """Why the kernel does not support an output format; None if it does."""
     if output.interpolation == "bicubic":
         return 'interpolation="bicubic" is done on the CPU'
     return None if output.output == "rgb" else f'output="{output.output}" is made on the CPU'
 
 
 def _unfit(run: Run, index: VideoIndex) -> str | None:
-    """Why the GPU would not decode a run as it is."""
+    """Why the GPU cannot decode a run; None if it can."""
     first = int(run.packets[0])
     if not index.packets["flags"][first] & np.uint16(PacketFlags.KEY):
         return "the run begins at no keyframe"

@@ -1,9 +1,9 @@
-"""Runs into NVDEC decoders: packets in, the wanted frames out, each with its packet.
+"""Feeds runs to NVDEC decoders: packets in, wanted frames out, each with its packet number.
 
-A call carries many packets, since each return to Python waits for the interpreter lock. Packets
-bear the rank of their frame in presentation order as timestamp. The parser gives it back with the
-frame of the first packet of a call and interpolates the others, so frames are counted between
-the timestamps that are ours and identified by them.
+A call takes many packets, since each return to Python waits for the interpreter lock. The
+timestamp of a call is the rank of its first packet's frame in presentation order. The parser
+returns it with the frame of that packet and interpolates timestamps for the other packets. So
+frames are identified by the original timestamps, and counted in between.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from videoloader.sources.source import Source
 
 __all__ = ["Feeder", "HardwareDecoder"]
 
-_READ_AHEAD = 128  # packets read from the file at a time
+_READ_AHEAD = 128  # packets to read from the file at a time
 
-# A timestamp is the number of the run, the rank of a frame in it, and room for what the parser
-# interpolates from there.
+# A timestamp has three bit fields: number of the run, rank of the frame in it, and low bits for
+# interpolation by the parser.
 _RUN_BITS, _RANK_BITS, _ROOM_BITS = 14, 26, 22
 
 
 class HardwareDecoder:
-    """A decoder of the library, for one stream after another.
+    """A decoder of PyNvVideoCodec, used for one stream after another.
 
     Args:
-        kind: of the streams.
-        needs: of the first of them.
+        kind: of all streams.
+        needs: of the first stream.
         gpu: number of the device.
-        stream: CUDA stream on which it gives frames.
+        stream: CUDA stream on which it outputs frames.
     """
 
     def __init__(self, kind: DecoderKind, needs: StreamNeeds, gpu: int, stream: int) -> None:
@@ -67,25 +67,25 @@ class HardwareDecoder:
         self._size: tuple[int, int] | None = None
         self.kind = kind
         self.room = DecoderRoom(needs)
-        """For which streams it has enough surfaces."""
+        """Decides which streams it has enough surfaces for."""
         self.memory = kind.memory(needs)
-        """Bytes that it takes on the GPU, roughly."""
+        """Approximate bytes of GPU memory that it takes."""
         self.runs = 0
-        """How many runs it has begun."""
+        """Number of runs that it has begun."""
 
     def begin(self, index: VideoIndex, needs: StreamNeeds) -> None:
-        """Get ready for a run of a video; it must have given all frames of the run before."""
+        """Prepare for a run of a video; all frames of the previous run must have been output."""
         self.room.take(needs)
         size = (index.width, index.height)
-        if self._size not in (None, size):  # only then: it makes the decoder scale other sizes
+        if self._size not in (None, size):  # else it would enable scaling of other sizes
             self._decoder.setReconfigParams(*size)
         self._size = size
         self.runs += 1
 
     def decode(self, data: bytes | bytearray, tag: int) -> list[Any]:
-        """Frames that a stretch of the stream completes; all that are left, if it is empty.
+        """Decode a part of the stream; returns the completed frames. Empty `data` flushes.
 
-        They are good until the next call.
+        The frames are valid until the next call.
         """
         packet = self._packet()
         memory = np.frombuffer(data, dtype=np.uint8)
@@ -97,14 +97,14 @@ class HardwareDecoder:
 
 
 class Feeder:
-    """Feeds a run to a decoder; gives the wanted frames of each call with their packets.
+    """Feeds a run to a decoder; yields the wanted frames of each call with their packets.
 
     Args:
-        decoder: it has begun the run.
+        decoder: must have begun the run.
         index: of the video.
         source: its bytes.
-        run: what to feed.
-        piece: bytes of surfaces that one call may give back at most.
+        run: packets to feed, and wanted frames.
+        piece: maximum bytes of the surfaces that one call may return.
     """
 
     def __init__(
@@ -124,19 +124,19 @@ class Feeder:
         self._stream = ElementaryStream(index)
         self._order = _ShownOrder(index, run, decoder.runs)
         self.packets = 0
-        """Fed so far."""
+        """Number of packets fed so far."""
         self.bytes = 0
-        """Of these packets."""
+        """Number of frames of these packets."""
         self.frames = 0
-        """Given by the decoder so far, wanted or not."""
+        """Number of frames output by the decoder so far, wanted or not."""
 
     def __iter__(self) -> Iterator[list[tuple[int, Any]]]:
-        """What each call gives of the wanted frames, each with its packet.
+        """Yield the wanted frames of each call, each with its packet.
 
         Raises:
-            UnsupportedError: hardware would make other pictures of the stream.
-            DecodeError: a frame did not come.
-            SourceError: the file cannot be read as it was indexed.
+            UnsupportedError: the hardware would output different pictures for this stream.
+            DecodeError: a frame is missing.
+            SourceError: the file cannot be read, or has changed since it was indexed.
         """
         missing = set(self._run.frame_packets.tolist())
         for packets, payloads in self._chunks():
@@ -154,7 +154,7 @@ class Feeder:
             raise DecodeError(f"{self._index.name}: NVDEC gave no frame for packet {min(missing)}")
 
     def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
-        """As many packets as one call may carry."""
+        """Yield packets in chunks for one call each."""
         most = max(1, min(MAX_CALL, self._piece // surface_bytes(self._index)))
         feed = PacketFeed(self._index, self._source, drop="unneeded")
         try:
@@ -172,7 +172,7 @@ class Feeder:
     def _wanted(
         self, data: bytes | bytearray, tag: int, missing: set[int]
     ) -> list[tuple[int, Any]]:
-        """What a call gives of the frames that are wanted."""
+        """Make a call; returns the wanted frames with their packets."""
         found = []
         for frame in self._decoder.decode(data, tag):
             self.frames += 1
@@ -184,7 +184,7 @@ class Feeder:
 
 
 class _ShownOrder:
-    """Which packet a frame comes from: frames come in presentation order."""
+    """Maps output frames, which come in presentation order, to their packets."""
 
     def __init__(self, index: VideoIndex, run: Run, number: int) -> None:
         packets = run.packets
@@ -196,37 +196,37 @@ class _ShownOrder:
             times = place[packets]
             shown &= times >= 0
         self._packets = packets[shown][np.argsort(times[shown], kind="stable")]
-        """Packets that become frames, as they are shown."""
+        """Packets with frames, in presentation order."""
         self._rank = {packet: rank for rank, packet in enumerate(self._packets.tolist())}
-        # Frames that are shown before the one that decoding begins at: decoders may drop them, and
-        # may give that one before they are fed. Nobody wants them of this run.
+        # Leading frames, shown before the keyframe that the run begins with: decoders may drop
+        # them, and may output the keyframe before they are fed. This run never wants them.
         self._first = self._rank.get(int(packets[0]), 0)
         self.last_leading = max(self._packets[: self._first].tolist(), default=-1)
-        """Last packet of such a frame."""
+        """Last packet of a leading frame."""
         self._name = index.name
         self._number = number % (1 << _RUN_BITS)
         self._fed: list[int] = []
 
     def tag(self, packet: int) -> int:
-        """Timestamp for a call that begins with a packet; of one that is not shown, no frame's."""
+        """Timestamp for a call whose first packet is `packet`; matches no frame if hidden."""
         rank = self._rank.get(packet, len(self._rank))
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
 
     def feed(self, packets: NDArray[np.int64]) -> None:
-        """Note that packets go into the decoder."""
+        """Record that packets are fed to the decoder."""
         for packet in packets.tolist():
             if self._rank.get(packet, -1) >= self._first:
                 heapq.heappush(self._fed, self._rank[packet])
 
     def identify(self, timestamp: int) -> int | None:
-        """Packet of the next frame: the one of its timestamp, or the next in order.
+        """Packet of the next output frame: by its timestamp if it is ours, else the next in order.
 
-        A frame may bear the timestamp of a packet that was given before, where it is shown again,
-        or of a hidden one. None for a frame that nobody wants.
+        A frame may have the timestamp of an earlier packet, if it is shown again, or of a hidden
+        one. None for a leading frame, which is not wanted.
 
         Raises:
-            DecodeError: a frame in front of this one did not come, so that some that did may
-                have been taken for others.
+            DecodeError: an earlier frame is missing, so that frames since the last timestamp may
+                have been mapped to wrong packets.
         """
         tag, between = divmod(timestamp, 1 << _ROOM_BITS)
         number, rank = divmod(tag, 1 << _RANK_BITS)
@@ -237,7 +237,7 @@ class _ShownOrder:
         return int(self._packets[heapq.heappop(self._fed)])
 
     def finish(self) -> None:
-        """Make sure that every frame has come."""
+        """Check that no frame is missing."""
         if self._fed:
             self._fail()
 

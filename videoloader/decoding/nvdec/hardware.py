@@ -1,4 +1,4 @@
-"""What the video decoders of a GPU can do, and what they are made for."""
+"""Capabilities of the video decoders of a GPU, and the requirements of streams."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ __all__ = [
 ]
 
 MAX_CALL = 32
-"""Packets that one call may carry; more gain nothing."""
+"""Maximum packets of one call; more are not faster."""
 MAX_CALL_BYTES = 25 << 20
-"""Of surfaces that one call may give back; 8 pictures of 1080p."""
+"""Maximum bytes of the surfaces that one call may return; 8 pictures of 1080p."""
 
 _CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "444"}
 
-# Decoders are made for the next size up, so that videos of many sizes share them; where
-# `ElementaryStream` sees a change of size on the way, which they would hide.
+# Decoders are created for rounded-up maximum sizes, so that videos of many sizes share them, if
+# `ElementaryStream` detects size changes within a stream, which such decoders would hide.
 _SIDES = (256, 480, 864, 1088, 1280, 1920, 2560, 4096, 8192, 16384)
-# For the memory budget: surfaces of a decoder at least, and those beyond what a stream keeps.
+# For the memory budget: minimum surfaces of a decoder, and surfaces beyond the stream's DPB.
 _SURFACES, _MORE_SURFACES = 16, 8
 _ALIGNMENT = 64  # largest side of a block that coded sizes are multiples of
 
 
 class Capabilities(NamedTuple):
-    """What a GPU decodes of one codec, chroma format and bit depth: sides in pixels."""
+    """Limits of a GPU for one codec, chroma format and bit depth, in pixels."""
 
     engines: int
     least: tuple[int, int]
@@ -55,7 +55,7 @@ class Capabilities(NamedTuple):
 
 
 class DecoderKind(NamedTuple):
-    """What a decoder is made for."""
+    """Parameters that a decoder is created with."""
 
     codec: str
     chroma: str
@@ -64,7 +64,7 @@ class DecoderKind(NamedTuple):
     height: int
 
     def memory(self, needs: StreamNeeds) -> int:
-        """Bytes on the GPU of a decoder that is made for a stream, roughly."""
+        """Approximate GPU memory in bytes of a decoder created for a stream."""
         samples = self.width * self.height * (3 if self.chroma == "444" else 1.5)
         surfaces = max(_SURFACES, max(needs.pictures or Buffering()) + _MORE_SURFACES)
         surface = math.ceil(samples) * (2 if self.depth > 8 else 1)
@@ -72,11 +72,11 @@ class DecoderKind(NamedTuple):
 
 
 class StreamNeeds(NamedTuple):
-    """What a stream asks of a decoder that was made for its kind.
+    """Requirements of a stream for a decoder of its kind.
 
     Attributes:
         size: width and height of its coded pictures.
-        pictures: how many of them it keeps; None where its headers are not known yet.
+        pictures: size of its decoded picture buffer; None if its headers are not known yet.
     """
 
     size: tuple[int, int]
@@ -84,19 +84,19 @@ class StreamNeeds(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """What is lost if a decoder takes a stream: time to change its size, and surfaces."""
+    """The cost of reusing a decoder for a stream: a size change, and unused surfaces."""
 
     is_other_size: bool
     pictures: int
 
 
 class DecoderRoom:
-    """For which streams a decoder has enough surfaces, from one stream to the next.
+    """Decides which streams a decoder has enough surfaces for, from one stream to the next.
 
-    PyNvVideoCodec sets the number of surfaces by the first stream. It sets it anew, up to that
-    number as far as is known, when the coded size changes, and leaves it as it is where the size
-    stays, whatever the stream asks for; pictures that find no surface are lost then. By which
-    fields of a parameter set NVIDIA's parser counts is not told, so none of them may be larger.
+    PyNvVideoCodec sets the number of surfaces for the first stream. When the coded size changes,
+    it resets the number, presumably up to the original one. When the size is unchanged, it keeps
+    the number even if the stream needs more, and pictures without a surface are lost. Which fields
+    of a parameter set NVIDIA's parser uses is undocumented, so none of them may be larger.
     """
 
     def __init__(self, needs: StreamNeeds) -> None:
@@ -104,20 +104,20 @@ class DecoderRoom:
         self._size = needs.size
 
     def fits(self, needs: StreamNeeds) -> bool:
-        """Whether a stream may be decoded next."""
+        """Whether the decoder may decode a stream next."""
         if needs.pictures is None:
             return False
-        # What the library takes for the coded size may be rounded up.
+        # The library may round up the coded size.
         is_other = _rounded_up(needs.size) != _rounded_up(self._size)
         return needs.pictures.within(self._most if is_other else self._now)
 
     def take(self, needs: StreamNeeds) -> None:
-        """Note that a stream, which fits, is decoded next."""
+        """Record that a stream, which fits, is decoded next."""
         if needs.size != self._size:
             self._size, self._now = needs.size, needs.pictures or Buffering()
 
     def excess(self, needs: StreamNeeds) -> Excess:
-        """What is lost if it takes a stream: of two decoders that fit, the lower should."""
+        """Cost of decoding a stream with it: of two decoders that fit, use the lower."""
         is_other = needs.size != self._size
         return Excess(is_other, sum(self._most if is_other else self._now))
 
@@ -128,7 +128,7 @@ def _rounded_up(size: tuple[int, int]) -> tuple[int, int]:
 
 @cache
 def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilities | None:
-    """What a GPU decodes of a codec (FFmpeg's name), None if nothing."""
+    """Limits of a GPU for a codec (FFmpeg's name), None if it is unsupported."""
     nvc = library()
     found = nvc.GetDecoderCaps(
         gpu,
@@ -147,14 +147,14 @@ def capabilities(gpu: int, codec: str, chroma: str, bit_depth: int) -> Capabilit
 
 @cache
 def gpu_memory(gpu: int) -> int:
-    """Bytes of memory that a GPU has."""
+    """Total memory of a GPU in bytes."""
     import torch
 
     return int(torch.cuda.get_device_properties(gpu).total_memory)
 
 
 def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
-    """Why a GPU does not decode a video; None if it does, as far as the index tells."""
+    """Why a GPU cannot decode a video; None if it can, judging by the index."""
     picture = f"{index.width}x{index.height} {index.pixel_format}"
     if codec_of(index.codec).nvdec is None or index.pixel_format is None:
         return f"NVDEC does not decode {index.codec} ({picture})"
@@ -180,7 +180,7 @@ def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
 
 
 def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
-    """The decoder for a video, on a GPU that has one for it."""
+    """The kind of decoder for a video, on a GPU that supports it."""
     chroma, depth = _format(index)
     found = capabilities(gpu, index.codec, chroma, depth)
     if found is None:
@@ -196,7 +196,7 @@ def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
 
 
 def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
-    """What decoding from a packet on asks of a decoder."""
+    """Requirements for decoding from `packet` on."""
     nal = codec_of(index.codec).nal
     if nal is None:
         return StreamNeeds((index.width, index.height), Buffering())
@@ -207,14 +207,14 @@ def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
 
 
 def _format(index: VideoIndex) -> tuple[str, int]:
-    """Chroma format and bits a sample; no chroma format for what NVDEC has none for."""
+    """Chroma format and bits a sample; an empty chroma format if NVDEC has none for it."""
     name = index.pixel_format or ""
     base = name.split("p1")[0] + "p" if "p1" in name else name
     return _CHROMA.get(base, ""), index.bit_depth or 8
 
 
 def surface_shape(index: VideoIndex) -> tuple[int, int]:
-    """Rows and columns of samples that a surface has, its planes one upon another."""
+    """Rows and columns of samples of a surface, with its planes stacked vertically."""
     rows = 3 * index.height
     return (rows if _format(index)[0] == "444" else rows // 2, index.width)
 

@@ -1,4 +1,4 @@
-"""Kernel launches that keep the interpreter lock."""
+"""Launches kernels without releasing the interpreter lock."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 __all__ = ["TABLE_BYTES", "TABLE_SIZES", "driver_version", "launch_kernel", "launch_with_table"]
 
 TABLE_BYTES = 4000
-"""Size of a table that is passed by value: every GPU takes 4 KB of parameters."""
+"""Bytes of a table that is passed by value: every GPU accepts 4 KB of parameters."""
 
 TABLE_SIZES = (TABLE_BYTES, 16000, 32000)
-"""Sizes of tables that are passed by value; the larger ones from CUDA 12.1 and Volta on."""
+"""Bytes of tables that are passed by value; the larger sizes need CUDA 12.1 and Volta."""
 
 _MOST_POINTERS = 8
 
 
 class _Arguments(threading.local):
-    """Memory for the arguments of a thread's launches; the driver copies them in its call."""
+    """Per-thread memory for the arguments of launches; the driver copies them during the call."""
 
     def __init__(self) -> None:
         self.numbers = (ctypes.c_uint64 * _MOST_POINTERS)()
@@ -37,7 +37,7 @@ _arguments = _Arguments()
 def launch_kernel(
     kernel: int, grid: tuple[int, int], threads: int, stream: int, *pointers: int
 ) -> None:
-    """Queue a kernel of the driver's on a stream of the current GPU; returns at once.
+    """Queue a kernel on a stream of the current GPU; returns immediately.
 
     Args:
         kernel: handle of the function.
@@ -59,15 +59,15 @@ def launch_with_table(
     table: bytes | bytearray,
     start: int,
 ) -> None:
-    """The same for a kernel that takes a structure of one of `TABLE_SIZES` by value, and a number.
+    """Queue a kernel whose parameters are a structure of one of `TABLE_SIZES` and a number.
 
     Args:
         kernel: handle of the function.
         grid: blocks along x and y.
         threads: of a block.
         stream: handle.
-        table: the first bytes of the structure; what is behind them is undefined.
-        start: the number, of 32 bits.
+        table: the first bytes of the structure; the rest is undefined.
+        start: the number, 32 bits.
     """
     own = _arguments
     own.table[: len(table)] = table
@@ -93,8 +93,8 @@ def driver_version() -> int:
 def _launch_kernel() -> Any:
     """The driver's cuLaunchKernel.
 
-    It returns at once, and so keeps the interpreter; CuPy lets go of it, and to get it back takes
-    longer than the launch where other threads want it too.
+    It returns immediately, so it keeps the interpreter lock. CuPy releases the lock, and with busy
+    threads reacquiring it takes longer than the launch.
     """
     function = ctypes.PyDLL("libcuda.so.1").cuLaunchKernel
     handle, number = ctypes.c_void_p, ctypes.c_uint

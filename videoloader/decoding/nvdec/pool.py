@@ -1,11 +1,11 @@
-"""Decode plans on NVDEC: our own packets into long-lived hardware sessions.
+"""A thread pool that decodes runs in long-lived NVDEC sessions.
 
-A session decodes on one engine, so runs are independent jobs for threads, twice as many as there
-are engines: while one session hands its frames over, another keeps the engine busy. One kernel
-launch converts all wanted surfaces that a call gave.
+A session decodes on one engine. Runs are independent jobs, executed by twice as many threads as
+there are engines: while one session returns its frames, another keeps the engine busy. One kernel
+launch converts all wanted surfaces of a call.
 
-Sessions stay when their run is over, for later streams (`sessions.py`). Of the jobs that wait, one
-whose size has an idle session goes first: of a mix of sizes, fewer sessions change theirs.
+After a run, its session is kept for later streams (`sessions.py`). Waiting jobs whose size has an
+idle session go first, so that with mixed sizes fewer sessions have to change their size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_PASSED = 16
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A job that no thread has begun, what it needs, and how many later ones went before it."""
+    """A waiting job, its requirements, and how many later jobs have overtaken it."""
 
     job: NvdecJob
     kind: DecoderKind
@@ -49,14 +49,14 @@ class _Waiting:
 class NvdecPool:
     """Long-lived NVDEC sessions of one GPU, for streams of many sizes and codecs.
 
-    Threads may share a pool.
+    Thread-safe.
 
     Args:
         gpu: number of the device.
-        threads: runs that are decoded at a time; twice the engines of the GPU by default. Streams
-            that are being read have a session each besides, while they last.
-        memory: bytes of GPU memory that idle sessions and busy ones may take in all, as far as can
-            be told; the busy ones may exceed it. A 16th of the GPU's by default, 1 GiB at least.
+        threads: runs that are decoded concurrently; by default twice the engines of the GPU. Each
+            stream in `read` has another session, as long as it is read.
+        memory: estimated bytes of GPU memory for all sessions; busy sessions may exceed it. By
+            default 1/16 of the GPU's memory, at least 1 GiB.
     """
 
     def __init__(self, gpu: int, *, threads: int | None = None, memory: int | None = None) -> None:
@@ -71,24 +71,25 @@ class NvdecPool:
         self._sessions = Sessions(memory)
         self._waiting: deque[_Waiting] = deque()
         self._running = 0
-        # Reentrant: an iterator may be collected, and give back, while it is held.
+        # Reentrant: the garbage collector may end a `read` iterator, which returns its session,
+        # in a thread that holds the lock.
         self._changed = threading.Condition(threading.RLock())
         self._prefix = f"nvdec-{gpu}"
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=self._prefix)
 
     @property
     def sessions(self) -> int:
-        """Sessions that are open, idle or busy."""
+        """Number of open sessions, idle or busy."""
         return self._sessions.count
 
     def submit(self, job: NvdecJob) -> Future[Any]:
-        """Decode a job when a session is free; those submitted first come first, on the whole.
+        """Decode a job when a session is free; mostly in the order of submission.
 
         Returns:
-            What becomes a CUDA event, after which the slots are filled; jobs of one session have
-            the same. It raises `UnsupportedError` where the GPU does not decode the stream after
-            all, `DecodeError` where frames are missing, `SourceError` where the file cannot be
-            read. Nothing writes into the slots any more then.
+            Future of a CUDA event after which the slots are filled; jobs of one session share it.
+            The future raises `UnsupportedError` if the GPU turns out not to decode the stream,
+            `DecodeError` if frames are missing, `SourceError` if the file cannot be read; nothing
+            writes to the slots any more then.
         """
         waiting = _Waiting(job, job.kind(self.gpu), job.needs)
         with self._changed:
@@ -98,16 +99,17 @@ class NvdecPool:
         return waiting.future
 
     def read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
-        """Decode a run of which all frames are wanted, one piece ahead of what is taken.
+        """Decode a run of which all frames are wanted, one piece ahead of the consumer.
 
         Args:
-            job: what to decode; it needs no targets.
-            make_slots: called with a number of frames, in another thread: gives rows for the
-                converter, the slots of which may be written at once.
-            most: frames of a piece; all pieces have as many, but for the last.
+            job: the run; it needs no targets.
+            make_slots: called in another thread with a number of frames; returns rows for the
+                converter, whose slots may be written immediately.
+            most: frames of each piece except the last.
 
         Yields:
-            When the slots of a piece are filled, in presentation order. Errors as of `submit`.
+            None, each time the slots of a piece are filled, in presentation order. Raises the
+            errors of `submit`.
         """
         with quick_switches():
             yield from self._read(job, make_slots, most)
@@ -144,12 +146,12 @@ class NvdecPool:
                     over.wait()
 
     def close(self) -> None:
-        """Finish what is submitted and let go of the decoders."""
+        """Finish all submitted jobs and close the decoders."""
         self._threads.shutdown()
         _close(self._sessions.clear())
 
     def _decode_next(self) -> None:
-        """Decode one of the jobs that wait; there may be none, since some were cancelled."""
+        """Decode one of the waiting jobs, if there is one; some may have been cancelled."""
         chosen = self._choose()
         if chosen is None:
             return
@@ -169,18 +171,18 @@ class NvdecPool:
             self._sessions.end_run(kind, needs)
             dropped = [] if session is None else self._sessions.give_back(session)
             self._changed.notify_all()
-        _close(dropped)  # which may wait for the GPU
+        _close(dropped)  # outside the lock, since it may wait for the GPU
         if failure is None:
             waiting.future.set_result(done)
         else:
             waiting.future.set_exception(failure)
 
     def _choose(self) -> tuple[_Waiting, Session | None, list[Session]] | None:
-        """The next job, with its session, or those that go for a new one."""
+        """The next job, its session (None: make one), and idle sessions to close for it."""
         with self._changed:
             while True:
                 while self._waiting and self._waiting[0].future.cancelled():
-                    # Only this ends a `concurrent.futures.wait` for it.
+                    # `concurrent.futures.wait` returns for a cancelled future only after this.
                     self._waiting.popleft().future.set_running_or_notify_cancel()
                 if not self._waiting:
                     return None
@@ -198,9 +200,9 @@ class NvdecPool:
                 return waiting, session, self._sessions.claim(session, kind, needs)
 
     def _best(self) -> tuple[_Waiting, Session | None] | None:
-        """A job that waits, with the idle session that it should take; None to wait for one."""
+        """The waiting job to run next, and its idle session; None to wait for a busy session."""
         first = self._waiting[0]
-        # As many as there are engines run anyhow, so that a thread may wait.
+        # Waiting is acceptable if enough other jobs run to keep all engines busy.
         may_wait = self._running >= self._engines
         other: _Waiting | None = None
         for waiting in self._waiting:
@@ -224,7 +226,7 @@ class NvdecPool:
         return session or self._make(kind, needs, dropped)
 
     def _make(self, kind: DecoderKind, needs: StreamNeeds, dropped: Sequence[Session]) -> Session:
-        """A new session, which is counted already."""
+        """Create a session, which `claim` has counted already."""
         _close(dropped)
         try:
             return Session(kind, needs, self.gpu, self.stats)

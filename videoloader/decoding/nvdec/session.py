@@ -1,4 +1,4 @@
-"""A decoder of NVDEC with its CUDA stream: decodes runs and converts what is wanted of them."""
+"""An NVDEC decoder with its CUDA stream: decodes runs and converts the wanted frames."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _TABLE_ROWS = 512
 
 @dataclass(slots=True, eq=False)
 class NvdecJob:
-    """One run of one video, and where its frames go.
+    """One run of one video, and the slots of its frames.
 
     Attributes:
         index: of the video.
         source: its bytes.
-        run: what to decode.
-        targets: rows that the converter takes, complete but for the addresses of the surface.
-        places: for each wanted packet, which of the rows take its frame.
-        converter: fills the slots, which nothing else works on.
-        piece: bytes of surfaces that one call may give back at most.
-        note: is told of the work when it is done.
+        run: packets to decode, and wanted frames.
+        targets: descriptors for the converter, complete except for surface addresses.
+        places: for each wanted packet, the rows of `targets` for its frame.
+        converter: fills the slots, which must not be used by others meanwhile.
+        piece: maximum bytes of the surfaces that one call may return.
+        note: called with counts of the work when it is done.
     """
 
     index: VideoIndex
@@ -65,7 +65,7 @@ class NvdecJob:
 
     @property
     def needs(self) -> StreamNeeds:
-        """What the stream needs of a decoder of that kind."""
+        """Requirements of the stream for a decoder of that kind."""
         return stream_needs(self.index, int(self.run.packets[0]))
 
 
@@ -82,7 +82,7 @@ class Stats:
     def add(
         self, *, packets: int = 0, frames: int = 0, surfaces: int = 0, decoders: int = 0
     ) -> None:
-        """Count packets fed, frames given, surfaces converted and decoders made."""
+        """Add to the counters."""
         with self.lock:
             self.packets += packets
             self.frames += frames
@@ -96,9 +96,9 @@ class Stats:
 
 
 class Session:
-    """A decoder, the CUDA stream on which it gives frames, and the table of what is converted.
+    """A decoder, the CUDA stream on which it outputs frames, and a table for the converter.
 
-    For one thread at a time.
+    One thread at a time may use it.
 
     Args:
         kind: of the decoder.
@@ -113,28 +113,28 @@ class Session:
         self._cuda: Any = cupy.cuda
         self._gpu = gpu
         self._stats = stats
-        with self._cuda.Device(gpu):  # restored afterwards, since this may be the caller's thread
+        with self._cuda.Device(gpu):  # restores the device, since this may be the caller's thread
             self._stream = self._cuda.Stream(non_blocking=True)
             self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
             self.decoder = HardwareDecoder(kind, needs, gpu, self._stream.ptr)
         self.size = needs.size
-        """Of the coded pictures of the stream that it has, or is to have next."""
+        """Coded size of the current or next stream."""
         self._row = 0
         self._surfaces = 0
         self.is_between_runs = True
-        """Whether its decoder has given all frames of what it was fed."""
+        """Whether its decoder has output all frames of the packets fed."""
         stats.add(decoders=1)
 
     def close(self) -> None:
-        """Wait for queued conversions, which read the surfaces and the table."""
+        """Wait for queued conversions, since they read the surfaces and the table."""
         self._stream.synchronize()
 
-    # Every CuPy call into CUDA releases the interpreter lock and has to get it back, which is slow
-    # beside a busy Python thread. So a call to the decoder makes none, and a run records one event.
+    # Every CuPy call into CUDA releases and reacquires the interpreter lock, which is slow if
+    # another Python thread is busy. So decoder calls use none, and a run records only one event.
 
     def decode(self, job: NvdecJob) -> Any:
-        """Decode a run; an event behind the last conversion."""
+        """Decode a run; returns an event recorded after the last conversion."""
         with self._translating(job.index):
             tiles = int(job.targets["tiles"].max())
             for frames in self._frames(job):
@@ -145,7 +145,7 @@ class Session:
     def pieces(
         self, job: NvdecJob, make_slots: MakeSlots, most: int
     ) -> Generator[Literal[True], None, None]:
-        """Decode a run; stops when the frames of a piece are in their slots."""
+        """Decode a run; yields each time the frames of a piece are in their slots."""
         left = len(job.run.frames)
         slots: NDArray[Any] = np.empty(0)
         filled, tiles = 0, 0
@@ -186,7 +186,7 @@ class Session:
 
     @contextmanager
     def _translating(self, index: VideoIndex) -> Iterator[None]:
-        """Translate errors of the library, after everything queued for the slots is done."""
+        """Translate errors of the library, after waiting for conversions into the slots."""
         try:
             yield
         except Exception as error:
@@ -196,7 +196,7 @@ class Session:
             raise translated from error
 
     def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
-        """Convert the wanted surfaces that one call gave, by one launch if the table has room."""
+        """Convert the wanted surfaces of one call, with one launch if the table has room."""
         places = [job.places[packet] for packet, _ in frames]
         counts = [place.stop - place.start for place in places]
         surfaces = np.repeat(self._addresses(frames, job.index), counts)
@@ -220,7 +220,7 @@ class Session:
         self, rows: NDArray[Any], surfaces: NDArray[np.int64], tiles: int, converter: Converter
     ) -> None:
         if self._row + len(rows) > _TABLE_ROWS:
-            self._stream.synchronize()  # the rows are read by the GPU until then
+            self._stream.synchronize()  # the GPU reads the old rows until then
             self._row = 0
         filled = self._table[self._row : self._row + len(rows)]
         filled[:] = rows
@@ -231,7 +231,7 @@ class Session:
 
 
 def _translated(error: Exception, index: VideoIndex) -> Exception:
-    """The `VideoError` that stands for an error of the library."""
+    """Convert an error of the library to a `VideoError`."""
     if isinstance(error, UnsupportedError | DecodeError | OSError):
         return error
     kind = type(error).__name__

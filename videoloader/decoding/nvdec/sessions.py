@@ -1,9 +1,9 @@
-"""The sessions of a GPU: which one takes a stream, when to make one, which one goes.
+"""The sessions of a GPU: which one decodes a stream, when to create one, which one to close.
 
-A fresh decoder takes 57 ms to its first picture, one that changes its size 6 ms, one that does not
-2 ms, and the first two of these do not overlap with those of other sessions. So a stream takes a
-session of its size where one is idle. Else it changes the size of another, and where the size is
-missed again it gets one more, as long as there is room.
+A new decoder takes 57 ms to its first picture, one that changes its size 6 ms, and one of the same
+size 2 ms. Creation and size changes of different sessions do not overlap. So a stream uses an idle
+session of its size if there is one. Otherwise it changes the size of another session; if the size
+is missing repeatedly, a session is created for it, as long as there is room.
 """
 
 from __future__ import annotations
@@ -18,35 +18,34 @@ from videoloader.decoding.nvdec.session import Session
 __all__ = ["Sessions"]
 
 _Key: TypeAlias = tuple[DecoderKind, tuple[int, int] | None]
-"""A kind of decoder and a coded size; None stands for any size."""
+"""A kind of decoder and a coded size; None means any size."""
 
 _MOST_SESSIONS = 240  # a process gets about 280 decoders
 _MOST_MISSED = 10_000
 
 
 class Sessions:
-    """The sessions of a GPU, for one thread at a time.
+    """The sessions of a GPU. Not thread-safe.
 
     Args:
-        memory: bytes of GPU memory that idle sessions and busy ones may take in all, as far as can
-            be told; the busy ones may exceed it.
+        memory: estimated bytes of GPU memory for all sessions; busy sessions may exceed it.
     """
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
         self.used, self.count = 0, 0
-        """Bytes and number of all sessions."""
+        """Estimated bytes and number of all sessions."""
         self.idle: list[Session] = []
         """Least recently used first."""
-        self._idle_of: Counter[_Key] = Counter()  # how many of them have a size
+        self._idle_of: Counter[_Key] = Counter()  # number of idle sessions by size
         self._missed: set[_Key] = set()
         self._kept: Counter[_Key] = Counter()
         self._runs: Counter[_Key] = Counter()
 
     def ready(self, kind: DecoderKind, needs: StreamNeeds) -> Session | None:
-        """The idle session that has the size of a stream and loses least by it."""
+        """The idle session with the size of a stream and the lowest cost; None if there is none."""
         key = kind, needs.size
-        if key not in self._idle_of:  # of a mix of sizes, most have none
+        if key not in self._idle_of:  # fast path: with many sizes, most have none
             return None
         fitting = [
             session
@@ -66,11 +65,11 @@ class Sessions:
         if len(self._missed) == _MOST_MISSED:
             self._missed.clear()
         self._missed.add(key)
-        # One of a size that has several; of equals the one that has been idle for longest.
+        # Prefer a size with several sessions; among equals, the least recently used one.
         return min(fitting, key=lambda one: (self._is_single(one), one.decoder.room.excess(needs)))
 
     def is_worth_waiting(self, kind: DecoderKind, needs: StreamNeeds) -> bool:
-        """Whether a busy session that suits a stream better than others will be idle soon."""
+        """Whether a busy session that fits a stream better than idle ones will be idle soon."""
         if self._keeps_limits(kind.memory(needs), sessions=1):
             return False
         if self._runs[kind, needs.size]:
@@ -78,22 +77,22 @@ class Sessions:
         return self._runs[kind, None] > 0 and not self._fitting(kind, needs)
 
     def begin_run(self, kind: DecoderKind, needs: StreamNeeds) -> None:
-        """Note that a session will be idle soon."""
+        """Record that a session has begun a run, and will be idle soon."""
         for size in (needs.size, None):
             self._runs[kind, size] += 1
 
     def end_run(self, kind: DecoderKind, needs: StreamNeeds) -> None:
-        """Note that the run of a session is over."""
+        """Record that the run of a session is over."""
         for size in (needs.size, None):
             _one_less(self._runs, (kind, size))
 
     def claim(
         self, session: Session | None, kind: DecoderKind, needs: StreamNeeds
     ) -> list[Session]:
-        """Have an idle session decode a stream, or count one that is to be made for it.
+        """Mark an idle session as busy with a stream, or count a new one that will be created.
 
         Returns:
-            The sessions that are to go for a new one.
+            Idle sessions to close before creating the new one.
         """
         if session is None:
             return self._add(kind, needs)
@@ -104,21 +103,21 @@ class Sessions:
         return []
 
     def drop(self, kind: DecoderKind, needs: StreamNeeds) -> None:
-        """Forget a session that could not be made."""
+        """Forget a counted session that could not be created."""
         self._forget(kind, needs.size, kind.memory(needs))
 
     def give_back(self, session: Session) -> list[Session]:
-        """Note that a session is idle again; gives those that are to go."""
+        """Mark a session as idle; returns sessions to close."""
         if session.is_between_runs:
             self.idle.append(session)
             self._idle_of[session.decoder.kind, session.size] += 1
             return self._excess()
-        # After an error, or where a run was left, the state of its decoder is undefined.
+        # After an error or an unfinished run, the state of its decoder is undefined.
         self._forget(session.decoder.kind, session.size, session.decoder.memory)
         return [session]
 
     def clear(self) -> list[Session]:
-        """Let go of all idle sessions; gives them."""
+        """Remove and return all idle sessions, to be closed."""
         gone = list(self.idle)
         for session in gone:
             self._remove_idle(session)
@@ -151,11 +150,11 @@ class Sessions:
         return self._kept[session.decoder.kind, session.size] == 1
 
     def _keeps_limits(self, memory: int = 0, sessions: int = 0) -> bool:
-        """Whether the sessions, and so many more, keep within what they may take in all."""
+        """Whether all sessions, plus `memory` bytes and `sessions`, are within the limits."""
         return self.used + memory <= self._memory and self.count + sessions <= _MOST_SESSIONS
 
     def _excess(self) -> list[Session]:
-        """Idle sessions that are to go so that the others keep within the limits."""
+        """Remove and return idle sessions until the others are within the limits."""
         dropped = []
         while self.idle and not self._keeps_limits():
             session = min(self.idle, key=self._is_single)
@@ -166,7 +165,7 @@ class Sessions:
 
 
 def _one_less(counter: Counter[_Key], key: _Key) -> None:
-    """Count down; what is at 0 goes, as there may be very many sizes."""
+    """Decrement a count; deletes it at 0, since there may be very many sizes."""
     counter[key] -= 1
     if not counter[key]:
         del counter[key]

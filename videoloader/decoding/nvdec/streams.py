@@ -10,7 +10,7 @@ __all__ = ["as_cupy"]
 
 
 def as_cupy(stream: torch.cuda.Stream) -> Any:
-    """The stream as CuPy has it."""
+    """A CuPy stream for a stream of torch."""
     import cupy
 
     if hasattr(cupy.cuda.Stream, "from_external"):

@@ -1,4 +1,4 @@
-"""Runs as jobs for NVDEC: which slots of which clips each decoded surface fills."""
+"""Makes NVDEC jobs of runs: which slots of which clips each decoded surface fills."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ __all__ = ["GpuClip", "nvdec_job", "picture_of"]
 class GpuClip:
     """Memory of a clip on a GPU.
 
-    `strides` are in elements: from frame to frame, row to row, column to column, channel to
-    channel.
+    `strides` are in elements, between consecutive frames, rows, columns and channels.
     """
 
     address: int
@@ -47,12 +46,12 @@ def nvdec_job(
 
     Args:
         merged: the run.
-        clips: where the clips of the batch are, by number; those that the run is wanted by.
+        clips: memory of the clips that want frames of the run, by number in the batch.
         index: of the video.
         source: its bytes.
-        output: form of the batch.
-        orientation: the turn for display.
-        converter: for this form.
+        output: format of the batch.
+        orientation: rotation and flips for display.
+        converter: for this format.
     """
     frames, owners, positions = np.array(merged.wants, dtype=np.int64).T
     picture = picture_of(index, orientation, output)

@@ -1,4 +1,4 @@
-"""How busy the decoding engines of a GPU are, as its driver tells: needs `pynvml`."""
+"""Utilisation of the decoding engines of a GPU, from the driver; needs `pynvml`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _log = logging.getLogger(__name__)
 
 
 def nvdec_use(device: str) -> int | None:
-    """Percent of the last moments (20 ms to 1 s) in which NVDEC engines worked, by all processes.
+    """Utilisation of the NVDEC engines in percent, by all processes, over the last 20 ms to 1 s.
 
-    None without `pynvml` (of the package nvidia-ml-py), or where the driver does not tell.
+    None without `pynvml` (package nvidia-ml-py), or if the driver does not report it.
     """
     found = _handle(device)
     if found is None:
@@ -31,7 +31,7 @@ def nvdec_use(device: str) -> int | None:
 
 @cache
 def _handle(device: str) -> tuple[Any, Any] | None:
-    """The module, and what it knows a torch device by. Numbers of CUDA and NVML may differ."""
+    """`pynvml` and its handle of a torch device. Device numbers of CUDA and NVML may differ."""
     try:
         import pynvml
     except ImportError:

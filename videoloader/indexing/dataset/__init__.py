@@ -1,4 +1,4 @@
-"""Many videos: a job that indexes them, and the file that it writes."""
+"""Data set indexes: the job that writes a Parquet file of video indexes, and its reader."""
 
 from videoloader.indexing.dataset.job import index_dataset, merge_datasets
 from videoloader.indexing.dataset.reader import DatasetIndex, Videos, open_dataset

@@ -1,8 +1,8 @@
-"""The cache of a data set index: its rows by number, which Parquet does not give.
+"""The cache of a data set index: random access to rows.
 
-A Parquet file is read by the column, not by the row. So the rows lie once more in a file beside
-it, one behind the other. What is read of it stays in the memory of the system, of which all
-processes share one copy; it is not mapped, since another process may replace or truncate it.
+Parquet stores columns, so reading one row is slow. The cache file next to it stores the rows one
+after the other. Reads go through the page cache, which all processes share. The file is not
+memory-mapped, since another process may replace or truncate it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from videoloader.writing import written, written_whole
 __all__ = ["Cache", "is_default_root", "open_cache", "read_root", "reading", "resolve_root"]
 
 _MAGIC = b"VLCACHE3"
-_STATE = struct.Struct("<8sQQ")  # magic, size and time of change of the Parquet file
+_STATE = struct.Struct("<8sQQ")  # magic, size and modification time of the Parquet file
 _HEAD = struct.Struct("<8sQQQQII")  # the same; rows, failed rows, bytes of the root, check sum
 _PLACE = struct.Struct("<II")  # bytes of the place of a video, their check sum
 _RANGE = struct.Struct("<QQ")
@@ -44,15 +44,15 @@ INDEX_FIRST = "index the videos first (index_dataset, `videoloader index VIDEOS 
 
 
 class Cache:
-    """An open cache: facts of the whole, and any row.
+    """An open cache file.
 
-    Its layout is: head, begin of each record and end of the last, numbers of the failed rows,
-    root, records. A record is a place as JSON, which has the error of a failed row, and an index.
+    Layout: head, offset of each record and end of the last, numbers of the failed rows, root,
+    records. A record is JSON (path of the video, or error of a failed row), then the index.
 
     Attributes:
         count: rows.
-        failed: rows that are failures, ascending.
-        root: as it is stored, None if paths are absolute.
+        failed: failed rows, ascending.
+        root: root as stored, None if paths are absolute.
     """
 
     def __init__(self, file: int, name: str) -> None:
@@ -95,7 +95,7 @@ class Cache:
 
     def _read(self, offset: int, size: int) -> bytes:
         try:
-            most = os.fstat(self._file).st_size  # so much is allocated
+            most = os.fstat(self._file).st_size  # bounds the allocation
             data = os.pread(self._file, min(size, most), offset)
         except (OSError, OverflowError, ValueError) as error:
             raise self.damaged(f"{size} bytes at {offset} cannot be read: {error}") from error
@@ -104,7 +104,7 @@ class Cache:
         return data
 
     def damaged(self, reason: str) -> FormatError:
-        """The error that says that something in it is wrong."""
+        """The error for a damaged cache."""
         return FormatError(
             f"{self._name}: damaged ({reason}); delete it, and it is made again; if that does not "
             "help, index the videos again"
@@ -117,14 +117,14 @@ class Cache:
 
 
 def open_cache(path: Path) -> Cache:
-    """The cache of a Parquet file, made if there is none that fits.
+    """Open the cache of a Parquet file; create it if it is missing or out of date.
 
-    It lies beside the file; where that cannot be written, in the user's folder for caches; and
-    where that cannot be written either, in memory, for this process and its forks.
+    The cache is next to the file. If that folder is not writable, it is in the user's cache
+    folder; if that is not writable either, in memory, for this process and its forks.
 
     Raises:
         SourceError: there is no such Parquet file, or no cache can be written.
-        FormatError: it is no data set index.
+        FormatError: the file is not a data set index.
     """
     try:
         state = path.stat()
@@ -158,7 +158,7 @@ def _opened(place: Path) -> Cache:
 
 
 def _in_user_folder(path: Path) -> Path:
-    """Where the cache of a file lies that is on a read-only mount."""
+    """Path of the cache in the user's cache folder, for a file on a read-only mount."""
     folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return Path(folder, "videoloader", f"{name}.cache")
@@ -182,7 +182,7 @@ def _in_memory(path: Path, of: tuple[bytes, int, int], problem: str) -> Cache:
 
 
 def _fits(cache: Path, of: tuple[bytes, int, int]) -> bool:
-    """Whether a cache is of this Parquet file, and as long as it says."""
+    """Whether a cache belongs to this Parquet file and is complete."""
     try:
         with open(cache, "rb") as file:
             head = file.read(_HEAD.size)
@@ -198,7 +198,7 @@ def _fits(cache: Path, of: tuple[bytes, int, int]) -> bool:
 
 
 def _write(out: BinaryIO, path: Path, of: tuple[bytes, int, int], *, folder: Path | None) -> None:
-    """Make a cache; what is not yet in its place lies in `folder`, or in memory."""
+    """Write a cache; temporary data is in `folder`, or in memory."""
     spare = os.memfd_create("records") if folder is None else None
     with TemporaryFile(dir=folder) if spare is None else open(spare, "w+b") as records:
         lengths, failed = [], []
@@ -237,10 +237,10 @@ def _encode(row: dict[str, Any]) -> bytes:
 
 
 def read_root(path: Path, *, resolved: bool = True) -> str | None:
-    """What the paths of a data set index are relative to, None if they are absolute.
+    """The root that the paths of a data set index are relative to, None if they are absolute.
 
     Raises:
-        FormatError: it is no data set index.
+        FormatError: the file is not a data set index.
     """
     stored = _metadata(path).get(b"root", b"").decode() or None
     return resolve_root(stored, path) if resolved else stored
@@ -261,7 +261,7 @@ def _metadata(path: Path) -> dict[bytes, bytes]:
 
 
 def resolve_root(stored: str | None, path: Path) -> str | None:
-    """A root that is stored relative to the folder of the data set index, as a whole."""
+    """The full path of a root that is stored relative to the folder of the data set index."""
     if stored is None or is_url(stored):
         return stored
     return os.path.normpath(os.path.join(path.absolute().parent, stored))
@@ -269,7 +269,7 @@ def resolve_root(stored: str | None, path: Path) -> str | None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Errors of pyarrow while it reads a data set index as ours."""
+    """Convert errors of pyarrow while it reads a data set index to ours."""
     import pyarrow as pa
 
     try:

@@ -1,4 +1,4 @@
-"""Which rows of a data set index meet a condition: told by its columns, no video is opened."""
+"""Selects rows of a data set index by conditions on its columns; opens no video."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _CHOICES = {"codecs": "codec", "containers": "container", "pixel_formats": "pixe
 def as_condition(
     condition: pc.Expression | None, limits: Mapping[str, Any]
 ) -> pc.Expression | None:
-    """One expression over the columns; None if nothing is asked for.
+    """Combine all conditions into one expression; None if there are none.
 
     Raises:
-        ArgumentError: a limit has no such name, or a value that is none.
-        ArgumentTypeError: `condition` is no expression of pyarrow.
+        ArgumentError: a limit has an unknown name or an invalid value.
+        ArgumentTypeError: `condition` is not an expression of pyarrow.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -89,7 +89,7 @@ def matching_rows(path: Path, condition: pc.Expression) -> NDArray[np.int64]:
     Only the columns that the condition names are read.
 
     Raises:
-        ArgumentError: the condition fits no columns of a data set index.
+        ArgumentError: the condition does not apply to the columns of a data set index.
         FormatError: the file is damaged.
     """
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""`index_dataset`: videos in, one Parquet file out, stopped and resumed at will."""
+"""`index_dataset`: indexes many videos into one Parquet file; can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "index_dataset", "merge_datasets"]
 
 Progress = Callable[[int, int, int], None]
-"""Called with videos done, videos in all, and how many of those done have failed."""
+"""Called with (videos done, all videos, failed videos)."""
 
 _T = TypeVar("_T")
 _GROUP = 4096  # rows in a row group
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
-_LOOKS = 16  # remote files to look at side by side
+_LOOKS = 16  # remote files to check concurrently
 
 
 def index_dataset(
@@ -67,16 +67,16 @@ def index_dataset(
 ) -> DatasetIndex:
     """Index a data set into a Parquet file, one row a video.
 
-    The job may be interrupted at any moment, also by SIGKILL: what is done is kept beside `out`
-    in a journal, and the same call goes on from there. Called again later, it indexes only files
-    that are new, have changed (see `check`) or could not be had. The file depends on the videos
-    alone, not on interruptions, workers or order of completion.
+    The job may be interrupted at any moment, also by SIGKILL: a journal next to `out` keeps
+    finished rows, and the same call resumes from it. A later call indexes only files that are
+    new, have changed (see `check`) or could not be read before. The result depends only on the
+    videos, not on interruptions, workers or order of completion.
 
     Args:
         sources: folders, globs, text lists of paths, tar archives (their members are indexed in
             place), video files, or URLs of these; a URL of a folder ends with a slash.
         out: the Parquet file to write.
-        workers: processes; as many as this process may use processors by default, 0 for none.
+        workers: number of processes; by default one per usable processor, 0 for none.
         on_error: `record` a file that cannot be indexed as a row with its error, or `raise` it.
         headers: read packet headers too, see `index_video`.
         root: folder or URL that all videos are under. Their paths and keys are stored relative to
@@ -97,7 +97,7 @@ def index_dataset(
     Raises:
         SourceError: a source does not exist or has no video.
         ArgumentError: a video is not under `root`.
-        VideoError: with `on_error="raise"`, what is wrong with the first bad video.
+        VideoError: with `on_error="raise"`, the error of the first bad video.
     """
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
@@ -167,7 +167,7 @@ def _default_root(places: list[str | os.PathLike[str]], items: list[Item]) -> st
 
 
 def _check_places(items: list[Item]) -> None:
-    """Refuse videos that would have the same place in the file, where URLs have no query."""
+    """Refuse videos with the same stored path; URLs are stored without their query."""
     seen: set[object] = set()
     for item in items:
         place = item.place()
@@ -180,7 +180,7 @@ def _check_places(items: list[Item]) -> None:
 
 
 def _signatures(items: list[Item], root: str | None) -> KnownUrls | None:
-    """What of URLs is not stored, for as long as the caller has the data set."""
+    """Full URLs of the items, for the `DatasetIndex` returned here; queries are not stored."""
     signed = {item.under(root).path: item.signed for item in items if item.signed}
     return KnownUrls(signed) if signed else None
 
@@ -203,7 +203,7 @@ def merge_datasets(
     *,
     root: str | os.PathLike[str] | None = None,
 ) -> DatasetIndex:
-    """One data set index of several, such as the shards of one job, in the order given.
+    """Concatenate data set indexes, such as the shards of one job, in the order given.
 
     Args:
         parts: paths of data set indexes. All have a root, or none has a root that was given.
@@ -212,8 +212,8 @@ def merge_datasets(
             of different folders, whose roots were not given, are merged with absolute paths.
 
     Raises:
-        FormatError: a part is no data set index.
-        ArgumentError: a video is in two parts, or the parts do not go together.
+        FormatError: a part is not a data set index.
+        ArgumentError: a video is in two parts, or the parts are incompatible.
     """
     datasets = [Path(part) for part in parts]
     if not datasets:
@@ -261,7 +261,7 @@ def _all_once(parts: list[Path], *, are_absolute: bool = False) -> Iterator[Row]
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """All rows of a data set index, those with errors too."""
+    """All rows of a data set index, failures included."""
     import pyarrow.parquet as pq
 
     with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -280,7 +280,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def _keep_unchanged(journal: Journal, target: Path, items: list[Item], root: str | None) -> None:
-    """Take over what an earlier file knows of these videos, with or without its root."""
+    """Copy the rows of these videos from an earlier file into the journal; roots may differ."""
     if not target.exists():
         return
     earlier = read_root(target)
@@ -313,12 +313,12 @@ def _with_root(row: Row, earlier: str | None, root: str | None) -> Row:
 def _current(
     items: list[Item], journal: Journal, *, headers: bool, root: str | None, check: Check
 ) -> list[bool]:
-    """Which videos have a row that holds for them as they are now."""
+    """Mask of the videos whose row is up to date."""
 
     def is_current(item: Item) -> bool:
         row = journal.get(item)
         if row is None or (row.facts["has_headers"] < headers if row.index else not row.kind):
-            return False  # failures in files of the version before have no kind
+            return False  # failures in files of the previous version have no kind
         return _is_current(row, item.under(root), check)
 
     remote = root is not None and is_url(root)
@@ -329,7 +329,7 @@ def _current(
 
 
 def _is_current(row: Row, item: Item, check: Check) -> bool:
-    """Whether a row holds for a video as it is now."""
+    """Whether a row is up to date for a video."""
     if check == "none" and not row.error:
         return True
     if row.state is None:
@@ -340,7 +340,7 @@ def _is_current(row: Row, item: Item, check: Check) -> bool:
         if is_known and state.is_same(row.state):
             return True
         if row.error or row.facts["warnings"] or not state.may_be(row.state):
-            return False  # a file that was not whole may be now, with the same first bytes
+            return False  # a truncated file may be complete now, with the same first bytes
         with item.open() as source:
             return difference(row.state, source, check) is None
     except VideoError:
@@ -379,7 +379,7 @@ _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer"
 
 
 def _stored_root(root: str, target: Path) -> str:
-    """A root as a data set index has it: if it holds the index, relative to the folder of that."""
+    """A root as it is stored: relative to the folder of the index if it contains the index."""
     folder = os.path.abspath(target.parent)
     if is_url(root) or os.path.commonpath([folder, root]) != root:
         return root

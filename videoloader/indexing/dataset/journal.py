@@ -1,4 +1,4 @@
-"""Rows on their way into a data set index: an append-only file that survives being killed."""
+"""The journal of an indexing job: an append-only file of finished rows that survives SIGKILL."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from videoloader.writing import written
 __all__ = ["Journal"]
 
 Place: TypeAlias = tuple[str, str, int, int]
-"""What tells a video from others: `Item.place`."""
+"""Identifies a video: `Item.place`."""
 
-_FRAME = struct.Struct("<II")  # bytes of a row, their check sum
-_FORMAT = 4  # goes into check sums, so that rows in another format are none
+_FRAME = struct.Struct("<II")  # bytes of a row, their checksum
+_FORMAT = 4  # part of the checksums, so that rows in another format are invalid
 
 
 class Journal:
-    """Rows by the video that they belong to, the last one of each; on disk, one behind the other.
+    """The latest row of each video; rows are appended to a file.
 
-    One job at a time has it, the one that holds the system's lock. A row that was cut short, as
-    happens to a killed process, ends the file: it and what follows is dropped when the journal is
-    opened again.
+    A file lock admits one job at a time. If a killed process leaves a truncated row, it and
+    everything after it is dropped when the journal is opened again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +47,7 @@ class Journal:
         """Append a row; it is in the file when this returns.
 
         Raises:
-            SourceError: it cannot be written; the rows before stay.
+            SourceError: it cannot be written; earlier rows are kept.
         """
         data = row.encode()
         frame = _FRAME.pack(len(data), zlib.crc32(data, _FORMAT)) + data
@@ -79,7 +78,7 @@ class Journal:
         self._file.close()
 
     def _scan(self) -> Iterator[tuple[Place, int, int]]:
-        """Place of the video, position and size of every sound row from the beginning."""
+        """Place of the video, offset and size of every valid row from the beginning."""
         position = 0
         with open(self.path, "rb") as file:
             while len(frame := file.read(_FRAME.size)) == _FRAME.size:
@@ -96,7 +95,7 @@ class Journal:
 
 
 def _locked(path: Path) -> FileIO:
-    """The file, opened by this job alone; the system lets go of it with the process."""
+    """Open the file with an exclusive lock, which the system releases with the process."""
     while True:
         file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+")
         try:
@@ -111,4 +110,4 @@ def _locked(path: Path) -> FileIO:
             ) from error
         except OSError:  # a file system without locks
             return file
-        file.close()  # the job that had it has just come to its end
+        file.close()  # the job that held it has just finished and removed the file

@@ -1,4 +1,4 @@
-"""The same tasks on a Ray cluster (extra `ray`)."""
+"""Runs indexing tasks on a Ray cluster (extra `ray`)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def run_on_ray(
     batch: int = 64,
     in_flight: int = 1024,
 ) -> Iterator[tuple[Any, Any]]:
-    """What `run_tasks` does, on the cluster that Ray is connected to, or a local one.
+    """`run_tasks` on the cluster that Ray is connected to, or a local one.
 
-    Every node needs this package, and the videos under the same names. A call whose process dies
-    is tried again by Ray; if that does not help, its tasks are done one by one, so that only those
-    that kill their process fail.
+    Every node needs this package, and the videos under the same paths. Ray retries a call whose
+    process dies; if that fails too, its tasks run one by one, so that only those that kill their
+    process fail.
 
     Args:
         function: as for `run_tasks`.
         tasks: as for `run_tasks`.
         arguments: as for `run_tasks`.
         batch: tasks in one call.
-        in_flight: calls that are waited for at a time.
+        in_flight: maximum number of pending calls.
 
     Raises:
         UnsupportedError: Ray is not installed.

@@ -1,4 +1,4 @@
-"""`DatasetIndex`: the index of any video of a data set, at once and shared by all processes."""
+"""`DatasetIndex`: random access to the indexes of a data set, shared by all processes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["DatasetIndex", "KnownUrls", "Sign", "Videos", "open_dataset"]
 
 Sign: TypeAlias = Callable[[str], str]
-"""Gives the URL to fetch for a URL as it is stored: without user, password and query."""
+"""Maps a stored URL, which has no user, password and query, to the URL to fetch."""
 
-_ROWS = 1 << 16  # that are read at once
+_ROWS = 1 << 16  # rows read at once
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
 class DatasetIndex:
-    """The rows of a data set index: videos, and files that could not be read, in one numbering.
+    """The rows of a data set index: videos, and files that could not be indexed.
 
     `dataset[i]` is the index of row i of the file, or raises the error that is recorded there.
     `dataset.videos` leaves those rows out.
@@ -45,7 +45,7 @@ class DatasetIndex:
 
     Attributes:
         path: of the Parquet file.
-        root: what the paths in it are relative to, None if they are absolute.
+        root: folder or URL that its paths are relative to, None if they are absolute.
         check: how files are compared with their indexes, see `open_dataset`.
     """
 
@@ -73,7 +73,7 @@ class DatasetIndex:
                 "of one folder, or of several with index_dataset(root=...)"
             )
         self.root = self._given or stored
-        # How many videos come before each failure; few numbers, however many videos there are.
+        # Number of videos before each failure; a short array even for many videos.
         self._before = self.failed - np.arange(len(self.failed))
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class DatasetIndex:
         """The index of a video.
 
         Raises:
-            VideoError: the row is a failure; this is the error that was recorded.
+            VideoError: the row is a failure; the recorded error is raised.
             IndexError: there is no such row.
         """
         place, data = self._record(row)
@@ -104,7 +104,7 @@ class DatasetIndex:
         return (self[row] for row in range(len(self)))
 
     def item(self, row: int) -> Item:
-        """Where a video is."""
+        """Location of a video."""
         return self._item(self._record(row)[0])
 
     def source(self, row: int) -> Source:
@@ -126,15 +126,15 @@ class DatasetIndex:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Rows that are failures, ascending."""
+        """Failed rows, ascending."""
         return self._cache.failed
 
     @property
     def keys(self) -> list[str]:
-        """Key of each row, by which labels and tables are joined.
+        """Key of each row, for joins with labels and other tables.
 
-        It is the path, or path of the archive and name of the member with a slash between, and
-        relative to the root if there is one; then it stays when the data is moved.
+        It is the path, or for an archive its path, a slash and the name of the member. With a
+        root it is relative to that, and does not change when the data is moved.
         """
         keys: list[str] = self.columns(["key"])["key"].to_pylist()
         return keys
@@ -155,7 +155,7 @@ class DatasetIndex:
     def columns(self, wanted: list[str] | None = None) -> pa.Table:
         """Some columns, all but the indexes by default; row i is `dataset[i]`.
 
-        Only these are read. Those that an older file does not have are made up.
+        Only these are read. Columns that an older file lacks get default values.
         """
         import pyarrow.parquet as pq
 
@@ -170,7 +170,7 @@ class DatasetIndex:
             return file.read(names).select(names)
 
     def numbers(self, wanted: list[str]) -> dict[str, NDArray[Any]]:
-        """Some columns of numbers as arrays, 0 where there is none; read a part at a time."""
+        """Some numeric columns as arrays, 0 for missing values; read in parts."""
         import pyarrow.parquet as pq
 
         from videoloader.indexing.dataset.rows import schema
@@ -189,7 +189,7 @@ class DatasetIndex:
         return arrays
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._cache.close()
 
     def __enter__(self) -> DatasetIndex:
@@ -223,12 +223,12 @@ class DatasetIndex:
 
 
 def _stored(place: dict[str, Any]) -> Item:
-    """Where a video is, as it is stored: relative to the root if there is one."""
+    """Location of a video as stored: relative to the root if there is one."""
     return Item(place["path"], place["member"], place["offset"], place["size"])
 
 
 class Videos:
-    """The videos of a data set without its failures, numbered anew; `rows` has their rows.
+    """The videos of a data set without its failures, numbered from 0; `rows` has their rows.
 
     >>> videos = open_dataset("set.parquet").videos  # doctest: +SKIP
     >>> captions = table["caption"].take(videos.rows)  # doctest: +SKIP
@@ -237,7 +237,7 @@ class Videos:
 
     def __init__(self, dataset: DatasetIndex, rows: NDArray[np.int64] | None = None) -> None:
         self.dataset = dataset
-        self._rows = rows  # None: all that are no failures
+        self._rows = rows  # None: all except failures
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -247,20 +247,20 @@ class Videos:
         return np.delete(np.arange(len(self.dataset)), self.dataset.failed)
 
     def filter(self, condition: pc.Expression | None = None, /, **limits: Unpack[Limits]) -> Videos:
-        """Those of these videos that meet a condition, in the same order.
+        """The videos that meet a condition, in the same order.
 
-        The columns that the condition names are read from the Parquet file; no video is opened and
-        no index is read. A missing value (null) meets no condition.
+        Only the columns that the condition names are read from the Parquet file; no video is
+        opened and no index is read. A missing value (null) meets no condition.
 
         Args:
             condition: any expression of `pyarrow.compute` over the columns of `DatasetIndex.table`.
-            **limits: conditions that must hold too: `min_` and `max_` of `frames`, `keyframes`,
+            **limits: further conditions: `min_` and `max_` of `frames`, `keyframes`,
                 `duration` (seconds), `fps`, `width`, `height`, `pixels` and `aspect` (width /
                 height), both limits included and sizes as displayed; `codecs`, `containers` and
                 `pixel_formats`, a name or several.
 
         Raises:
-            ArgumentError: there is no such limit, or the condition fits no columns.
+            ArgumentError: there is no such limit, or the condition does not apply to the columns.
         """
         wanted = as_condition(condition, limits)
         if wanted is None:
@@ -307,7 +307,7 @@ class Videos:
         return (self[video] for video in range(len(self)))
 
     def item(self, video: int) -> Item:
-        """Where a video is."""
+        """Location of a video."""
         return self.dataset.item(self.row(video))
 
     def source(self, video: int) -> Source:
@@ -319,7 +319,7 @@ class Videos:
 
 
 class KnownUrls:
-    """A `Sign` that knows the URLs of one job; others stay as they are."""
+    """A `Sign` with the URLs of one job; other URLs are unchanged."""
 
     def __init__(self, signed: dict[str, str]) -> None:
         self._signed = signed
@@ -338,9 +338,9 @@ def open_dataset(
 ) -> DatasetIndex:
     """Open what `index_dataset` wrote.
 
-    The first opening of a new file makes a cache: beside it, or in the user's folder for caches
-    (`XDG_CACHE_HOME`) where that cannot be written, or else in memory. If several processes do so
-    at once, one of the equal caches stays.
+    The first opening of a new file creates a cache: next to it, or in the user's cache folder
+    (`XDG_CACHE_HOME`) if that is not writable, or else in memory. If several processes do so at
+    once, one of the equal caches remains.
 
     Args:
         path: of the Parquet file.
@@ -357,7 +357,7 @@ def open_dataset(
 
     Raises:
         SourceError: there is no such file.
-        FormatError: it is no data set index.
+        FormatError: it is not a data set index.
         ArgumentError: `root` is given, but the paths are absolute.
     """
     return DatasetIndex(path, root=root, check=check, sign=sign)

@@ -1,4 +1,4 @@
-"""One video of a data set as a row: facts for people, and its index for machines."""
+"""A row of a data set index: readable columns, and the encoded index of the video."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ __all__ = [
 
 _LENGTH = struct.Struct("<I")
 _FORMAT, _OLDER = "4", "3"  # of the columns
-_ADDED = ("key", "head", "error_kind")  # columns that the older format does not have
+_ADDED = ("key", "head", "error_kind")  # columns that the older format lacks
 _JSON = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the data set index keeps of a video; either `index` or `error` is there.
+    """A row of a data set index; either `index` or `error` is set.
 
     Args:
-        item: where the video is, relative to the root of the data set if it has one.
-        state: of its file when it was indexed, None if its bytes could not be had.
-        facts: columns for people.
-        index: what `decode_index` reads.
-        error: why there is none.
-        kind: of the error: the name of its class, `WorkerDied` or `TimeLimit`.
+        item: location of the video, relative to the root of the data set if it has one.
+        state: fingerprint of the file when it was indexed, None if it could not be read.
+        facts: readable columns.
+        index: bytes for `decode_index`.
+        error: text of the error.
+        kind: kind of the error: the name of its class, `WorkerDied` or `TimeLimit`.
     """
 
     item: Item
@@ -68,10 +68,10 @@ class Row:
 
     @classmethod
     def decode(cls, data: bytes) -> Row:
-        """What `encode` made.
+        """Decode the bytes of `encode`.
 
         Raises:
-            FormatError: it did not make this.
+            FormatError: they are invalid.
         """
         try:
             (length,) = _LENGTH.unpack_from(data)
@@ -86,7 +86,7 @@ class Row:
 
 
 def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
-    """Index a video, or say why that fails.
+    """Index a video; a failure becomes a row with its error.
 
     Args:
         item: the video; its path is relative to `root` if there is one.
@@ -131,13 +131,13 @@ def _state(item: Item) -> Fingerprint | None:
 
 
 def failed_row(item: Item, failure: Failure, root: str | None = None) -> Row:
-    """The row of a video whose worker did not come back."""
+    """The row of a video whose worker died or exceeded the time limit."""
     state = _state(item.under(root))
     return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
 
 
 def as_error(kind: str, text: str) -> VideoError:
-    """The error that a row tells of, of its class if that is one of ours.
+    """The error recorded in a row; of its original class if that is one of ours.
 
     >>> as_error("FormatError", "clip.mp4: no video")
     FormatError('clip.mp4: no video')
@@ -230,10 +230,10 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
 
 
 def check_schema(found: pa.Schema, path: Path) -> None:
-    """Make sure that a Parquet file is a data set index as `schema` says, or an older one.
+    """Check that a Parquet file has the columns of `schema`, or of an older version.
 
     Raises:
-        FormatError: it is not.
+        FormatError: it does not.
     """
     told = (found.metadata or {}).get(b"videoloader", b"").decode(errors="replace")
     if told not in ("", _FORMAT, _OLDER):
@@ -249,7 +249,7 @@ def check_schema(found: pa.Schema, path: Path) -> None:
 
 
 def completed(table: pa.Table) -> pa.Table:
-    """A table of rows with the columns that an older file does not have."""
+    """A table of rows with columns added that an older file lacks."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Matroska and WebM files, read from the headers of their elements alone."""
+"""Indexes Matroska and WebM files from the headers of their elements."""
 
 from videoloader.indexing.matroska.file import index_matroska
 from videoloader.indexing.matroska.segment import segment_end

@@ -1,4 +1,4 @@
-"""What the heads of blocks say (RFC 9559, section 10), and the frames inside laced ones."""
+"""Block headers (RFC 9559, section 10), and the frames of laced blocks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Ints = NDArray[np.int64]
 
 _KEY, _LACING = 0x80, 0x06
 _XIPH, _FIXED = 2, 4  # and 6 for EBML
-_LACES = 1 << 20  # bytes of a block in which the sizes of its frames stand
-_TINY, _FREE_FRAMES = 8, 1 << 16  # least bytes of a frame on average, of more frames than these
-_MAX_NUMBER = 4  # bytes of the number of a track
+_LACES = 1 << 20  # bytes of a block to search for the sizes of its frames
+_TINY, _FREE_FRAMES = 8, 1 << 16  # minimum average bytes of a frame, beyond this many frames
+_MAX_NUMBER = 4  # bytes of a track number
 
 
 @dataclass(frozen=True, slots=True)
 class BlockTable:
-    """All blocks: track, payload (laces included), time in ticks, flags; one entry each."""
+    """All blocks: track, payload (lacing header included), time in ticks, flags; one row each."""
 
     tracks: Ints
     offsets: Ints
@@ -57,15 +57,15 @@ class Frames:
 
 
 def read_blocks(blocks: Blocks) -> BlockTable:
-    """Read the heads of all blocks.
+    """Read the headers of all blocks.
 
     Raises:
-        NeedsDemuxerError: one is too short for its own head.
+        NeedsDemuxerError: a block is shorter than its header.
     """
     heads = blocks.heads
     lengths, tracks = read_numbers(heads.words)
     sizes = heads.sizes - lengths - 3
-    # FFmpeg gives up the rest of a cluster at a damaged block, and goes on at the next.
+    # FFmpeg drops the rest of a cluster at a damaged block, and resumes at the next cluster.
     if (lengths > _MAX_NUMBER).any() or (sizes < 0).any():
         raise NeedsDemuxerError("a block is too short for its head")
     rest = heads.words >> (40 - 8 * lengths).astype(np.uint64)
@@ -83,24 +83,24 @@ def read_blocks(blocks: Blocks) -> BlockTable:
 
 
 def unlace(table: BlockTable, source: Source, *, usual_duration: int, scale: int) -> Frames:
-    """The frames of a track's blocks, those of laced blocks one by one.
+    """Split laced blocks into frames.
 
     Args:
         table: the blocks of one track.
-        source: where they lie.
-        usual_duration: of a frame in nanoseconds, for blocks without one, 0 if unknown.
+        source: the file.
+        usual_duration: default duration of a frame in nanoseconds, 0 if unknown.
         scale: nanoseconds in a tick.
 
     Raises:
-        FormatError: a lace holds an empty frame.
-        NeedsDemuxerError: laces are damaged, or frames in them have no time.
+        FormatError: a laced block holds an empty frame.
+        NeedsDemuxerError: lacing is damaged, or the times of laced frames are unknown.
     """
     usual = usual_duration // scale
     if not table.lacing.any():
         durations = np.where(table.durations > 0, table.durations, usual)
         return Frames(table.offsets, table.sizes, table.pts, durations, table.keys)
     columns = [array("q") for _ in range(5)]
-    tiny = 0  # frames that are too many for their bytes
+    tiny = 0  # frames in blocks with implausibly small frames
     names = ("offsets", "sizes", "pts", "durations", "keys", "lacing")
     for offset, size, pts, duration, key, lacing in zip(
         *(getattr(table, name).tolist() for name in names), strict=True
@@ -149,7 +149,7 @@ def _laces(source: Source, offset: int, size: int, lacing: int) -> tuple[int, li
                 length = 9 - data[position].bit_length()
                 coded = int.from_bytes(data[position : position + length], "big")
                 value, position = coded & ((1 << 7 * length) - 1), position + length
-                if number:  # the difference from the frame before, with a bias
+                if number:  # biased difference from the size of the previous frame
                     value += sizes[-1] - (1 << (7 * length - 1)) + 1
             sizes.append(value)
     except IndexError:

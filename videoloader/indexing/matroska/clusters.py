@@ -1,8 +1,8 @@
-"""A walk over all clusters (RFC 9559, section 5.1.3) that stops at the head of every block.
+"""Walks all clusters (RFC 9559, section 5.1.3) to find the header of every block.
 
-An hour of video has hundreds of thousands of blocks, and each is found only by way of the one
-before. So the walk does nothing but find the next, in many clusters at a time where it can; what
-the heads say is read for all of them at once.
+An hour of video has hundreds of thousands of blocks, and each is located by the size of the
+previous one. So the walk only locates blocks, in many clusters at a time where possible; their
+headers are parsed afterwards, all at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Blocks", "scan_clusters"]
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes that are read at once, and of a local file
+_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes to read at once; from a local file
 _MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
@@ -37,9 +37,9 @@ _unpack = Struct(">BI").unpack_from
 class Blocks:
     """All blocks of all tracks in the order of the file, one entry a block in every array.
 
-    `clocks` is the time of a block's cluster in ticks; `durations` (0 if not said) and `refers`
-    (to other blocks) are what the group says that a block stands in. `end` is how far elements go
-    by what they say, which in a truncated file is past the end.
+    `clocks` is the timestamp of a block's cluster in ticks. `durations` (0 if unknown) and
+    `refers` (references other blocks) are read from its BlockGroup. `end` is the end of the last
+    element by its stated size, which is past the end of a truncated file.
     """
 
     heads: Heads
@@ -56,10 +56,10 @@ class _CutError(Exception):
 def scan_clusters(source: Source, start: int, stop: int | None) -> Blocks:
     """Find the blocks of a segment from its first cluster on.
 
-    The last block of a truncated file is left out if part of it is missing.
+    An incomplete last block of a truncated file is omitted.
 
     Raises:
-        NeedsDemuxerError: elements do not add up.
+        NeedsDemuxerError: sizes of elements are inconsistent.
     """
     scan = _Scan(source)
     scan.run(start, stop)
@@ -70,13 +70,13 @@ class _Scan:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._base = 0
-        self._view = b""  # bytes from there on
+        self._view = b""  # bytes from `_base` on
         self._ahead = _NEAR if source.is_local else _CHUNK
-        # Places of blocks, and the first bytes of each: of those followed by themselves, of all.
+        # Offsets and first bytes of blocks: of those in `_walk`, and of parts found by numpy.
         self._found = array("q")
         self._heads = bytearray()
         self._parts: list[tuple[Ints, Bytes]] = []
-        self._clocks: list[tuple[int, int]] = []  # place in the file, time from there on
+        self._clocks: list[tuple[int, int]] = []  # offset in the file, cluster time from there on
         self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
         self._end = 0
 
@@ -99,8 +99,8 @@ class _Scan:
     def _walk(
         self, position: int, stop: int | None, limit: int, whole: list[tuple[int, int]]
     ) -> None:
-        """The same; clusters whose blocks are still to be found are added to `whole`."""
-        is_open = False  # in an element that has no size, as live streams write: the next ends it
+        """Walk elements; clusters of known size are added to `whole` instead of being walked."""
+        is_open = False  # in an element of unknown size (live streams), ended by the next one
         while position < limit:
             kind, body, size = self._head(position)
             end = None if size is None else body + size
@@ -129,7 +129,7 @@ class _Scan:
                 self._cluster(position, end, end, has_clock=True)
 
     def blocks(self) -> Blocks:
-        """What was found."""
+        """The blocks found so far."""
         rows = np.frombuffer(bytes(self._heads), dtype=np.uint8).reshape(-1, HEAD)
         self._parts.append((np.array(self._found, dtype=np.int64), rows))
         places = np.concatenate([places for places, _ in self._parts])
@@ -157,7 +157,7 @@ class _Scan:
         has_clock: bool = False,
         only_clock: bool = False,
     ) -> int:
-        """Walk a cluster of which `end` is known or not; returns where that stops."""
+        """Walk a cluster (`end` is None if unknown); returns its end."""
         if end is not None:
             limit = min(end, limit)
         while position < limit:
@@ -190,7 +190,7 @@ class _Scan:
         return position
 
     def _simple_blocks(self, position: int, limit: int) -> int:
-        """Note simple blocks as long as one follows the other; returns where that ends."""
+        """Record consecutive simple blocks; returns the end of the last."""
         self._reach(position)
         view, append, unpack, simple = self._view, self._found.append, _unpack, Id.SIMPLE_BLOCK
         heads, base = self._heads, self._base
@@ -201,7 +201,7 @@ class _Scan:
             kind, word = unpack(view, place)
             if kind != simple:
                 break
-            # The first byte of a size tells its length: of one, two, three or four bytes here.
+            # The first byte of a size determines its length, here one to four bytes.
             if word >= 0x40000000:
                 if word >= 0x80000000:
                     after = place + 2 + (word >> 24 & 0x7F)
@@ -256,7 +256,7 @@ class _Scan:
         return kind, position + length, size
 
     def _note(self, position: int) -> None:
-        """A block begins here."""
+        """Record a block that begins at `position`."""
         self._found.append(position)
         self._heads += self._bytes(position, HEAD).ljust(HEAD, b"\0")
 
@@ -267,7 +267,7 @@ class _Scan:
         return self._view[place : place + size]
 
     def _reach(self, position: int) -> None:
-        """Move the window so that it holds a whole head, or all that the source has."""
+        """Move the window so that it holds a complete header, or the rest of the source."""
         stop = min(position + HEAD, self._source.size)
         if not self._base <= position <= stop <= self._base + len(self._view):
             self._base = position

@@ -1,4 +1,4 @@
-"""Codecs of video tracks (draft-ietf-cellar-codec): extradata, and what it says of pictures."""
+"""Codecs of video tracks (draft-ietf-cellar-codec): extradata and picture format."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ CODECS = {
     "V_VP8": "vp8",
     "V_VP9": "vp9",
 }
-_FRAMED = 1  # first byte of a set-up record; other data has start codes
+_FRAMED = 1  # first byte of a configuration record; other data has start codes
 
 
 def describe(track: Track, sample: bytes) -> Described | None:
-    """What a track holds; None if it is of a kind that is not read here.
+    """Describe the stream of a track; None if its codec is not supported here.
 
     Args:
         track: with its extradata.
-        sample: the first packet, where those codecs say what they hold that have no extradata.
+        sample: the first packet, for codecs that have no extradata.
 
     Raises:
         FormatError: the extradata is damaged.
@@ -43,7 +43,7 @@ def describe(track: Track, sample: bytes) -> Described | None:
 
 
 def _start_coded(codec: str, nal: NalSyntax, track: Track, sample: bytes) -> Described | None:
-    """H.264 or HEVC as a byte stream: its parameter sets stand in front, or in the first packet."""
+    """H.264 or HEVC byte stream; its parameter sets are in the extradata or the first packet."""
     scan = NalScan(nal)
     scan.take(split_units(track.private))
     scan.take(split_units(sample))

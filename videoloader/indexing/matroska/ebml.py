@@ -1,4 +1,4 @@
-"""Elements of EBML (RFC 8794) and the numbers that Matroska gives them (RFC 9559)."""
+"""EBML elements (RFC 8794) and the element IDs of Matroska (RFC 9559)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from videoloader.errors import FormatError
 __all__ = ["LEVEL_1", "MAX_HEAD", "Element", "Id", "NeedsDemuxerError", "read_head"]
 
 MAX_HEAD = 12
-"""Bytes that the longest head of an element takes: 4 of number, 8 of size."""
+"""Maximum bytes of an element header: 4 of ID, 8 of size."""
 
 
 class Id:
-    """Numbers of elements, their length marker included."""
+    """Element IDs, length marker included."""
 
     EBML = 0x1A45DFA3
     DOC_TYPE = 0x4282
@@ -99,17 +99,17 @@ LEVEL_1 = frozenset(
         Id.CRC,
     }
 )
-"""What may stand in a segment."""
+"""Elements that a segment may contain."""
 
 
 class NeedsDemuxerError(FormatError):
-    """A file that is damaged, or does what few do: what to make of it is left to FFmpeg."""
+    """The file is damaged or uses a rare feature; FFmpeg's demuxer has to read it."""
 
 
 def read_head(data: bytes, at: int) -> tuple[int, int, int | None]:
-    """Number, length of the head and size of the content of the element that `data` begins with.
+    """ID, header length and content size of the element at the beginning of `data`.
 
-    The size is None if unknown. `at` is where in the file this is, for the message.
+    The size is None if unknown. `at` is the offset in the file, for messages.
     """
     first = data[0] if data else 0
     wide = 9 - first.bit_length()
@@ -125,7 +125,7 @@ def read_head(data: bytes, at: int) -> tuple[int, int, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The content of one element, and where in the file it begins."""
+    """The content of one element, and its offset in the file."""
 
     kind: int
     data: bytes
@@ -147,7 +147,7 @@ class Element:
             position = body + size
 
     def fields(self) -> dict[int, Element]:
-        """The elements inside by their numbers; of several, the last."""
+        """The child elements by ID; the last one if several have the same ID."""
         return {child.kind: child for child in self.children()}
 
     def uint(self) -> int:

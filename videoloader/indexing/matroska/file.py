@@ -1,4 +1,4 @@
-"""From a Matroska file to a `VideoIndex`: the track to take, and its packet table."""
+"""`index_matroska`: selects a track of a Matroska file and builds its `VideoIndex`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoI
     """Index a Matroska or WebM file.
 
     Returns:
-        The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format, is damaged, or has what is not read here (rare codecs, compressed
-        blocks), which needs a demuxer.
+        The index, and whether timestamps determine the order of the frames; None if the file is
+        of another format, is damaged, or has unsupported features (rare codecs, compressed
+        blocks), which need FFmpeg's demuxer.
 
     Raises:
         FormatError: the file is truncated before its first frame, or extradata is damaged.
@@ -57,7 +57,7 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     if stream is not None:
         videos = [track for track in videos if track.stream == stream]
     if not videos or not any(track.codec in CODECS for track in videos):
-        return None  # a demuxer reads it, or says what is there instead
+        return None  # FFmpeg's demuxer reads it, or its error says what is there
     blocks = scan_clusters(source, segment.clusters, segment.stop)
     table = read_blocks(blocks)
     if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():
@@ -68,7 +68,7 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     check_is_readable(track)
     mine = table.of(track.number)
     if not len(mine.pts) or mine.pts.min() < 0:
-        return None  # to FFmpeg, a time before 0 is none
+        return None  # FFmpeg treats negative times as missing
     frames = unlace(mine, source, usual_duration=track.frame_ns, scale=segment.scale)
     assert track.prefix is not None
     first = source.read(int(frames.offsets[0]), min(int(frames.sizes[0]), _SAMPLE))
@@ -84,7 +84,7 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
 
 
 def _best(tracks: list[Track], table: BlockTable) -> Track:
-    """The track that FFmpeg calls best: by its flags, then one with more than a picture."""
+    """The track that FFmpeg selects: by its flags, then one with more than one picture."""
 
     def preference(track: Track) -> tuple[int, int]:
         return track.preference, min(int((table.tracks == track.number).sum()), 5)
@@ -133,9 +133,9 @@ def _build(
 def _vpx_flags(
     codec: str, source: Source, packets: NDArray[Any], prefix: bytes
 ) -> NDArray[np.uint16]:
-    """Key frames and hidden ones, which the first bytes of packets tell, or the last of them."""
+    """Flags of key frames and hidden frames, from the first and last bytes of packets."""
     offsets, sizes = packets["offset"], packets["size"].astype(np.int64)
-    # The end of a packet is read with the beginning of the next, where that lies behind it.
+    # The last byte of a packet is read with the beginning of the next, if they are adjacent.
     ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)
     found = source.gather(ends, 2).reshape(-1, 2, 2)
     heads = np.zeros((len(packets), 2 + len(prefix)), dtype=np.uint8)
@@ -155,7 +155,7 @@ def _vpx_flags(
 
 
 def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] | None:
-    """A byte stream in blocks: parameter sets and keyframes are those of its pictures."""
+    """Take parameter sets and keyframes of a byte stream in blocks from its NAL units."""
     scan = scan_packets(index, source)
     if scan is None or not scan.setups:
         return None
@@ -170,8 +170,8 @@ def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] |
 def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple[VideoIndex, bool]:
     """The index, and whether presentation order is known.
 
-    Some writers give frames the times at which they are decoded, so where no frame goes back in
-    time although the stream may have B-frames, the stream itself is asked.
+    Some writers store decode times as timestamps. So if timestamps never decrease although the
+    stream may have B-frames, the slice headers are checked.
     """
     if not _is_timed(index):
         return index, False
@@ -190,7 +190,7 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
 
 
 def _is_timed(index: VideoIndex) -> bool:
-    """Whether decoding begins at a keyframe, and no two frames are shown at one time."""
+    """Whether the first packet is a keyframe and presentation times are distinct."""
     table = index.packets
     pts = np.sort(table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0])
     return bool(table["flags"][0] & PacketFlags.KEY) and bool((np.diff(pts) > 0).all())

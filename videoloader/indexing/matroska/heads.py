@@ -1,4 +1,4 @@
-"""Heads of many blocks at once, by numpy."""
+"""Parses the headers of many blocks at once with numpy."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 HEAD = 24
-"""More bytes than stand before the payload of a block."""
+"""Bytes of a block that are enough for everything before its payload."""
 
-_WIDE = 12  # cursors at least, for numpy to be faster than a loop
+_WIDE = 12  # minimum number of cursors at which numpy is faster than a loop
 
-# By the first byte of a number of variable size: bytes (9: it is none), and where the value is in
-# a word of eight bytes.
+# By the first byte of a variable-size integer: its bytes (9: invalid), and the shift and mask of
+# its value in a word of eight bytes.
 _LENGTHS = np.array([9 - first.bit_length() for first in range(256)], dtype=np.int64)
 _SHIFTS = (64 - 8 * np.minimum(_LENGTHS, 8)).astype(np.uint64)
 _MASKS = (np.uint64(1) << (7 * np.minimum(_LENGTHS, 8)).astype(np.uint64)) - np.uint64(1)
@@ -33,10 +33,10 @@ _SHORT_MASKS = np.where(_SHORT, (1 << 7 * _LENGTHS) - 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """What stands before the payload of blocks, one entry a block in every array.
+    """Headers of blocks, one entry per block in every array.
 
-    `offsets` is where the content of each begins and `sizes` its bytes, `words` are the first
-    eight of those as a number; `is_simple` tells a `SimpleBlock` from a `Block`.
+    `offsets` and `sizes` locate the content of each, `words` are its first eight bytes as an
+    integer; `is_simple` distinguishes `SimpleBlock` from `Block`.
     """
 
     offsets: Ints
@@ -46,17 +46,17 @@ class Heads:
 
 
 def read_numbers(words: NDArray[np.uint64]) -> tuple[Ints, Ints]:
-    """The variable-size numbers that words begin with: length in bytes (9: none), and value."""
+    """The variable-size integers at the beginning of words: bytes (9: invalid), and value."""
     first = (words >> np.uint64(56)).astype(np.intp)
     return _LENGTHS[first], (words >> _SHIFTS[first] & _MASKS[first]).astype(np.int64)
 
 
 def read_heads(places: Ints, rows: Bytes) -> Heads:
-    """Read the heads of blocks.
+    """Parse the headers of blocks.
 
     Args:
-        places: where in the file each begins.
-        rows: the `HEAD` bytes from there on, shape (blocks, HEAD).
+        places: offset of each block in the file.
+        rows: the first `HEAD` bytes of each, shape (blocks, HEAD).
     """
     data = np.ascontiguousarray(rows).reshape(-1)
     words = np.ndarray((max(len(data) - 7, 0),), dtype=">u8", buffer=data.data, strides=(1,))
@@ -68,16 +68,16 @@ def read_heads(places: Ints, rows: Bytes) -> Heads:
 
 
 def follow_simple_blocks(read: Reader, places: Ints, ends: Ints) -> tuple[Ints, Bytes, Ints]:
-    """Go from simple block to simple block in many clusters at a time.
+    """Find consecutive simple blocks in many clusters at a time.
 
     Args:
-        read: of the file.
-        places: where in it to begin in each cluster.
-        ends: where each cluster ends, before the end of the file.
+        read: reader of the file.
+        places: offset to begin at in each cluster.
+        ends: end of each cluster, before the end of the file.
 
     Returns:
-        Where simple blocks begin, in no order, and the `HEAD` bytes from there on; and where each
-        cluster goes on with something else or just was not followed further.
+        Offsets of simple blocks, unordered; the first `HEAD` bytes of each; and the offset in
+        each cluster at which another element follows or the search stopped.
     """
     found, heads, stopped = [places[:0]], [np.empty((0, HEAD), dtype=np.uint8)], places.copy()
     cluster = np.flatnonzero(places < ends)

@@ -1,6 +1,6 @@
-"""The way to the first cluster: EBML head, segment, and the tables that stand in front.
+"""Parses a Matroska file up to its first cluster: EBML header, segment, and tables.
 
-Tracks that stand behind the clusters are found through the seek head, as FFmpeg finds them.
+Tracks after the clusters are found through the SeekHead, as in FFmpeg.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["Segment", "read_segment", "segment_end"]
 
 _MAX_BEFORE_CLUSTERS = 1 << 16
 _MAX_SCALE = 1 << 32
-_MAX_TABLE = 1 << 26  # bytes of an element that is read at once
+_MAX_TABLE = 1 << 26  # maximum bytes of a table
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What the tables of a segment say.
+    """The tables of a segment.
 
-    `clusters` is where that begins, `stop` where the segment ends, which a truncated file does
-    not reach (None if unknown); `scale` are the nanoseconds in a tick.
+    `clusters` is the offset of the first cluster, `stop` the end of the segment (None if unknown;
+    past the end of a truncated file), `scale` the nanoseconds in a tick.
     """
 
     tracks: list[Track]
@@ -41,18 +41,18 @@ class Segment:
 
 
 def read_segment(source: Source) -> Segment | None:
-    """Read up to the first cluster; None if this is no Matroska file.
+    """Read up to the first cluster; None if this is not a Matroska file.
 
     Raises:
-        FormatError: the file ends before.
-        NeedsDemuxerError: elements do not add up.
+        FormatError: the file ends before the first cluster.
+        NeedsDemuxerError: sizes of elements are inconsistent.
     """
     found = _begin(source)
     return None if found is None else _tables(source, *found)
 
 
 def segment_end(source: Source) -> int:
-    """Where the segment of a Matroska file ends; 0 if that is unknown, or this is none."""
+    """End of the segment; 0 if it is unknown or the file is not Matroska."""
     try:
         found = _begin(source)
     except FormatError:
@@ -61,7 +61,7 @@ def segment_end(source: Source) -> int:
 
 
 def _begin(source: Source) -> tuple[int, int | None] | None:
-    """Where the content of the segment begins and ends."""
+    """Start and end of the content of the segment; None if this is not a Matroska file."""
     if source.read_up_to(0, 4) != Id.EBML.to_bytes(4, "big"):
         return None
     head = _content(source, *_head(source, 0))
@@ -107,10 +107,10 @@ def _tables(source: Source, begin: int, stop: int | None) -> Segment:
 
 
 def _follow_seek_head(source: Source, begin: int, found: dict[int, Element]) -> None:
-    """Add the tables that stand behind the clusters, by the list of where elements are.
+    """Add the tables after the clusters, located by the SeekHead.
 
     Raises:
-        NeedsDemuxerError: it names no tracks, or another element stands there.
+        NeedsDemuxerError: the SeekHead has no Tracks entry, or another element is there.
     """
     entries = found[Id.SEEK_HEAD].children() if Id.SEEK_HEAD in found else iter(())
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Times that Matroska leaves out: when packets are decoded, and how long frames are shown."""
+"""Derives times that Matroska does not store: decode times and missing durations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Ints = NDArray[np.int64]
 
 
 def decode_times(pts: Ints) -> Ints:
-    """When each packet is decoded: ascending, never after it is shown, as late as can be.
+    """Decode time of each packet: ascending, at most its pts, and as late as possible.
 
     >>> decode_times(np.array([0, 120, 40, 80, 240, 160, 200]))
     array([-40,   0,  40,  80, 120, 160, 200])
@@ -19,7 +19,7 @@ def decode_times(pts: Ints) -> Ints:
     if (pts[1:] >= pts[:-1]).all():
         return pts.copy()
     ordered = np.sort(pts)
-    # The deepest that any packet lies behind its place in presentation order.
+    # The largest reorder delay of any packet.
     rank = np.searchsorted(ordered, pts, side="right") - 1
     depth = max(int((np.arange(len(pts)) - rank).max()), 0)
     step = max(int(ordered[-1] - ordered[0]) // (len(pts) - 1), 1)
@@ -28,12 +28,12 @@ def decode_times(pts: Ints) -> Ints:
 
 
 def fill_durations(durations: Ints, pts: Ints, shown: Ints) -> Ints:
-    """Durations, the missing ones (0) taken from when the next frame is shown.
+    """Durations; missing ones (0) are replaced by the interval to the next shown frame.
 
     Args:
         durations: of packets in ticks, in decode order.
-        pts: when they are shown.
-        shown: the packets that are.
+        pts: presentation times of the packets.
+        shown: numbers of the packets that are shown.
 
     >>> fill_durations(np.array([0, 0, 5]), np.array([0, 30, 10]), np.arange(3))
     array([10, 20,  5])

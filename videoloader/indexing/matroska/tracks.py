@@ -1,4 +1,4 @@
-"""Track entries (RFC 9559, section 5.1.4): what is known of a track before its blocks."""
+"""Track entries (RFC 9559, section 5.1.4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from videoloader.indexing.matroska.ebml import Element, Id, NeedsDemuxerError
 __all__ = ["VIDEO", "Track", "check_is_readable", "read_tracks"]
 
 VIDEO = 1
-# Type of track and first letter of its codec: what FFmpeg makes a stream of.
+# Track type and first letter of the codec ID of tracks that FFmpeg makes streams of.
 _STREAMS = {1: "V", 2: "A", 0x11: "DS", 0x21: "DS"}
 _HEADER_STRIPPING = 3
 _RECTANGULAR = 0
@@ -24,8 +24,8 @@ _MAX_FRAME_NS = 1 << 52
 class Track:
     """One entry; `stream` is the number of FFmpeg's stream.
 
-    `frame_ns` is the usual duration of a frame in nanoseconds, 0 if not said. `prefix` stands in
-    front of the content of every block; None if blocks are stored in a way not read here.
+    `frame_ns` is the default duration of a frame in nanoseconds, 0 if unknown. `prefix` has to be
+    prepended to the content of every block; None if the content encoding is not supported.
     """
 
     stream: int
@@ -91,7 +91,7 @@ def _uint(fields: dict[int, Element], kind: int, default: int) -> int:
 
 
 def _stripped(encodings: Element | None) -> tuple[bytes | None, bool]:
-    """What was taken off the front of every block, and whether blocks are encrypted."""
+    """The header bytes stripped from every block, and whether blocks are encrypted."""
     if encodings is None:
         return b"", False
     entries = [child.fields() for child in encodings.children() if child.kind == Id.ENCODING]
@@ -119,7 +119,7 @@ def _color(element: Element | None) -> Color:
 
 
 def _orientation(projection: Element | None) -> Orientation:
-    """The turn of a flat picture: a mirror (yaw of half a turn), then a roll anti-clockwise."""
+    """Orientation of a flat projection: a mirror (yaw of 180), then a counter-clockwise roll."""
     if projection is None:
         return Orientation()
     fields = projection.fields()
@@ -139,11 +139,11 @@ def _orientation(projection: Element | None) -> Orientation:
 
 
 def check_is_readable(track: Track) -> None:
-    """Make sure that the blocks of a track can be given to a decoder as they lie there.
+    """Check that a decoder can take the blocks of a track as stored.
 
     Raises:
         UnsupportedError: they are encrypted.
-        NeedsDemuxerError: they are compressed, or their times are moved about.
+        NeedsDemuxerError: they are compressed, or their times are modified.
     """
     if track.is_encrypted:
         raise UnsupportedError("the video track is encrypted; decrypt the file first")

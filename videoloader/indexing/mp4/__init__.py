@@ -1,4 +1,4 @@
-"""MP4 and MOV files, read from the tables in `moov` and `moof` boxes alone."""
+"""Indexes MP4 and MOV files from the tables in `moov` and `moof` boxes."""
 
 from videoloader.indexing.mp4.movie import index_mp4
 

@@ -1,4 +1,4 @@
-"""Boxes of ISO base media files (ISO/IEC 14496-12, section 4.2): walking, never trusting a size."""
+"""Parses boxes of ISO base media files (ISO/IEC 14496-12, section 4.2); checks every size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Box:
         return self.stop - self.start
 
     def children(self, skip: int = 0) -> Iterator[Box]:
-        """The boxes inside, from `skip` bytes on. A last one that runs over is cut to fit."""
+        """The child boxes, from `skip` bytes on. A last one that exceeds this box is truncated."""
         for kind, start, stop in box_ranges(self.data, self.start + skip, self.stop):
             yield Box(kind, self.data, start, stop)
 
@@ -51,7 +51,7 @@ class Box:
         return Box(kind, self.data, start, stop)
 
     def need(self, *path: bytes) -> Box:
-        """The same, or a `FormatError` that names the missing box."""
+        """`find`, but raises a `FormatError` that names a missing box."""
         box = self.find(*path)
         if box is None:
             raise FormatError(f"box {box_name(path[-1])} is missing in {box_name(self.kind)}")
@@ -65,10 +65,10 @@ class Box:
         return struct.unpack_from(f">{layout}", self.data, self.start + offset)
 
     def table(self, dtype: str, *, width: int = 1, header: int = 4) -> NDArray[Any]:
-        """A table of `count` rows behind the header, shape (count, width): a view of the file.
+        """The table after the header, shape (count, width); a view of the box.
 
-        The count stands in the last four bytes before the rows. More rows than the box can hold
-        are an error, so that a lying count costs no memory.
+        The row count is in the last four bytes before the rows. A count that exceeds the box is
+        an error, so that a false count takes no memory.
         """
         (count,) = self.unpack("I", header)
         first = self.start + header + 4
@@ -83,7 +83,7 @@ class Box:
 
 
 def box_ranges(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
-    """Type, and begin and end of the content, of each box in a range; see `Box.children`."""
+    """(type, content start, content end) of each box in a range; see `Box.children`."""
     while start + 8 <= stop:
         size, kind = _HEADER(data, start)
         body, end = start + 8, start + size
@@ -94,7 +94,7 @@ def box_ranges(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int,
             elif size == 0:
                 end = stop
             if end < body:
-                return  # QuickTime ends some lists with four zero bytes; nothing can follow
+                return  # QuickTime terminates some lists with four zero bytes
         yield kind, body, min(end, stop)
         start = end
 

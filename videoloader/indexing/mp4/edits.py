@@ -1,10 +1,10 @@
 """Edit lists (ISO/IEC 14496-12, section 8.6.6): which samples are shown, and when.
 
-The times are those that FFmpeg gives, since its full decode is what a frame number refers to.
-Its rules beyond the standard: the first shown frame is at time 0 (after a leading empty edit at
-the end of that edit); each edit begins to decode at the last keyframe shown at or before its
-media time, and goes on to the first keyframe past its end, or the second where frames are
-reordered, as B-frames that belong to the edit may follow the first.
+Times equal FFmpeg's, since frame numbers refer to FFmpeg's full decode. Its rules beyond the
+standard: the first shown frame is at time 0 (after a leading empty edit, at the end of that
+edit). Each edit starts decoding at the last keyframe shown at or before its media time. It stops
+at the first keyframe past its end, or at the second if frames are reordered, since B-frames of
+the edit may follow the first.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _MAX_WORK = 1 << 26  # edits times samples
 
 
 class RepetitionError(FormatError):
-    """An edit list that would cost more than any file may; FFmpeg bounds it as little."""
+    """An edit list repeats more samples than allowed; FFmpeg does not limit this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`duration` ticks of the media from `start` on, or of nothing where `start` is -1."""
+    """`duration` ticks of the media from `start` on; an empty edit if `start` is -1."""
 
     start: int
     duration: int
@@ -50,9 +50,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Samples in the order in which they are decoded, with their times; see `VideoIndex`.
+    """Samples in decode order, with their times; see `VideoIndex`.
 
-    `samples` picks them out of the tables: a slice where they are all of a stretch.
+    `samples` indexes the sample tables: a slice if the samples are contiguous.
     """
 
     samples: slice | Ints
@@ -64,7 +64,7 @@ class Timeline:
 def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit]:
     """The edit list of a `trak` box in ticks of the track, empty without one.
 
-    As in FFmpeg, the box has as many entries as fit into it, whatever its count says.
+    As in FFmpeg, the box has as many entries as fit into it; the count field is ignored.
     """
     box = track.find(b"edts", b"elst")
     if box is None:
@@ -87,7 +87,7 @@ def read_edits(track: Box, *, timescale: int, movie_timescale: int) -> list[Edit
 
 
 def plain_timeline(samples: Samples, *, delay: int = 0) -> Timeline:
-    """Every sample at its own time, and that much later."""
+    """Every sample at its own time plus `delay`."""
     return Timeline(
         samples=slice(0, len(samples)),
         pts=samples.shown_at + delay,
@@ -97,10 +97,10 @@ def plain_timeline(samples: Samples, *, delay: int = 0) -> Timeline:
 
 
 def initial_delay(edits: list[Edit]) -> int:
-    """How much later, or earlier if negative, an edit list begins than its media.
+    """Delay that an edit list adds to its media times, in ticks; may be negative.
 
-    Files in fragments may be played while they are written, so their edit lists do nothing else:
-    an empty edit delays the media, and the next one says where in the media to begin.
+    Edit lists of fragmented files have no other effect: an empty edit delays the media, and the
+    next edit gives the start in the media.
     """
     empty = edits[0].duration if edits and edits[0].start == _EMPTY else 0
     following = edits[1:] if edits and edits[0].start == _EMPTY else edits
@@ -109,16 +109,16 @@ def initial_delay(edits: list[Edit]) -> int:
 
 
 def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: int) -> Timeline:
-    """The samples of the `moov` box, then those of fragments.
+    """Append the samples of fragments to those of the `moov` box.
 
-    As in FFmpeg, fragments do not allow for negative composition offsets in their decode times, so
-    all samples are shown as much later as the farthest of those reaches back.
+    As in FFmpeg, decode times of fragments do not compensate for negative composition offsets, so
+    presentation times are shifted by the most negative offset.
 
     Args:
         timeline: of the samples of the `moov` box.
-        samples: those.
-        added: what fragments add.
-        delay: what `initial_delay` gives.
+        samples: of the `moov` box.
+        added: samples of fragments.
+        delay: result of `initial_delay`.
     """
     behind = added.samples
     reach = max(samples.reach, behind.reach)
@@ -141,11 +141,11 @@ def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline
 
     Args:
         samples: of the track.
-        edits: the list.
-        room: how many samples there may be, those that are repeated counted each time.
+        edits: the edit list.
+        room: maximum number of samples, repetitions included.
 
     Raises:
-        FormatError: the list would repeat the media without end.
+        FormatError: the list repeats too many samples.
     """
     if len(edits) * len(samples) > _MAX_WORK:
         raise RepetitionError(f"an edit list of {len(edits)} entries for {len(samples)} samples")
@@ -157,7 +157,7 @@ def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline
     clock, leading = -reach, 0
     for edit in edits:
         begin = clock
-        # What ends before the media begin takes no time.
+        # Edits that end before the media begins take no time.
         duration = 0 if edit.start + edit.duration < 0 else edit.duration
         clock += duration
         if clock > _MAX_TIME:
@@ -212,7 +212,7 @@ def _numbers(samples: slice | Ints) -> Ints:
 
 
 def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
-    """Where decoding for a media time begins: the last keyframe both decoded and shown by then."""
+    """Sample to start decoding at for a media time: the last keyframe with dts and pts up to it."""
     by_then = samples.dts <= time
     if samples.composition is not None:
         by_then &= shown_at <= time
@@ -230,7 +230,7 @@ def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> in
 
 
 def _earliest(times: Ints) -> int:
-    """The least time; but whatever comes before a negative one does not count, as in FFmpeg."""
+    """The minimum time; as in FFmpeg, times up to the last negative one are ignored."""
     if not len(times):
         return 0
     negative = np.flatnonzero(times < 0)

@@ -1,4 +1,4 @@
-"""Sample descriptions (ISO/IEC 14496-12, section 8.5.2, and 14496-15): codec, set-up, colour."""
+"""Sample descriptions (ISO/IEC 14496-12, section 8.5.2, and 14496-15): codec, extradata, color."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _CODECS = {
     b"vp08": "vp8",
     b"vp09": "vp9",
 }
-_FRAMED = b"\1"  # first byte of a set-up record
-_MAX_DESCRIPTIONS = 1 << 16  # bytes of them that are read; one has some hundreds
+_FRAMED = b"\1"  # first byte of a configuration record
+_MAX_DESCRIPTIONS = 1 << 16  # bytes to read; a description has a few hundred
 _ENCRYPTED = b"encv"
 VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
-"""Types of descriptions that are certain to be of video."""
+"""Types of sample entries that are only used for video."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class VisualEntry:
 
 
 def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
-    """All descriptions of an `stsd` box; None if any is of a kind that is not read here.
+    """All descriptions of an `stsd` box; None if any is of an unsupported kind.
 
     Args:
         table: the `stbl` box.
-        sample: reads the first sample, which may have headers that the description leaves out.
+        sample: reads the first sample, which may have headers that the description lacks.
 
     Raises:
         UnsupportedError: the track is encrypted.
@@ -107,7 +107,7 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
         if nal.fits_container:
             picture = crop_to_container(picture, width, height)
         return VisualEntry(name, tag, picture, record, length_size, color)
-    if codec.self_described:  # but keyframes are read by decoders only
+    if codec.self_described:  # the decoder takes its parameters from keyframes
         picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
         if config is not None:
             picture = parse_vp_record(record, width, height)
@@ -127,9 +127,9 @@ def _start_coded(
     sample: bytes,
     color: Color,
 ) -> VisualEntry | None:
-    """Samples with start codes, as FFmpeg takes them without a set-up record.
+    """H.264 or HEVC samples with start codes, which FFmpeg accepts if there is no record.
 
-    The parameter sets are in what stands in its place or in the first sample; None if they are not.
+    The parameter sets are in the extradata or in the first sample; None if in neither.
     """
     scan = NalScan(nal)
     scan.take(split_units(setup))

@@ -1,7 +1,8 @@
 """The samples of movie fragments (ISO/IEC 14496-12, section 8.8).
 
-A long video has thousands of fragments of one or two seconds each, most of them with the same boxes
-in the same places: the headers of those are read all at once, and the samples of all runs too.
+A long video has thousands of fragments of one or two seconds each. Most of them have the same
+boxes at the same offsets, so numpy parses the headers of all of them at once, and the samples of
+all runs too.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from videoloader.indexing.mp4.samples import NO_SAMPLES
 
 __all__ = ["Defaults", "read_defaults", "read_fragments", "read_segment_times"]
 
-# Flags of `tfhd`, each telling that a field is there (section 8.8.7.1).
+# Flags of `tfhd`; each marks a field as present (section 8.8.7.1).
 _BASE, _ENTRY, _DURATION, _SIZE, _FLAGS = 1, 2, 8, 0x10, 0x20
 _BASE_IS_MOOF = 0x20000
 # Flags of `trun`, likewise (section 8.8.8.1).
 _OFFSET, _FIRST_FLAGS = 1, 4
 
 _ALWAYS = 1 << 31
-# Fields by their flags, in the order in which they follow one another.
+# Fields by their flags, in file order.
 _PART_FIELDS = [
     (_BASE, "base", ">u8"),
     (_ENTRY, "entry", ">u4"),
@@ -42,14 +43,14 @@ _RUN_FIELDS = [
     (_FIRST_FLAGS, "first_flags", ">u4"),
 ]
 _NOTHING = Added(NO_SAMPLES, np.zeros(0, dtype=np.bool_), 0)
-_SHAPES = 8  # looked for in a file
+_SHAPES = 8  # maximum number of shapes in a file
 
 _UINT = struct.Struct(">I").unpack_from
 _TWO_UINTS = struct.Struct(">II").unpack_from
 
 
 class Defaults(NamedTuple):
-    """What a `trex` box says of samples whose fragment does not."""
+    """Defaults in a `trex` box for samples whose fragment states none."""
 
     entry: int = 1
     duration: int = 0
@@ -71,7 +72,7 @@ def read_defaults(movie: Box) -> dict[int, Defaults]:
 def read_segment_times(
     segments: list[tuple[int, Box]], *, track: int, timescale: int
 ) -> dict[int, int]:
-    """When the fragment at each byte begins, as far as `sidx` boxes tell it of a track."""
+    """Start time of fragments by file offset, from the `sidx` boxes of a track."""
     times: dict[int, int] = {}
     for end, box in segments:
         version = box.unpack("B")[0]
@@ -85,7 +86,7 @@ def read_segment_times(
         for number in range(count):
             size, duration = box.unpack("II", header + 4 + 12 * number)
             if size >> 31:
-                break  # it leads to further `sidx` boxes, which speak for themselves
+                break  # it references further `sidx` boxes, which are read themselves
             times[position] = (2 * time * timescale + scale) // (2 * scale)
             position += size
             time += duration
@@ -105,20 +106,20 @@ def read_fragments(
 ) -> Added:
     """The samples that fragments add to a track.
 
-    Their `dts` is on the clock of the media.
+    Their `dts` is in media time.
 
     Args:
-        fragments: all of the file.
+        fragments: all fragments of the file.
         track: identifier of the track.
         defaults: of the track.
-        num_entries: sample descriptions of the track.
-        segment_times: of fragments by position, where they have no time of their own.
-        clock: when the samples of the `moov` box end.
-        file_size: samples take no more bytes.
-        room: how many samples there may be.
+        num_entries: number of sample descriptions of the track.
+        segment_times: start times by offset, for fragments without `tfdt`.
+        clock: end of the samples of the `moov` box, in ticks.
+        file_size: of the file in bytes; a sample cannot be larger.
+        room: maximum number of samples.
 
     Raises:
-        FormatError: the boxes contradict each other or lead out of the file.
+        FormatError: the boxes are inconsistent or refer to bytes past the end of the file.
     """
     if not fragments:
         return _NOTHING
@@ -127,7 +128,7 @@ def read_fragments(
     for number, fragment in enumerate(fragments):
         found = known.get(number)
         runs += _read_fragment(fragment, track, defaults) if found is None else found
-    # A track of one description has no samples of another; FFmpeg leaves them out.
+    # With one description, samples that refer to another are invalid; FFmpeg drops them.
     runs = [run for run in runs if num_entries > 1 or run.entry == 1]
     total = sum(run.num_samples for run in runs)
     if total > room:
@@ -138,11 +139,11 @@ def read_fragments(
 
 
 class _Shape(NamedTuple):
-    """How a fragment of one part with one run is made up.
+    """Layout of a fragment with one `traf` and one `trun` box.
 
-    `part` and `run` are where these boxes begin, `rows` where the rows of the run do. `fields` has
-    the place and type of each number that may differ between fragments of one shape, `fixed` tells
-    which bytes may not.
+    `part` and `run` are the offsets of these boxes, `rows` is the offset of the rows of the run.
+    `fields` has the offset and type of each number that may differ between fragments of one
+    shape; `fixed` is a mask of the bytes that may not.
     """
 
     track: int
@@ -155,7 +156,7 @@ class _Shape(NamedTuple):
 
 
 def _shape_of(data: bytes) -> _Shape | None:
-    """The shape of a fragment; None if it has no simple one."""
+    """The shape of a fragment; None if it has more than one `traf` and one `trun`."""
     outer = list(islice(box_ranges(data, 0, len(data)), 3))
     if [kind for kind, _, _ in outer] != [b"mfhd", b"traf"]:
         return None
@@ -166,7 +167,7 @@ def _shape_of(data: bytes) -> _Shape | None:
     fields: dict[str, tuple[int, str]] = {}
 
     def take(box: bytes, at: int, names: list[tuple[int, str, str]], flags: int) -> int | None:
-        """Where the fields of a box end, None if that is outside of it."""
+        """Record the fields of a box; returns their end, None if that is outside the box."""
         for flag, name, dtype in names:
             if flags & flag:
                 fields[name] = at, dtype
@@ -195,7 +196,7 @@ def _shape_of(data: bytes) -> _Shape | None:
 
 
 def _read_alike(fragments: list[Fragment], track: int, defaults: Defaults) -> dict[int, list[Run]]:
-    """What `_read_fragment` gives for fragments that have one of a few simple shapes, by number."""
+    """The runs of fragments that have one of a few simple shapes, by number of the fragment."""
     known: dict[int, list[Run]] = {}
     numbers = np.arange(len(fragments))
     sizes = np.array([len(fragment.content) for fragment in fragments], dtype=np.int64)
@@ -218,7 +219,7 @@ def _read_alike(fragments: list[Fragment], track: int, defaults: Defaults) -> di
         found = tried[alike].tolist()
         if shape.track == track:
             runs = _runs_of(shape, table[alike], [fragments[number] for number in found], defaults)
-            # What lies before the file is left to be complained about.
+            # Offsets before the file are left to `_read_fragment`, which raises an error.
             known |= {n: [run] for n, run in zip(found, runs, strict=True) if run.offset >= 0}
         else:
             known |= {number: [] for number in found}
@@ -253,7 +254,7 @@ def _runs_of(
 
 
 def _column(heads: NDArray[np.uint8], at: int, dtype: str) -> NDArray[Any]:
-    """One number of each row of bytes; of 32 bits as 64."""
+    """One number of each row of bytes; 32-bit numbers as int64."""
     octets = np.ascontiguousarray(heads[:, at : at + np.dtype(dtype).itemsize])
     values = octets.view(dtype)[:, 0]
     return values if dtype == ">u8" else values.astype(np.int64)
@@ -270,13 +271,13 @@ def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[R
             if kind == b"traf"
         ]
         headers = [_header(data, part) for part in parts]
-        # Where a part names no base for its offsets, it is the end of the data of the part before.
+        # The default base of offsets is the end of the data of the previous `traf`.
         chained = any(not flags & (_BASE | _BASE_IS_MOOF) for flags, _, _ in headers[1:])
         base = fragment.position
         for part, (flags, number, body) in zip(parts, headers, strict=True):
             if number != track and not chained:
                 continue
-            # A further part of the track that has no time of its own begins again, as in FFmpeg.
+            # As in FFmpeg, a further `traf` of the track without `tfdt` starts at the same time.
             time = runs[-1].time if runs and number == track else None
             found = _read_part(fragment, part, (flags, body), base, time, defaults)
             if number == track:
@@ -291,7 +292,7 @@ def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[R
 
 
 def _header(data: bytes, part: list[tuple[bytes, int, int]]) -> tuple[int, int, int]:
-    """Flags, track, and where the other fields begin, of the `tfhd` box of a part."""
+    """Flags, track, and offset of the optional fields of the `tfhd` box of a part."""
     for kind, body, _ in part:
         if kind == b"tfhd":
             flags, number = _TWO_UINTS(data, body)
@@ -307,7 +308,7 @@ def _read_part(
     time: int | None,
     defaults: Defaults,
 ) -> list[Run]:
-    """The runs of a `traf` box, with samples in them."""
+    """The runs of a `traf` box that have samples."""
     data, position = fragment.content, fragment.position
     has, at = header
     if has & _BASE:

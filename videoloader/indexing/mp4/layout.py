@@ -1,9 +1,9 @@
-"""The boxes at the top of a file: its `moov`, and the fragments behind it.
+"""Finds the top-level boxes of a file: its `moov`, and the fragments after it.
 
-Fragments are found by walking, with one read each: what is read ahead of a `moof` box holds the
-header of the `mdat` behind it, which tells where the next one is. Finding them through `sidx` or
-`mfra` would need as many reads, and would have to believe that those boxes name them all. Once
-what was read of media along the way adds up to `_SPARE` bytes, a `moof` takes two reads instead.
+Fragments are found by walking, with one read each: the read of a `moof` box includes the header
+of the next `mdat`, whose size locates the next fragment. Using `sidx` or `mfra` would take as many
+reads, and these boxes may be incomplete. Once the media bytes read needlessly exceed `_SPARE`, a
+`moof` takes two reads instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from videoloader.sources.source import Source
 
 __all__ = ["Fragment", "Layout", "read_layout", "referenced_end"]
 
-# What may begin a file of this family; anything else is another format.
+# Box types that a file may begin with; otherwise it is another format.
 _FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot", b"uuid", b"moof"}
 _OF_MEDIA = (b"mdat", b"mfra")
 _FRAGMENT_TABLES = (b"moof", b"sidx")
@@ -26,13 +26,13 @@ _MAX_TOP_LEVEL = 1 << 20
 _FREE_SAMPLES = 1 << 20  # nine hours of video
 _BOX = struct.Struct(">I4s").unpack_from
 _HEADER = 16  # bytes of a box header with a 64-bit size
-_AHEAD = 32  # bytes read behind a `moof`, for the headers that follow it
-_SPARE = 1 << 15  # bytes of media that may be read for nothing
-_MAX_BOX = 1 << 28  # bytes of tables in one box; a day of video has some 40 MB
+_AHEAD = 32  # bytes to read after a `moof`, for the headers that follow it
+_SPARE = 1 << 15  # bytes of media that may be read needlessly
+_MAX_BOX = 1 << 28  # maximum bytes of a box with tables; a day of video has about 40 MB
 
 
 class Fragment(NamedTuple):
-    """One `moof` box: where it begins in the file, and its content."""
+    """One `moof` box: its offset in the file, and its content."""
 
     position: int
     content: bytes
@@ -40,10 +40,10 @@ class Fragment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What tables a file has.
+    """The tables of a file.
 
-    `segments` are the `sidx` boxes in front of fragments, each with the byte behind it. `end` is
-    where the last box of media ends, which is past the end of a truncated file.
+    `segments` are the `sidx` boxes before fragments, each with its end offset. `end` is the end of
+    the last `mdat` box, which is past the end of a truncated file.
     """
 
     movie: Box
@@ -53,16 +53,16 @@ class Layout:
 
     @property
     def room(self) -> int:
-        """How many samples such tables may describe; a sample takes some 100 bytes of memory.
+        """Maximum number of samples for tables of this size; a sample takes about 100 bytes here.
 
-        Tables of samples that are all alike may be short, but only those of sound have so many.
+        Tables of equal samples can be short, but only sound tracks have very many of these.
         """
         size = self.movie.size + sum(len(fragment.content) for fragment in self.fragments)
         return _FREE_SAMPLES + size // 2
 
 
 def referenced_end(segment: tuple[int, Box]) -> int:
-    """Where the last piece ends that a `sidx` box leads to (section 8.16.3), 0 if it is cut."""
+    """End of the last subsegment that a `sidx` box references (section 8.16.3), 0 if truncated."""
     end, box = segment
     wide = box.unpack("B")[0] == 1
     header = 32 if wide else 24
@@ -77,10 +77,10 @@ def referenced_end(segment: tuple[int, Box]) -> int:
 
 
 def read_layout(source: Source) -> Layout | None:
-    """Walk through a file; None if it is none of this family.
+    """Walk the top-level boxes; None if this is not an MP4 or MOV file.
 
     Raises:
-        FormatError: it is one, but has no `moov`, or a box is broken before it.
+        FormatError: it has no `moov`, or a box before it is damaged.
     """
     if source.read_up_to(4, 4) not in _FIRST:
         return None
@@ -96,7 +96,7 @@ def read_layout(source: Source) -> Layout | None:
             ahead = ahead if spent < _SPARE else _HEADER
             block, start, inside = source.read_up_to(position, ahead), position, 0
             if len(block) < 8:
-                if fragments and block:  # the head of a fragment that is not there
+                if fragments and block:  # header of a truncated fragment
                     last = position + 8
                 break
         size, kind = _BOX(block, inside)
@@ -112,7 +112,7 @@ def read_layout(source: Source) -> Layout | None:
             raise FormatError(f"box {box_name(kind)} at byte {position} has the size {size}")
         if kind in _OF_MEDIA:
             last = end
-        # Tables of fragments mean nothing before the movie that they belong to.
+        # `moof` boxes before `moov` are ignored.
         if (kind == b"moov") if movie is None else (kind in _FRAGMENT_TABLES):
             if end > source.size:
                 raise FormatError(
@@ -129,7 +129,7 @@ def read_layout(source: Source) -> Layout | None:
             used = end
             if kind == b"moof":
                 fragments.append(Fragment(position, content))
-                ahead = size + _AHEAD  # the next one is likely as large
+                ahead = size + _AHEAD  # the next fragment is probably as large
             elif kind == b"sidx":
                 segments.append((end, Box(kind, content, 0, len(content))))
             else:

@@ -1,4 +1,4 @@
-"""From a `moov` box to a `VideoIndex`: tracks, the one to take, and its packet table."""
+"""`index_mp4`: selects a track of a `moov` box and builds its `VideoIndex`."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from videoloader.sources.source import Source
 
 __all__ = ["index_mp4"]
 
-_MAX_TRACKS = 64  # of video
-_SAMPLE = 1 << 20  # bytes of a sample in which its headers stand
-_SPARE = 1 << 20  # bytes of samples that may lie over others
+_MAX_TRACKS = 64  # video tracks
+_SAMPLE = 1 << 20  # bytes of a sample to search for its headers
+_SPARE = 1 << 20  # total bytes by which samples may overlap
 _MAX_TIMESCALE = 1 << 31
 _IDENTITY = (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
@@ -72,7 +72,7 @@ class _Track:
 
     @property
     def bit_rate(self) -> int:
-        """As FFmpeg reckons it for its choice of the best stream."""
+        """Bits a second as FFmpeg computes them to select the best stream."""
         size = int(self.samples.sizes.sum()) + int(self.added.samples.sizes.sum())
         duration = self.duration
         if len(self.added.samples):
@@ -84,8 +84,8 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     """Index an MP4 or MOV file, progressive or in fragments.
 
     Returns:
-        The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format or has what is not read here (rare codecs), which needs a demuxer.
+        The index, and whether timestamps determine the order of the frames; None if the file is
+        of another format or has unsupported features (rare codecs), which need FFmpeg's demuxer.
 
     Raises:
         FormatError: the file is damaged or truncated, or has no video.
@@ -104,7 +104,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if stream is not None:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
-        return None  # a demuxer may find pictures elsewhere, or says what is there instead
+        return None  # FFmpeg's demuxer may find video, or its error says what is there
     track = max(tracks, key=_preference)
     if not track.num_samples:
         return None
@@ -123,7 +123,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         timeline = _timeline(track, edits, room)
     except FormatError as error:
         if entries is None and not isinstance(error, RepetitionError):
-            return None  # FFmpeg may make something of it
+            return None  # FFmpeg may be able to read it
         raise FormatError(str(error)) from error
     if entries is None:
         return None
@@ -154,7 +154,7 @@ def _timeline(track: _Track, edits: list[Edit], room: int) -> Timeline:
 
 
 def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | None:
-    """All tracks of video; None if there are too many to look at."""
+    """All video tracks; None if there are too many."""
     tracks: list[_Track] = []
     claimed = 0
     room = min(room, file_size)
@@ -162,8 +162,8 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
     defaults = read_defaults(layout.movie) if layout.fragments else {}
     boxes = [box for box in layout.movie.children() if box.kind == b"trak"]
     for number, box in enumerate(boxes):
-        # FFmpeg takes a track without samples for a sign of fragments, and gives up on full edit
-        # lists from there on.
+        # FFmpeg treats a track without samples as a sign of fragments, and no longer applies full
+        # edit lists to the tracks after it.
         times = box.find(b"mdia", b"minf", b"stbl", b"stts")
         simple_edits |= times is None or times.unpack("I", 4) == (0,)
         if not _is_video(box):
@@ -211,7 +211,7 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
 
 
 def _is_video(track: Box) -> bool:
-    """By its handler; any handler but that of sound will do if the codec is one of video."""
+    """Whether the handler is video, or is not sound and the codec is a video codec."""
     handler = track.find(b"mdia", b"hdlr")
     kind = b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
     descriptions = track.find(b"mdia", b"minf", b"stbl", b"stsd")
@@ -225,12 +225,12 @@ def _table(track: Box) -> Box:
 
 
 def _preference(track: _Track) -> tuple[bool, int, int]:
-    """What FFmpeg goes by for the best stream: default, more than a picture, bit rate."""
+    """FFmpeg's criteria for the best stream: default, more than one picture, bit rate."""
     return track.is_default, min(track.num_samples, 5), track.bit_rate
 
 
 def _check_places(samples: Samples, timeline: Timeline, source: Source) -> None:
-    # An offset may be as large as it gets: compared so that no sum overflows.
+    # Offsets may be close to the int64 limit; compare without sums, which would overflow.
     outside = (samples.offsets > source.size - samples.sizes)[timeline.samples]
     if outside.any():
         packet = int(np.argmax(outside))
@@ -286,10 +286,10 @@ def _build(
 
 
 def _setups(numbers: NDArray[np.int64], entries: list[VisualEntry]) -> list[tuple[int, int]]:
-    """(packet, description) wherever another description begins to apply."""
+    """(packet, description) for each packet at which the sample description changes."""
     if not len(numbers):
         return []
-    if numbers.strides == (0,):  # one for all
+    if numbers.strides == (0,):  # all equal
         changes = [0]
     else:
         changes = np.flatnonzero(np.diff(numbers, prepend=-1)).tolist()
@@ -301,7 +301,7 @@ def _setups(numbers: NDArray[np.int64], entries: list[VisualEntry]) -> list[tupl
 
 
 def _orientation(track: tuple[int, ...], movie: tuple[int, ...]) -> Orientation:
-    """The turn that the matrices of track and movie make together."""
+    """Orientation of the product of the track and movie matrices."""
     if movie == _IDENTITY:
         return Orientation.from_matrix(track[0], track[1], track[3], track[4])
     return Orientation.from_matrix(

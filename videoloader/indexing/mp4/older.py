@@ -1,6 +1,6 @@
 """Sample descriptions of older codecs: MPEG-1, MPEG-2, MPEG-4 part 2, H.263, JPEG, ProRes.
 
-What these say of the pictures is in the stream itself, so the first sample is read too.
+Picture properties are in the stream itself, so the first sample is read too.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _OBJECTS = {
     0x6C: "mjpeg",
 }
 _ES, _DECODER, _SETUP = 3, 4, 5  # tags of descriptors (section 7.2.2.1)
-_NOT_CODED = 32  # bytes that a packet of a picture that is not coded may have
+_NOT_CODED = 32  # maximum bytes of a packet whose picture is not coded (vop_coded 0)
 
 
 def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None:
-    """Codec, pictures and set-up of a description; None if it takes a demuxer to tell.
+    """Codec, picture format and extradata of a description; None if FFmpeg's demuxer is needed.
 
     Args:
         kind: one of `OLDER_KINDS`.
@@ -98,17 +98,17 @@ def _descriptors(config: Box) -> tuple[int, bytes] | None:
 def tells_order(
     codec: str, samples: Samples, setup: bytes, source: Source, *, reorders: bool | None
 ) -> bool:
-    """Whether each sample is one frame, shown when the timestamps say.
+    """Whether each sample is one frame, in the order of the timestamps.
 
-    Without composition times no sample may be a B-picture. MPEG-4 has packets of two pictures, and
-    pictures that are not coded and repeat the last; what a decoder makes of them, only it tells.
+    Without composition times, no sample may be a B-picture. MPEG-4 has packets with two pictures,
+    and uncoded pictures that repeat the last one; only decoding shows what these output.
 
     Args:
         codec: MPEG-1, -2 or -4.
         samples: of the track.
         setup: extradata.
-        source: where they lie.
-        reorders: what the headers say.
+        source: the file.
+        reorders: whether presentation order may differ, by the headers; None if unknown.
     """
     forwards = samples.composition is None and reorders is not False
     if not codec_of(codec).packs_pictures:

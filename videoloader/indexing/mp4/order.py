@@ -1,12 +1,12 @@
-"""Whether the tables of a track tell the order of its frames, and what tells it otherwise.
+"""Determines the frame order of a track from its tables, or from its slices.
 
-Without `ctts`, every sample claims to be shown when it is decoded. Some writers leave the box out
-although the stream has B-frames. H.264 parameter sets rule those out in the Baseline profile, with
-`pic_order_cnt_type` 2 or `max_num_reorder_frames` 0. Where they do not, the first slices of some
-packets are looked at, spread over the file: one B slice proves that frames are reordered, none
-found makes that unlikely, no more. Of a stream in which a share p of the packets are B-frames,
-(1 - p)^256 pass for streams without: 1 in 10^11 at a tenth, 1 in 13 at a hundredth. Only reading
-the headers of all packets (`index_video(..., headers=True)`) is proof.
+Without `ctts`, presentation order is decode order. But some writers omit the box although the
+stream has B-frames. H.264 parameter sets rule B-frames out in the Baseline profile, with
+`pic_order_cnt_type` 2, or with `max_num_reorder_frames` 0. Otherwise the first slices of some
+packets, spread over the file, are read. One B slice proves reordering; finding none only makes it
+unlikely: if a share p of the packets are B-frames, all are missed with probability (1 - p)^256,
+which is 1 in 10^11 for p = 0.1 and 1 in 13 for p = 0.01. Only reading the headers of all packets
+(`index_video(..., headers=True)`) is proof.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from videoloader.sources.source import Source
 
 __all__ = ["settle_order"]
 
-_LOOKS, _REMOTE_LOOKS = 256, 64  # packets looked at; fewer where each is a request
+_LOOKS, _REMOTE_LOOKS = 256, 64  # packets to examine; fewer if each takes a request
 _B = 1  # slice_type, modulo 5
 
 
@@ -43,7 +43,7 @@ def settle_order(
         if samples.composition is not None:
             return index, False
     if samples.composition is not None and not samples.durations.all():
-        # Samples that take no time may be shown at the same time as others.
+        # Samples of duration 0 may have the same time as others.
         pts = np.sort(samples.shown_at)
         if (pts[1:] == pts[:-1]).any():
             return index, False
@@ -61,7 +61,7 @@ def settle_order(
 
 
 def _seems_forward(nal: NalSyntax, samples: Samples, length_size: int, source: Source) -> bool:
-    """Whether no B slice is found among the first slices of some packets."""
+    """Whether the first slices of some packets include no B slice."""
     chosen = _chosen(len(samples), _LOOKS if source.is_local else _REMOTE_LOOKS)
     starts, sizes = samples.offsets[chosen], samples.sizes[chosen]
     heads, found = some_slice_heads(nal, length_size, source, starts, sizes)
@@ -73,9 +73,9 @@ def _seems_forward(nal: NalSyntax, samples: Samples, length_size: int, source: S
 
 
 def _chosen(count: int, looks: int) -> list[int]:
-    """Numbers of packets: all if they are few, else one at random out of each of equal parts.
+    """Packet numbers: all if there are few, else one at random from each of equal parts.
 
-    Even steps would meet the same kind of picture over and over where pictures come in a pattern.
+    Equal steps could hit the same picture type every time in a periodic GOP structure.
     """
     if count <= looks:
         return list(range(count))

@@ -1,8 +1,8 @@
-"""The runs of a fragmented track: from rows of bytes to arrays of all samples at once.
+"""Converts the `trun` boxes of a fragmented track to arrays of all samples at once.
 
-Times follow FFmpeg: a fragment begins at its `tfdt`; without one at the time that a `sidx` box
-gives it, or else where the fragment before it ended. A sample that is decoded no later than the
-last one of an earlier fragment repeats what that had, and is discarded.
+Times follow FFmpeg: a fragment begins at its `tfdt`; without one, at its time in a `sidx` box, or
+else at the end of the previous fragment. A sample whose dts is not after the last one of an
+earlier fragment is a repetition, and is discarded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _DURATION, _SIZE, _FLAGS, _COMPOSITION = 0x100, 0x200, 0x400, 0x800
 _FIELDS = (_DURATION, _SIZE, _FLAGS, _COMPOSITION)
 ALL_FIELDS = 0xF00
 ROW_BYTES = [4 * fields.bit_count() for fields in range(16)]
-"""Bytes of a sample's row, by the flags of its fields shifted down."""
+"""Bytes of a sample's row, by the flags of its fields, shifted right by 8."""
 
-# Flags of a sample: no sync sample; depends on others.
+# Flags of a sample: sample_is_non_sync_sample; sample_depends_on is 1.
 _NOT_KEY = 0x00010000 | 0x01000000
 _MAX_TIME = 1 << 61
 
@@ -34,8 +34,8 @@ _MAX_TIME = 1 << 61
 class Added:
     """The samples that fragments add to a track.
 
-    `repeated` tells which of them repeat what an earlier fragment had; `first_run` how many
-    are in the first run, which may repeat samples of the `moov` box.
+    `repeated` is a mask of samples that repeat an earlier fragment; `first_run` is the number of
+    samples in the first run, which may repeat samples of the `moov` box.
     """
 
     samples: Samples
@@ -46,9 +46,10 @@ class Added:
 class Run(NamedTuple):
     """One `trun` box.
 
-    `layout` has the flags of the fields in a sample's row, `rows` are those rows. `first_flags` is
-    -1 where the first sample is like the others, `offset` where the data lie behind those of the
-    run before. `is_first` of its part; such a run begins at `time`, None where that is not told.
+    `layout` has the flags of the fields in a sample's row, `rows` holds the rows. `first_flags`
+    is -1 if the first sample has no flags of its own; `offset` is -1 if the data follows that of
+    the previous run. `is_first`: it is the first run of its `traf`, and begins at `time` (None if
+    unknown).
     """
 
     fragment: int
@@ -66,7 +67,7 @@ class Run(NamedTuple):
 
 
 def end_of_data(runs: list[Run]) -> int:
-    """Where the data of a part end."""
+    """End offset of the data of a `traf`."""
     end = 0
     for run in runs:
         begin = end if run.offset < 0 else run.offset
@@ -101,7 +102,7 @@ def samples_of(runs: list[Run], segment_times: dict[int, int], clock: int, file_
     flags[starts[told]] = first[told]
     composition = None
     if _has(runs, _COMPOSITION).any():
-        # Signed whatever version the box claims, as in `ctts`.
+        # Signed in any version of the box, as in `ctts`.
         composition = columns[_COMPOSITION].astype(np.uint32).view(np.int32).astype(np.int64)
     dts = sums_before(durations)
     spans = np.add.reduceat(durations, starts).tolist()
@@ -126,7 +127,7 @@ def _has(runs: list[Run], flag: int) -> NDArray[np.bool_]:
 
 
 def _columns(runs: list[Run], counts: Ints) -> dict[int, Ints]:
-    """All four facts of every sample, from its row or else by default."""
+    """Duration, size, flags and composition offset of every sample, from its row or defaults."""
     layouts = {run.layout for run in runs}
     if len(layouts) == 1:
         told = _table(runs[0].layout, b"".join([run.rows for run in runs]))
@@ -152,7 +153,7 @@ def _columns(runs: list[Run], counts: Ints) -> dict[int, Ints]:
 def _begins(
     runs: list[Run], spans: list[int], segment_times: dict[int, int], clock: int
 ) -> list[int]:
-    """When each run begins to be decoded."""
+    """Decode time of the first sample of each run."""
     begins: list[int] = []
     for run, span in zip(runs, spans, strict=True):
         if run.is_first:
@@ -166,7 +167,7 @@ def _begins(
 
 
 def _places(runs: list[Run], extents: list[int], file_size: int) -> list[int]:
-    """Where the data of each run begin."""
+    """File offset of the data of each run."""
     places: list[int] = []
     end = 0
     for run, extent in zip(runs, extents, strict=True):

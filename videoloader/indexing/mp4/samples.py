@@ -1,7 +1,7 @@
-"""The sample tables of a track (ISO/IEC 14496-12, section 8): from runs to one row a sample.
+"""Expands the sample tables of a track (ISO/IEC 14496-12, section 8) to one row per sample.
 
-A long video has hundreds of thousands of samples, so every array here is made once, in place
-where that can be, and not at all where one number says the same.
+A long video has hundreds of thousands of samples, so arrays are allocated once, modified in place
+where possible, and replaced by a stride-0 view if all values are equal.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
 Ints = NDArray[np.int64]
 
 _MAX_SAMPLE = 0x3FFFFFFF
-_PIECE = 1 << 20  # rows of a table that need not be as long as there are samples
-# No video has so many samples that are so small; tables that lie may, to cost time.
+_PIECE = 1 << 20  # rows of a table that may have more rows than there are samples
+# No real video has so many samples of so few bytes; malicious tables may.
 _MANY, _TINY = 100_000, 8
 
 
@@ -56,14 +56,14 @@ class Samples:
 
     @property
     def reach(self) -> int:
-        """How far negative composition offsets reach back."""
+        """The most negative composition offset, as a positive number of ticks."""
         if self.composition is None or not len(self):
             return 0
         return max(0, -int(self.composition.min()))
 
     @property
     def shown_at(self) -> Ints:
-        """When each sample is shown, on the clock of the media; an array of its own."""
+        """Presentation time of each sample in media time; a new array."""
         return self.dts + (0 if self.composition is None else self.composition)
 
 
@@ -97,11 +97,11 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
 
     Args:
         table: the box.
-        file_size: samples take no more bytes.
-        room: how many samples there may be.
+        file_size: of the file in bytes; a sample cannot be larger.
+        room: maximum number of samples.
 
     Raises:
-        FormatError: a box is missing, or the tables contradict each other.
+        FormatError: a box is missing, or the tables are inconsistent.
     """
     sizes = _sizes(table, file_size)
     check_sizes(sizes, room=room)
@@ -113,7 +113,7 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
     durations, doubt = _expand(steps, count), _miscount("stts", steps, count)
     composition = None
     if (box := table.find(b"ctts")) is not None and len(rows := box.table(">i4", width=2)):
-        # Offsets are signed whatever version the box claims: many writers say 0 and mean 1.
+        # Offsets are signed in any version of the box: many writers use version 0 wrongly.
         composition = _expand(rows, count)
         doubt = doubt or _miscount("ctts", rows, count)
     return Samples(
@@ -129,10 +129,10 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
 
 
 def check_sizes(sizes: Ints, *, room: int) -> None:
-    """Make sure that samples of such sizes can be those of a video, before more is made of them.
+    """Check that sample sizes are plausible for a video, before larger arrays are made.
 
     Raises:
-        FormatError: they are more than `room`, or too small.
+        FormatError: there are more than `room`, or they are too small.
     """
     count = len(sizes)
     if count > room:
@@ -169,7 +169,7 @@ def _compact_sizes(box: Box) -> Ints:
 
 
 def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
-    """File offset and sample description of every sample, from `stsc` and the chunk offsets."""
+    """File offset and description of every sample, from `stsc` and the chunk offsets."""
     wide = table.find(b"co64")
     box = wide if wide is not None else table.need(b"stco")
     chunks = box.table(">u8" if wide is not None else ">u4")[:, 0]
@@ -187,14 +187,14 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
         raise FormatError("box 'stsc' does not count chunks upwards from 1")
     runs = runs[firsts < len(chunks)]
     spans = np.diff(np.append(firsts[: len(runs)], len(chunks)))
-    # A chunk may claim billions of samples, so the claim is cut before anything is repeated.
+    # A chunk may claim billions of samples, so counts are limited before they are expanded.
     per_chunk = np.repeat(np.minimum(runs[:, 1], len(sizes)), spans)
     ends = np.minimum(np.cumsum(per_chunk), len(sizes))
     if ends[-1] < len(sizes):
         raise FormatError(f"{len(sizes)} samples, but the chunks hold {ends[-1]}")
     counts = np.diff(ends, prepend=0)
     offsets = sums_before(sizes)
-    # Within a chunk samples lie one behind the other; a chunk moves them all by one distance.
+    # Samples of a chunk are contiguous, so each chunk adds one constant to their running offsets.
     starts = np.minimum(ends - counts, len(sizes) - 1)
     offsets += np.repeat(chunks - offsets[starts], counts)
     if (runs[:, 2] == runs[0, 2]).all():
@@ -203,7 +203,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
 
 
 def sums_before(values: Ints) -> Ints:
-    """What all earlier values sum up to, for each value; an array of its own."""
+    """The exclusive prefix sum; a new array."""
     sums = np.empty(len(values), dtype=np.int64)
     sums[0] = 0
     np.cumsum(values[:-1], out=sums[1:])
@@ -214,7 +214,7 @@ def _expand(runs: NDArray[Any], count: int) -> Ints:
     """Values repeated by their counts, and 0 where the counts fall short, as in FFmpeg."""
     if len(runs) > count and not runs[:, 0].all():
         runs = runs[runs[:, 0] > 0]
-    runs = runs[:count]  # no more can count
+    runs = runs[:count]  # further runs have no samples
     if not len(runs):
         return _repeated(0, count)
     if len(runs) == 1 and runs[0, 0] >= count:
@@ -236,7 +236,7 @@ def _miscount(kind: str, runs: NDArray[Any], count: int) -> str:
 
 
 def _repeated(value: int, count: int) -> Ints:
-    # What `np.broadcast_to` gives, in a sixth of its time.
+    # Equivalent to `np.broadcast_to`, six times as fast.
     return np.ndarray((count,), np.int64, np.int64(value), strides=(0,))
 
 
@@ -258,7 +258,7 @@ def _keys(table: Box, count: int) -> NDArray[np.bool_]:
             box = Box(kind, table.data, start, stop)
             header = 8 + 4 * (box.unpack("B")[0] == 1)
             groups = box.table(">u4", width=2, header=header)
-            keys |= _expand(groups, count) > 0  # samples behind the last group are in none
+            keys |= _expand(groups, count) > 0  # samples after the last group are in no group
     if not keys.any():
         keys[0] = True
     return keys

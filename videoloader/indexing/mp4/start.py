@@ -1,8 +1,8 @@
 """H.264 tracks that begin without a keyframe, cut somewhere or by an edit list.
 
-FFmpeg's decoder shows nothing until it has decoded a picture that can be right: an IDR picture, a
-recovery point, or by its own judgement some other I picture. Where the first is an IDR picture,
-what comes before it is hidden; the first bytes of those packets tell.
+FFmpeg's decoder outputs nothing until a picture that it considers correct: an IDR picture, a
+recovery point, or by a heuristic some other I picture. If an IDR picture is the first of these,
+the packets before it are hidden; their first bytes are read to decide this.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from videoloader.sources.source import Source
 
 __all__ = ["hide_before_keyframe"]
 
-_HEAD = 256  # bytes of a packet in which its first slice begins
-_MAX_PACKETS = 255  # that are looked at
+_HEAD = 256  # bytes of a packet to search for its first slice
+_MAX_PACKETS = 255  # packets to examine
 _SLICES, _IDR, _MESSAGE = (1, 2, 5), 5, 6
 _P, _B = 0, 1  # slice types, modulo 5
 
@@ -28,7 +28,7 @@ def hide_before_keyframe(index: VideoIndex, source: Source) -> VideoIndex | None
     """The index with the packets before the first keyframe hidden.
 
     Returns:
-        None if a decoder may show one of their pictures, or they are too many to look at.
+        None if a decoder may output one of their pictures, or there are too many of them.
     """
     keys = np.flatnonzero(index.packets["flags"] & np.uint16(PacketFlags.KEY))
     nal = codec_of(index.codec).nal
@@ -53,7 +53,7 @@ def _begins_with_idr(head: bytes, length_size: int) -> bool:
 
 
 def _is_predicted(head: bytes, length_size: int) -> bool:
-    """Whether a packet is a P or B picture, without a message that may call it right."""
+    """Whether a packet is a P or B picture without a recovery point message."""
     for unit in length_units(memoryview(head), length_size):
         kind = unit[0] & 31 if len(unit) else 0
         if kind == _MESSAGE and any(one == RECOVERY_POINT for one, _ in read_messages(unit)):

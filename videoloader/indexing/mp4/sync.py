@@ -1,4 +1,4 @@
-"""Files in which every sample is said to be a keyframe: some writers leave the list out."""
+"""Checks keyframes of files without `stss`: by the standard all samples are keyframes then."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from videoloader.sources.source import Source
 __all__ = ["keys_of_pictures"]
 
 _FEW = 8
-_BEGIN = 2048  # bytes read of each of these
+_BEGIN = 2048  # bytes to read of each of these
 _BATCH = 256
-_HEAD = 4096  # bytes of a packet in which its first picture begins
+_HEAD = 4096  # bytes of a packet to search for its first picture
 
 
 def keys_of_pictures(index: VideoIndex, source: Source) -> list[bool | None] | None:
-    """Which packets are keyframes by their pictures, None if the container is to be believed.
+    """Which packets are keyframes by their pictures, None if the container can be trusted.
 
-    Where the container tells keyframes from other samples, or where all of the first few are
-    keyframes indeed, as in a stream without references, it is.
+    It can if it marks some samples as keyframes and others not, or if all of the first few samples
+    are keyframes by their pictures, as in an intra-only stream.
     """
     table = index.packets
     is_keyframe = codec_of(index.codec).is_keyframe

@@ -1,1 +1,1 @@
-"""MPEG transport streams; `stream` has the way in."""
+"""Indexes MPEG transport streams; the entry point is in `stream`."""

@@ -1,7 +1,7 @@
-"""The grid of a transport stream (ISO/IEC 13818-1, section 2.4.3): packets of one size.
+"""The packet grid of a transport stream (ISO/IEC 13818-1, section 2.4.3).
 
-A transport packet is 188 bytes: a header of four, perhaps an adaptation field, and a payload.
-Blu-ray discs put four bytes before each, some receivers sixteen behind each.
+A transport packet has 188 bytes: a header of four, an optional adaptation field, and a payload.
+Blu-ray discs add four bytes before each packet, some receivers sixteen after each.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PACKET = 188
 _START = 0x400000
 _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
-_PROBED = 16  # packets looked at to find the grid
-_READ = 1 << 14  # packets that are read at once
-_FREE_PACKETS, _KEPT = 1 << 12, 8  # packets that are kept: so many, and one in so many
+_PROBED = 16  # packets to examine to find the grid
+_READ = 1 << 14  # packets to read at once
+_FREE_PACKETS, _KEPT = 1 << 12, 8  # packets kept in memory: so many, plus one in `_KEPT`
 _MOST_KEPT = 1 << 18
 
 
@@ -45,11 +45,11 @@ _MOST_KEPT = 1 << 18
 class Grid:
     """All transport packets of a file.
 
-    Packet n begins, with its sync byte, at `phase + n * step`. `headers` are the first four bytes
-    of each as one number, `adaptations` the two bytes behind: where there is an adaptation field,
-    its length and flags. `pids` say which stream, or table, each belongs to. `begun_packets` are
-    the bytes of the packets `begun`, in which sections and PES packets begin; none of them if these
-    are a large part of the file.
+    The sync byte of packet n is at `phase + n * step`. `headers` are the first four bytes of each
+    as one integer, `adaptations` the next two bytes: length and flags of the adaptation field, if
+    there is one. `pids` are packet identifiers. `begun_packets` holds the bytes of the packets
+    `begun`, in which sections and PES packets begin; it is empty if these are a large part of the
+    file.
     """
 
     source: Source
@@ -63,13 +63,13 @@ class Grid:
 
     @property
     def end(self) -> int:
-        """Where the last packet ends, which is past the end of the file if part of it is cut."""
+        """End of the last packet, which is past the end of the file if it is truncated."""
         size = self.source.size
         rest = (size - self.phase) % self.step
         return size + (PACKET - rest if 0 < rest < PACKET else 0)
 
     def places(self, rows: Ints) -> Ints:
-        """Where in the file transport packets begin."""
+        """File offsets of transport packets."""
         return self.phase + rows * self.step
 
     def packets(self, rows: Ints) -> Bytes:
@@ -81,7 +81,7 @@ class Grid:
         return self.source.gather(self.places(rows), PACKET)
 
     def starts(self, rows: Ints) -> Ints:
-        """Where in transport packets their payload begins, see `payload_starts`."""
+        """Offset of the payload within each transport packet, see `payload_starts`."""
         return payload_starts(self.headers[rows], self.adaptations[rows] >> 8)
 
 
@@ -89,7 +89,7 @@ def read_grid(source: Source) -> Grid | None:
     """Find the grid of a file and read the header of every packet in it.
 
     Returns:
-        None if the file is no transport stream, or loses the grid on the way.
+        None if the file is not a transport stream, or loses synchronization.
     """
     head = np.frombuffer(source.read_up_to(0, (_PROBED + 1) * max(_SIZES)), dtype=np.uint8)
     found = _find(head)
@@ -130,7 +130,7 @@ def read_grid(source: Source) -> Grid | None:
 
 
 def transport_end(source: Source) -> int:
-    """Where the last packet of a transport stream ends; 0 if this is none."""
+    """End of the last packet of a transport stream; 0 if the file is not one."""
     grid = read_grid(source)
     return 0 if grid is None else grid.end
 
@@ -146,18 +146,18 @@ def _find(head: Bytes) -> tuple[int, int] | None:
 
 
 def read_headers(data: Bytes, *, step: int, phase: int = 0) -> Headers:
-    """The headers of all whole packets."""
+    """The headers of all complete packets."""
     return _fields(data, ">u4", step=step, phase=phase, at=0).astype(np.uint32)
 
 
 def _fields(data: Bytes, dtype: str, *, step: int, phase: int, at: int) -> NDArray[Any]:
-    """What stands `at` a place in each whole packet."""
+    """The field at offset `at` of each complete packet."""
     count = max((len(data) - phase - PACKET) // step + 1, 0)
     return np.ndarray((count,), dtype, data, phase + at, (step,))
 
 
 def pid_of(headers: Headers) -> NDArray[np.uint16]:
-    """Which stream, or table, each packet belongs to."""
+    """Packet identifier (PID) of each packet."""
     return (headers >> 8).astype(np.uint16) & np.uint16(0x1FFF)
 
 
@@ -167,17 +167,17 @@ def beginnings(headers: Headers) -> Ints:
 
 
 def has_payload(headers: Headers) -> NDArray[np.bool_]:
-    """Which packets carry more than an adaptation field."""
+    """Mask of the packets with a payload."""
     present: NDArray[np.bool_] = (headers & 0x10) != 0
     return present
 
 
 def payload_starts(headers: Headers, lengths: NDArray[Any]) -> Ints:
-    """Where in each packet its payload begins, `PACKET` if it has none.
+    """Offset of the payload within each packet, `PACKET` if it has none.
 
     Args:
         headers: of the packets.
-        lengths: the byte behind the header of each.
+        lengths: the byte after the header of each (adaptation_field_length).
     """
     starts = np.full(len(headers), 4, dtype=np.int64)
     adapted = np.flatnonzero((headers & 0x20) != 0)

@@ -1,4 +1,4 @@
-"""PES packets (ISO/IEC 13818-1, section 2.4.3.6): where they lie on the grid, and their times."""
+"""PES packets (ISO/IEC 13818-1, section 2.4.3.6): location on the packet grid, and times."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
 
 NO_TIME = int(np.iinfo(np.int64).min)
 
-_HEADER, _TIMED = 9, 19  # bytes before the optional fields, and with the times
+_HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
 _PERIOD = 1 << 33
 _MINUTE = 60 * 90000
-_HEAD = 1 << 15  # transport packets in which the beginning is looked for
+_HEAD = 1 << 15  # transport packets to search for the beginning
 
 
 @dataclass(frozen=True, slots=True)
 class PesPackets:
     """The PES packets of one stream, in file order.
 
-    `rows` are the transport packets of the stream, `starts` where in each the bytes of the stream
-    begin. `first` counts in `rows`: where each PES packet begins; `heads` are these transport
-    packets, shape (PES packets, PACKET). `sizes` are bytes of the stream in each. `pts` and `dts`
-    are as written, `NO_TIME` where there is none. `is_whole` says that nothing is known to be
-    missing.
+    `rows` are the transport packets of the stream, `starts` the offset of the elementary stream
+    in each. `first` are indexes into `rows` at which PES packets begin; `heads` are these
+    transport packets, shape (PES packets, PACKET). `sizes` are bytes of the elementary stream in
+    each PES packet. `pts` and `dts` are as coded, `NO_TIME` if missing. `is_whole`: no packets
+    are known to be lost.
     """
 
     rows: Ints
@@ -55,7 +55,7 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     """Find the PES packets of a stream.
 
     Returns:
-        None if there is none, or one is out of the ordinary.
+        None if there is none, or one has an unusual header.
 
     Raises:
         UnsupportedError: the stream is scrambled.
@@ -64,7 +64,7 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     begun = beginnings(grid.headers[rows])
     if not len(begun):
         return None
-    rows = rows[begun[0] :]  # what comes before belongs to nothing
+    rows = rows[begun[0] :]  # drop the remainder of a PES packet whose start is missing
     headers = grid.headers[rows]
     if (headers & 0xC0).any():
         raise UnsupportedError(f"the video stream (PID {pid:#x}) is scrambled")
@@ -89,7 +89,7 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
 
 
 def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
-    """Where in each transport packet of a stream the bytes of the stream itself begin."""
+    """Offset of the elementary stream within each transport packet of a stream."""
     starts = payload_starts(headers, data[places + 4])
     first = beginnings(headers)
     lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
@@ -98,10 +98,10 @@ def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
 
 
 def unwrap(grid: Grid, times: Ints, together: tuple[int, ...]) -> Ints:
-    """Times that go on where 33 bits end, as FFmpeg lets them.
+    """Unwrap 33-bit timestamps, as FFmpeg does.
 
-    What comes first in a program decides: if it is within a minute of the end, times around it
-    become negative; otherwise small times belong behind the end.
+    The first time of a program decides: if it is within a minute of the wrap-around, times before
+    the wrap become negative; otherwise small times continue after the wrap.
     """
     reference = _first_time(grid, together)
     if reference is None:
@@ -113,7 +113,7 @@ def unwrap(grid: Grid, times: Ints, together: tuple[int, ...]) -> Ints:
 
 
 def _first_time(grid: Grid, pids: tuple[int, ...]) -> int | None:
-    """The decoding time of the PES packet of a program that is complete first."""
+    """Decode time of the first PES packet of a program to be complete."""
     earliest: tuple[int, int] | None = None
     for head in (_HEAD, len(grid.headers)):
         for pid in pids:
@@ -126,7 +126,7 @@ def _first_time(grid: Grid, pids: tuple[int, ...]) -> int | None:
 
 
 def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
-    """(transport packet that completes it, decoding time) of the first PES packet with a time."""
+    """(transport packet that completes it, decode time) of the first PES packet with a time."""
     begun = beginnings(grid.headers[rows])
     for number in range(min(len(begun), 8)):  # the first ones may have no time
         stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
@@ -174,18 +174,18 @@ def _times(heads: Bytes) -> tuple[Ints, Ints]:
 
 
 def _time(coded: Bytes) -> Ints:
-    """33 bits, spread over five bytes between marker bits."""
+    """Decode a 33-bit timestamp, stored in five bytes with marker bits."""
     a, b, c, d, e = (coded[:, byte].astype(np.int64) for byte in range(5))
     return (a >> 1 & 7) << 30 | b << 22 | (c >> 1) << 15 | d << 7 | e >> 1
 
 
 def _is_continuous(headers: Headers, adaptations: NDArray[np.uint16]) -> bool:
-    """Whether no packet is marked as bad and the counters leave none out."""
+    """Whether no packet has an error indicator and continuity counters have no gap."""
     if (headers & 0x800000).any():
         return False
     counters = headers & 15
     expected = (counters[:-1] + has_payload(headers[1:])) & 15
     odd = 1 + np.flatnonzero(counters[1:] != expected)
-    # An adaptation field may announce a jump.
+    # The discontinuity indicator of an adaptation field allows a gap.
     lengths, flags = adaptations[odd] >> 8, adaptations[odd] & 0xFF
     return bool((((headers[odd] & 0x20) != 0) & (lengths > 0) & (flags >= 0x80)).all())

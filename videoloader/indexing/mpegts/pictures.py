@@ -1,4 +1,4 @@
-"""Kinds of pictures: what the first bytes of their headers say."""
+"""Classifies pictures by the first bytes of their headers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _INTRA, _BIDIRECTIONAL = 2, 1  # slice types of H.264, modulo 5
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is known of the first picture in each PES packet.
+    """Properties of the first picture in each PES packet.
 
-    `keys`: decoding can begin there. `disposable`: nothing refers to it. `reordered`: it may be
-    shown before one that is decoded earlier. `is_field`: it is half a frame; then `parity` says
-    which half, and `number` is the same for both halves of a frame.
+    `keys`: decoding can begin there. `disposable`: no picture refers to it. `reordered`: it may be
+    shown before one that is decoded earlier. `is_field`: it is a single field; then `parity` says
+    which, and `number` is equal for both fields of a frame.
     """
 
     keys: Flags
@@ -41,10 +41,10 @@ class Pictures:
     number: Ints
 
     def second_fields(self, single: Flags) -> Flags:
-        """Which PES packets hold the second half of the frame that the one before begins.
+        """Mask of PES packets with the second field of the frame in the previous PES packet.
 
         Args:
-            single: which PES packets hold one field and no more.
+            single: mask of PES packets with exactly one field.
         """
         pairs = single[1:] & single[:-1]
         pairs &= (self.parity[1:] != self.parity[:-1]) & (self.number[1:] == self.number[:-1])
@@ -77,7 +77,7 @@ def _slice_types() -> Bytes:
     for octet in range(0x80, 0x100):
         bits = BitReader(bytes([octet]))
         bits.ue()  # first_mb_in_slice
-        with contextlib.suppress(FormatError):  # a code that long is none of a slice type
+        with contextlib.suppress(FormatError):  # too long for a slice_type code
             types[octet] = bits.ue()
     return types
 
@@ -102,7 +102,7 @@ def _h264_pictures(picture: PictureFormat, grid: Grid, pes: PesPackets, units: U
 
 
 def _recovers(data: bytes) -> bool:
-    """Whether a recovery point message says that this very picture is right (annex D.1.8)."""
+    """Whether a recovery point message has recovery_frame_cnt 0 (annex D.1.8)."""
     for unit in annexb_units(data):
         kind = data[unit] & 31 if unit < len(data) else 0
         if kind in (1, 2, 5):
@@ -127,7 +127,7 @@ def _mpeg_pictures(units: Units) -> Pictures:
     headers = units.headers
     types = headers[:, 2] >> 3 & 7
     found = _frames_only(types == 1, np.zeros(len(types), dtype=np.bool_), types == 3)
-    # The coding extension stands behind four bytes of an I picture's header, else behind five.
+    # The coding extension follows four bytes of an I picture's header, or five of others.
     structure = np.full(len(types), 3)
     for at in (5, 6):
         code = (headers[:, at : at + 4] == (0, 0, 1, 0xB5)).all(axis=1)

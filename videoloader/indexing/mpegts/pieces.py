@@ -1,4 +1,4 @@
-"""Putting the bytes of a stream together again, which lie in pieces between other streams'."""
+"""Reassembles an elementary stream from transport packets."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _WRITTEN = re.compile(r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?"
 
 
 def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
-    """The payloads of transport packets, one behind the other.
+    """The concatenated payloads of transport packets.
 
     Args:
         data: bytes that hold the packets.
-        places: where in `data` each packet begins, ascending.
-        starts: where in each packet its payload begins.
+        places: offset of each packet in `data`, ascending.
+        starts: offset of the payload within each packet.
     """
     if not len(places):
         return np.zeros(0, dtype=np.uint8)
     whole = np.lib.stride_tricks.sliding_window_view(data, _PAYLOAD)[places + 4].reshape(-1)
-    # Most packets are full; pieces reach from one that is not to the next.
+    # Most packets are full of payload; copy the packets between two others at once.
     partial = np.flatnonzero(starts > 4)
     begins = (partial * _PAYLOAD + starts[partial] - 4).tolist()
     ends = np.append(partial[1:], len(places)) * _PAYLOAD
@@ -40,11 +40,11 @@ def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How the packets of a stream lie on a grid: what `VideoIndex.packing` says.
+    """How packets are stored on the grid: the parsed form of `VideoIndex.packing`.
 
     A packet begins with the first byte of the stream in the transport packet at its offset. With
-    a `phase`, where the first transport packet begins, it begins at its offset itself, which may
-    lie within a transport packet.
+    a `phase` (offset of the first transport packet), it begins exactly at its offset, which may be
+    within a transport packet.
 
     >>> Packing.parse(str(Packing(step=192, pid=256)))
     Packing(step=192, pid=256, phase=None)
@@ -60,10 +60,10 @@ class Packing:
 
     @classmethod
     def parse(cls, text: str) -> Packing | None:
-        """The meaning of `VideoIndex.packing`, None if it is another one.
+        """Parse `VideoIndex.packing`; None if it is not `mpegts:`.
 
         Raises:
-            FormatError: it is this one, but damaged.
+            FormatError: it is damaged.
         """
         if not text.startswith("mpegts:"):
             return None
@@ -74,22 +74,22 @@ class Packing:
 
     @property
     def overlap(self) -> int:
-        """Bytes of the transport packet in which the next packet begins that the last may need."""
+        """Bytes past the offset of the next packet that the last packet may need."""
         return 0 if self.phase is None else PACKET
 
     def begins(self, offsets: Ints) -> Ints:
-        """Where the transport packets begin in which packets do."""
+        """Offsets of the transport packets in which packets begin."""
         if self.phase is None:
             return offsets
         return offsets - (offsets - self.phase) % self.step
 
     def unpack(self, block: bytes, offsets: list[int], sizes: list[int]) -> list[bytes]:
-        """Take packets out of a block of the file.
+        """Extract packets from a block of the file.
 
         Args:
-            block: from the first byte of a transport packet on.
+            block: bytes, from the first byte of a transport packet on.
             offsets: of the packets in `block`, ascending.
-            sizes: bytes of each packet. What the block does not hold is missing in the result.
+            sizes: bytes of each packet. Bytes past the end of the block are missing in the result.
         """
         data = np.frombuffer(block, dtype=np.uint8)
         headers = read_headers(data, step=self.step)

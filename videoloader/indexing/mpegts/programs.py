@@ -1,4 +1,4 @@
-"""Which streams a transport stream holds (ISO/IEC 13818-1, section 2.4.4): PAT and PMT."""
+"""The streams of a transport stream (ISO/IEC 13818-1, section 2.4.4): PAT and PMT."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from videoloader.indexing.mpegts.grid import Grid, Ints, beginnings
 __all__ = ["ElementaryStream", "read_streams"]
 
 CODECS = {0x01: "mpeg2video", 0x02: "mpeg2video", 0x1B: "h264", 0x24: "hevc"}
-"""Stream types that are read here."""
+"""Supported stream types."""
 
-# Further stream types that FFmpeg makes video streams of, and names that do so for any type.
+# Further stream types, and registered names, that FFmpeg makes video streams of.
 _OTHER_VIDEO = {0x10, 0x1C, 0x20, 0x21, 0x32, 0x33, 0x42, 0xD1, 0xD2, 0xD4, 0xEA}
 _VIDEO_NAMES = {b"HEVC", b"AV01", b"VC-1", b"drac", b"VVC ", b"LCEV", b"JXSV"}
 _TWO_STREAMS = {0x83}  # Dolby TrueHD on Blu-ray discs; FFmpeg makes two streams of it
@@ -24,9 +24,9 @@ _MAX_PROGRAMS = 256
 
 @dataclass(frozen=True, slots=True)
 class ElementaryStream:
-    """A stream that the tables name.
+    """A stream in the program tables.
 
-    `number` is FFmpeg's; `together` are the PIDs of all streams of the same program.
+    `number` is FFmpeg's stream number; `together` are the PIDs of all streams of its program.
     """
 
     number: int
@@ -40,7 +40,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
     """All streams, in the order in which FFmpeg numbers them.
 
     Returns:
-        None without tables, or where they change on the way: those are for a demuxer.
+        None without tables, or if they change; FFmpeg's demuxer is needed then.
     """
     begun = beginnings(grid.headers)
     owners = grid.pids[begun]
@@ -52,7 +52,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
         (table[at] << 8 | table[at + 1], (table[at + 2] & 0x1F) << 8 | table[at + 3])
         for at in range(8, len(table) - 7, 4)
     ]
-    maps = [pid for number, pid in programs if number]  # number 0 is the network's table
+    maps = [pid for number, pid in programs if number]  # program 0 is the network information table
     if not maps or len(maps) > _MAX_PROGRAMS or len(set(maps)) < len(maps):
         return None
     found: list[tuple[int, bytes]] = []
@@ -63,7 +63,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
         constant = _constant_section(grid, rows, pid=pid)
         if constant is None or constant[1][0] != 2:
             return None
-        # FFmpeg reads maps once the first table has named them.
+        # FFmpeg ignores program maps before the first PAT.
         later = rows[rows > first]
         found.append((int(later[0]) if len(later) else len(grid.headers), constant[1]))
     streams: list[ElementaryStream] = []
@@ -86,11 +86,11 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
 
 
 def _constant_section(grid: Grid, rows: Ints, *, pid: int) -> tuple[int, bytes] | None:
-    """Where the first section of a table begins, and its bytes; None if later ones differ."""
+    """Row of the first section of a table, and its bytes; None if later sections differ."""
     if not len(rows):
         return None
     starts = grid.starts(rows)
-    # Packets of a table that says the same are the same but for the counter.
+    # Repeated packets of an unchanged table differ only in the continuity counter.
     bodies = grid.packets(rows)[:, 4:]
     if not ((bodies == bodies[0]).all() and (starts == starts[0]).all()):
         return None
@@ -131,13 +131,13 @@ def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
 
 
 def _is_video(grid: Grid, rows: Ints) -> bool:
-    """Whether a stream that no table names begins as video; FFmpeg finds such streams."""
+    """Whether a stream in no table begins like video; FFmpeg finds such streams."""
     payload = grid.packets(rows)[0, int(grid.starts(rows)[0]) :].tobytes()
     return payload[:3] == b"\0\0\1" and len(payload) > 3 and payload[3] & 0xF0 == 0xE0
 
 
 def _crc(section: bytes) -> int:
-    """The check sum of a table with its own check sum behind it: 0 (annex A)."""
+    """CRC-32 of a section, its own CRC included; 0 if it is valid (annex A)."""
     value = 0xFFFFFFFF
     for octet in section:
         value ^= octet << 24

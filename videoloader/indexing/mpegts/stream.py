@@ -1,4 +1,4 @@
-"""From the grid of a transport stream to a `VideoIndex`."""
+"""`index_mpegts`: builds the `VideoIndex` of a transport stream."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = ["index_mpegts"]
 
 _TICKS = 90000
 _MAX_SIZE = 1 << 29
-_SAMPLES = 32  # PES packets looked at wholly although their times raise no doubt
+_SAMPLES = 32  # PES packets to read completely even if their times are plausible
 
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """What the parameter sets of a stream say."""
+    """Stream properties read from parameter sets."""
 
     codec: str
     picture: PictureFormat
@@ -47,9 +47,9 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
     """Index an MPEG transport stream.
 
     Returns:
-        The index, and whether its timestamps tell the order of the frames; None if the file is
-        of another format or has what is not read here (rare codecs, PES packets that are not one
-        frame each, tables that change), which needs a demuxer.
+        The index, and whether timestamps determine the order of the frames; None if the file is
+        of another format or has unsupported features (rare codecs, PES packets that are not one
+        frame each, tables that change), which need FFmpeg's demuxer.
 
     Raises:
         UnsupportedError: the stream is scrambled.
@@ -86,7 +86,7 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
 def _index_unaligned(
     source: Source, grid: Grid, chosen: ElementaryStream, pes: PesPackets
 ) -> tuple[VideoIndex, bool] | None:
-    """The same where pictures do not begin with PES packets."""
+    """Index a stream whose pictures do not begin with PES packets."""
     codec = CODECS[chosen.kind]
     found = read_unaligned(codec, grid, pes)
     if found is None:
@@ -169,14 +169,14 @@ def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream 
         return None
     videos = [stream for stream in streams if stream.is_video]
     if number is None and len(videos) > 1:
-        # FFmpeg goes by how many frames it happens to have decoded of each.
+        # FFmpeg selects by how many frames it decoded of each while probing.
         number = find_best_stream(source)
     chosen = [stream for stream in videos if number in (None, stream.number)]
     return chosen[0] if chosen and chosen[0].kind in CODECS else None
 
 
 def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup | None:
-    """The parameter sets before the first picture that has any; None if they are damaged."""
+    """Read the parameter sets of the first picture that has any; None if they are damaged."""
     given = np.flatnonzero(units.parameters)
     if not len(given):
         return None
@@ -191,11 +191,11 @@ def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup
             return None
         return _Setup(codec, nal.parse_sequence(sequence).picture, sets)
     except FormatError:
-        return None  # FFmpeg may find better ones behind
+        return None  # FFmpeg may find valid ones later
 
 
 def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
-    """All parameter sets of an access unit in one, and the sequence parameter set."""
+    """All parameter sets of an access unit, concatenated, and the sequence parameter set."""
     sets, sequence = b"", None
     for unit in data.split(b"\0\0\1")[1:]:
         kind = nal.kind(unit[0])
@@ -209,10 +209,10 @@ def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
 
 
 def _frames(setup: _Setup, grid: Grid, pes: PesPackets, pictures: Pictures) -> Ints | None:
-    """The PES packets in which frames begin, None if a PES packet may hold more than one.
+    """The PES packets in which frames begin, None if a PES packet holds more than one.
 
-    A PES packet of two frames lasts as long as two, so times that are too far apart raise doubt;
-    then all its bytes are looked at.
+    A PES packet with two frames has the duration of two, so if the interval to the next one is too
+    long, all bytes of the PES packet are read.
     """
     count = len(pes.first)
     doubted = np.ones(count, dtype=np.bool_)
@@ -232,7 +232,7 @@ def _frames(setup: _Setup, grid: Grid, pes: PesPackets, pictures: Pictures) -> I
 
 
 def _duration(picture: PictureFormat, pts: Ints) -> int:
-    """What a frame lasts, as far as one number can say it."""
+    """The frame duration in ticks, assuming a constant rate."""
     if picture.frame_rate and _TICKS / picture.frame_rate < 1 << 31:
         return round(_TICKS / picture.frame_rate)
     steps = np.diff(np.sort(pts))
@@ -240,7 +240,7 @@ def _duration(picture: PictureFormat, pts: Ints) -> int:
 
 
 def _is_timed(table: NDArray[Any]) -> bool:
-    """Whether every packet becomes a frame, in the order of their times."""
+    """Whether every packet decodes to a frame, in the order of timestamps."""
     pts, dts = table["pts"], table["dts"]
     times = np.sort(pts)
     return bool(

@@ -1,7 +1,7 @@
-"""Streams whose PES packets begin in the middle of pictures: the pictures are found by their units.
+"""Finds pictures by their NAL units if PES packets do not begin with pictures.
 
-Some segmenters put the end of a picture into the next PES packet. As in FFmpeg, whose parsers cut
-the stream anew, a picture then has the times of the PES packet in which it begins.
+Some segmenters put the end of a picture into the next PES packet. As with FFmpeg's parsers, a
+picture has the times of the PES packet in which it begins.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from videoloader.sources.opening import open_source
 
 __all__ = ["Unaligned", "read_unaligned"]
 
-_MAX_STREAM = 1 << 28  # bytes of a stream that are held in memory
+_MAX_STREAM = 1 << 28  # maximum bytes of a stream to hold in memory
 _LEAD = 1  # zeros before the first start code
 
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """One picture for each PES packet: where in the file it begins, its bytes, and its units."""
+    """One picture for each PES packet: its file offset, its bytes, and its units."""
 
     offsets: Ints
     sizes: Ints
@@ -34,7 +34,7 @@ class Unaligned:
 
 
 def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
-    """Cut an H.264 or HEVC stream into pictures.
+    """Split an H.264 or HEVC stream into pictures.
 
     Returns:
         None if not exactly one picture begins in each PES packet, or the stream is too large.
@@ -51,7 +51,7 @@ def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
         return None
     begins = packet_begins(units, stream, starts)
     owners = _owners(pes, begins)
-    whole = owners == _owners(pes, units.places[starts])  # no start code lies in two PES packets
+    whole = owners == _owners(pes, units.places[starts])  # no start code spans two PES packets
     if not whole.all() or not (owners == np.arange(len(owners))).all():
         return None
     scan = scan_units(units, stream, slices)
@@ -61,12 +61,12 @@ def read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> Unaligned | None:
 
 
 def _owners(pes: PesPackets, positions: Ints) -> Ints:
-    """Numbers of the PES packets that hold some bytes of the stream."""
+    """Number of the PES packet that holds each position of the elementary stream."""
     return np.searchsorted(np.cumsum(pes.sizes), positions, side="right")
 
 
 def _places(grid: Grid, pes: PesPackets, positions: Ints) -> Ints:
-    """Where in the file some bytes of the stream are."""
+    """File offset of each position of the elementary stream."""
     lengths = PACKET - pes.starts
     ends = np.cumsum(lengths)
     rows = np.searchsorted(ends, positions, side="right")

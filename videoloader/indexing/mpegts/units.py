@@ -1,8 +1,8 @@
-"""What the beginnings of access units tell: keyframes, disposable pictures, fields.
+"""Reads the headers at the beginning of access units.
 
-A PES packet that begins an access unit has its headers in the first transport packet, most of
-them in its first bytes; so those of all PES packets are looked at together, and the few that go
-on behind are looked at by themselves.
+A PES packet that begins an access unit usually has its headers in the first bytes of its first
+transport packet. So the first bytes of all PES packets are parsed together, and the few whose
+headers are longer are parsed one by one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from videoloader.sources.source import rows_at
 
 __all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
 
-HEADER = 14  # bytes kept of a picture's header, its type octet first
+HEADER = 14  # bytes of a picture's header to keep, type byte first
 
-# What a start code means for the splitting into access units, as FFmpeg's parsers split.
+# Role of a unit in the splitting into access units, as in FFmpeg's parsers.
 _BEFORE, _PICTURE = 1, 2
 _PARAMETERS, _MESSAGES = 4, 8
 _BATCH = 1 << 22
-_WIDTHS = (48, PACKET)  # bytes looked at of all PES packets, then of those where that is too few
+_WIDTHS = (48, PACKET)  # bytes to parse of all PES packets, then of those that need more
 
 
 @cache
@@ -51,10 +51,10 @@ def _kinds(codec: str) -> Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What each of the PES packets begins with.
+    """The units at the beginning of each PES packet.
 
-    `headers` are the first bytes of the first picture's or slice's header, from the octet behind
-    its start code on. `parameters` and `messages` tell of parameter sets and SEI before it.
+    `headers` are the first bytes of the first picture or slice header, after its start code.
+    `parameters` and `messages`: parameter sets or SEI precede it.
     """
 
     headers: Bytes
@@ -63,10 +63,10 @@ class Units:
 
 
 def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
-    """Look at the beginning of every PES packet.
+    """Parse the beginning of every PES packet.
 
     Returns:
-        None if one of them does not begin an access unit, or holds no picture.
+        None if one of them does not begin an access unit, or has no picture.
     """
     count = len(pes.first)
     begins = pes.starts[pes.first]
@@ -96,7 +96,7 @@ def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
 
 
 def pes_bytes(grid: Grid, pes: PesPackets, first: int, stop: int) -> Bytes:
-    """The bytes of the stream in some PES packets in a row."""
+    """The bytes of the elementary stream in consecutive PES packets, `first` to before `stop`."""
     begin = int(pes.first[first])
     end = int(pes.first[stop]) if stop < len(pes.first) else len(pes.rows)
     packets = grid.packets(pes.rows[begin:end]).reshape(-1)
@@ -104,10 +104,10 @@ def pes_bytes(grid: Grid, pes: PesPackets, first: int, stop: int) -> Bytes:
 
 
 def count_pictures(codec: str, grid: Grid, pes: PesPackets, numbers: Ints) -> Ints | None:
-    """How many access units each of some PES packets holds, by looking at all their bytes.
+    """Number of access units in each of some PES packets; reads all their bytes.
 
     Returns:
-        None if one ends in the middle of what comes before a picture.
+        None if a PES packet ends between the units before a picture and the picture.
     """
     counts = np.zeros(len(numbers), dtype=np.int64)
     for begin, end in _batches(numbers, pes.sizes):
@@ -121,13 +121,13 @@ def count_pictures(codec: str, grid: Grid, pes: PesPackets, numbers: Ints) -> In
         last = np.append(owners[1:] != owners[:-1], True)[: len(owners)]
         if not (kinds[last] == _PICTURE).all():
             return None
-        # Every first slice is of another access unit, as what comes before it belongs to it.
+        # Count first slices: the units before a first slice belong to its access unit.
         counts[begin:end] = np.bincount(owners[kinds == _PICTURE], minlength=end - begin)
     return counts
 
 
 def _batches(numbers: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Runs of numbers without a gap, of a few megabytes each: from and to which place."""
+    """Ranges of `numbers` that are consecutive and have at most a few megabytes each."""
     begin, held = 0, 0
     for place in range(len(numbers)):
         held += int(sizes[numbers[place]])
@@ -147,7 +147,7 @@ def _start_codes(data: bytes) -> Ints:
 
 
 def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
-    """Kinds of what begins at start codes, 0 for later slices of a picture and other layers."""
+    """Kinds of the units at start codes; 0 for later slices of a picture and other layers."""
     last = len(data) - 1
     kinds: Bytes = _kinds(codec)[data[np.minimum(codes + 3, last)]]
     nal = codec_of(codec).nal
@@ -164,17 +164,17 @@ def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
 def _walk(
     codec: str, matrix: Bytes, rooms: Ints, units: Units, numbers: Ints
 ) -> NDArray[np.bool_] | None:
-    """Fill in what the rows of a matrix tell, up to the first picture of each.
+    """Parse the units of each row up to its first picture, and store them in `units`.
 
     Args:
         codec: of the stream.
-        matrix: beginnings of PES packets.
-        rooms: bytes of each row that belong to it.
-        units: what is filled in, at `numbers`.
-        numbers: of the rows.
+        matrix: first bytes of PES packets, one row each.
+        rooms: valid bytes of each row.
+        units: result, filled at `numbers`.
+        numbers: PES packet of each row.
 
     Returns:
-        Which rows held all that is asked; None if one begins no access unit.
+        Mask of the rows that were long enough; None if one does not begin an access unit.
     """
     width = matrix.shape[1]
     if width < HEADER + 4:
@@ -186,7 +186,7 @@ def _walk(
     first = np.ones(len(rows), dtype=np.bool_)
     first[1:] = rows[1:] != rows[:-1]
     heads = first & inside
-    early = columns <= 3  # zeros may stand before
+    early = columns <= 3  # leading zeros are allowed
     if not (early & (kinds > 0))[heads].all() or not _lead_is_empty(matrix, rows, columns, heads):
         return None
     pictures = np.flatnonzero((kinds == _PICTURE) & inside)
@@ -205,7 +205,7 @@ def _walk(
 
 
 def _lead_is_empty(matrix: Bytes, rows: Ints, columns: Ints, heads: NDArray[np.bool_]) -> bool:
-    """Whether only zeros come before the first start codes."""
+    """Whether only zeros precede the first start code of each row."""
     for column in range(1, 4):
         behind = rows[heads & (columns == column)]
         if matrix[behind, :column].any():

@@ -1,7 +1,7 @@
-// Regions of frames on a canvas of one colour, one over the other.
+// Pastes regions of frames on a canvas of one colour; later regions cover earlier ones.
 //
-// Macros: SIZE, bytes of an element, whose values stay as they are; or 0 with SOURCE and TARGET,
-// element types; CHANNELS; ROW_BYTES.
+// Macros: SIZE, bytes of an element that is copied unchanged; or 0 with SOURCE and TARGET, element
+// types; CHANNELS; ROW_BYTES.
 
 const int MOST = 4;  // channels
 

@@ -1,11 +1,11 @@
-// Pictures in another size: a filter down the columns, then one along the rows, in one pass.
+// Resizes pictures: a filter along the columns, then one along the rows, in one pass.
 //
-// `taps` writes which pixels of the source make each output, and how much each weighs; `resize` and
-// `nearest` read that. It works in float64 and rounds each weight once, as resampling.py does.
+// `taps` computes the source pixels and weights of each output, for `resize` and `nearest`. It works
+// in float64 and rounds each weight once, as resampling.py does.
 //
-// A block of `resize` makes a tile. The columns that it needs are filtered into a band of shared
-// memory, part by part if they are many, and each part is added to the tile along its rows: the
-// source is read once, and nothing between the two filters leaves the block.
+// A block of `resize` computes a tile. It filters the columns into a band of shared memory, in
+// parts if there are many, and adds each part to the tile by filtering along the rows. So the source
+// is read once, and intermediate values stay in the block.
 //
 // Macros: SOURCE and TARGET, element types; CHANNELS; ROW_BYTES. Several channels lie side by side
 // in the source.
@@ -123,7 +123,7 @@ __device__ inline void write_taps(const Axis& a, int output, bool is_row) {
     double center = a.start + (number + 0.5) * (a.end - a.start) / a.size - 0.5;
     double first = ceil(center - radius * width - CLOSE), sum = 0.0;
     for (int k = 0; k < a.taps; k++) sum += weight_at(a.filter, (first + k - center) / width);
-    // What lies outside is the pixel at the border: it has the sum of their weights.
+    // Pixels outside are replaced by the one at the border, which gets the sum of their weights.
     Weights made = {weights, 0, 0};
     int begin = (int)fmin(fmax(first, 0.0), (double)last), place = begin;
     double held = 0.0;

@@ -1,4 +1,4 @@
-// Pictures seen through a matrix, a rule or maps: each pixel of the target from a place in the source.
+// Warps pictures by a matrix, a formula or maps: each target pixel is sampled at a source position.
 //
 // Pixel i reaches from i to i + 1 along an axis. Macros: SOURCE and TARGET, element types; CHANNELS;
 // PLACES, where a pixel comes from; INTERPOLATION; ROW_BYTES.
@@ -24,7 +24,7 @@ typedef Element<TARGET> To;
 
 const int TILE = 32;  // rows and columns of a tile; warps_on_gpu.py
 
-// Of what lies along an axis if the border is mirrored or repeated.
+// Period of the coordinates along an axis if the border is mirrored or wrapped.
 __device__ inline float period_of(int length, int border) {
     if (border == WRAP) return length;
     return border == REFLECT ? 2.0f * length : fmaxf(2.0f * length - 2.0f, 1.0f);
@@ -107,8 +107,8 @@ __device__ inline Picture picture_of(const View& v, int frame) {
 }
 
 #if !CUBIC
-// COUNT elements side by side. All of the words read hold some of them, so no memory of others is
-// read but what shares a word with them.
+// Read COUNT adjacent elements in aligned words. Every word read contains at least one of them, so
+// no read leaves the allocation.
 template <int COUNT>
 __device__ inline void load_words(const From::Stored* from, float* values) {
     const int BYTES = COUNT * sizeof(From::Stored), WORDS = (BYTES + 3) / 4;
