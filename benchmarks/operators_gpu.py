@@ -28,7 +28,7 @@ from rich.table import Table
 
 from videoloader import types
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.color_run import color_run, name_in_run
+from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.kernels import has_cupy
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.sampling import generator

@@ -18,14 +18,14 @@ import pytest
 from kernel_machines import Compiled
 from sequence_headers import read_sequence
 
-from videoloader.decoding.merge import ClipFrames, merge_runs
 from videoloader.decoding.nvdec import convert, hardware, session
 from videoloader.decoding.nvdec import feeder as hardware_feed
 from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.packets.merge import ClipFrames, merge_runs
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import index_video
 from videoloader.sources.opening import open_source

@@ -10,7 +10,7 @@ import torch
 from videoloader.decoding.batch import ClipBatch, ClipFailure
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation
-from videoloader.readers import media
+from videoloader.readers.video import media
 
 FILLED = 255
 

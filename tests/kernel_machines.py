@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from videoloader import fn
-from videoloader.decoding.nvdec import launching
+from videoloader.cuda import launching
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators import kernels

@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from videoloader.decoding.indexer import IndexOrder
+from videoloader.decoding.opening.indexer import IndexOrder
 from videoloader.indexing.dataset.rows import make_row
 
 

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader import fn, pipeline_def
 from videoloader.cli import app
-from videoloader.decoding import swscale
 from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.pictures import swscale
 
 CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
 SIZES = {"SD": (96, 64), "HD": (720, 64)}

@@ -13,9 +13,9 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 import videoloader.dataset
-from videoloader.decoding import index_cache
 from videoloader.decoding.cpu import libav
 from videoloader.decoding.framing import Framing
+from videoloader.decoding.opening import index_cache
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, find_videos
 from videoloader.sampling import generator

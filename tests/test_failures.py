@@ -23,7 +23,7 @@ from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import read_frame_number
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
-from videoloader.readers.failures import ErrorPolicy, Failures
+from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.sources.items import Item
 
 DAMAGED, UNREADABLE = 1, 3
@@ -158,7 +158,7 @@ def test_many_processes_append_whole_lines_to_one_log(paths, tmp_path):
     log = tmp_path / "logs" / "errors.jsonl"
     program = (
         "import sys, videoloader as vl\n"
-        "from videoloader.readers.failures import *\n"
+        "from videoloader.readers.failures.failures import *\n"
         "from videoloader.sources.items import Item\n"
         "failures = Failures(ErrorPolicy('skip', error_log=sys.argv[1]))\n"
         "for n in range(200):\n"
@@ -189,7 +189,7 @@ def test_a_log_that_fills_the_disk_does_not_end_the_run(paths, tmp_path, monkeyp
         raise OSError(28, "No space left on device")
 
     with loader(paths, on_error="skip", error_log=tmp_path / "errors.jsonl") as batches:
-        monkeypatch.setattr("videoloader.readers.error_log.os.write", full)
+        monkeypatch.setattr("videoloader.readers.failures.error_log.os.write", full)
         assert sum(len(batch["sample"]) for batch in batches) == 4
         assert len(batches.failures) == 2
     assert caplog.text.count("No space left on device") == 1

@@ -16,10 +16,10 @@ from videoloader.demo.videos import read_frame_number
 from videoloader.errors import DecodeError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.pipeline import pipeline_def
-from videoloader.readers import media
-from videoloader.readers.clip_decoding import SampleError, decode_planned
-from videoloader.readers.planned import PlannedClip
-from videoloader.readers.sharing import Decoded, SharedClip
+from videoloader.readers.video import media
+from videoloader.readers.video.clip_decoding import SampleError, decode_planned
+from videoloader.readers.video.planned import PlannedClip
+from videoloader.readers.video.sharing import Decoded, SharedClip
 
 DAMAGED, UNREADABLE = 1, 3
 WHOLE = vl.UniformClip(4)  # frames 0, 4, 7 and 11 of 12

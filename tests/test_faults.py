@@ -12,10 +12,11 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from misbehaving import Misbehaving
 
 import videoloader as vl
-from videoloader.decoding import assembly, memory, opening
+from videoloader.decoding import assembly, memory
 from videoloader.decoding.cpu import libav
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.cpu.rgb import RgbConverter
+from videoloader.decoding.opening import videos as opening
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import video as indexing
 from videoloader.sources import local

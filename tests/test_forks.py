@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import videoloader as vl
 from videoloader.demo.videos import read_frame_number
-from videoloader.forking import cached_property
+from videoloader.system.forking import cached_property
 
 FORKS = 12
 TIME_LIMIT = 60

@@ -8,7 +8,7 @@ import videoloader as vl
 from videoloader import fn, loader
 from videoloader.decoding.cpu import libav
 from videoloader.pipeline import pipeline_def
-from videoloader.readers import media
+from videoloader.readers.video import media
 
 CLIPS = [list(range(first, first + 16)) for first in range(0, 80, 10)]
 

@@ -170,45 +170,40 @@ def is_inside(module, packages):
 # inside a function. What a layer below may use, those above may too.
 LAYERS = {
     "errors": "",
-    "callers": "",
-    "deprecation": "callers",
-    "eager_calls": "errors",
-    "forking": "",
-    "sample_info": "",
-    "pickling": "errors",
-    "types": "errors eager_calls sample_info",
+    "system": "errors",
+    "runtime": "errors",
+    "cuda": "",
+    "types": "errors system",
     "tfrecord": "errors",
-    "writing": "errors",
     "tensors": "errors types",
     "backend": "tensors",
     "codecs": "errors",
     "sampling": "errors",
-    "sources": "errors forking",
-    "workers": "errors eager_calls forking sources sample_info pickling",
-    "indexing": "errors forking writing sources codecs workers",
-    "audio": "errors forking sources indexing",
-    "decoding": "errors forking writing sources codecs workers indexing sampling audio",
-    "operators": "errors eager_calls deprecation types tensors audio decoding sampling",
-    "readers": "errors eager_calls forking writing sample_info types tfrecord tensors sources "
-    "workers indexing sampling audio decoding operators",
+    "sources": "errors system",
+    "workers": "errors system types sources",
+    "indexing": "errors system codecs sources workers",
+    "audio": "errors system sources indexing",
+    "decoding": "errors system runtime cuda codecs sampling sources workers indexing audio",
+    "operators": "errors system cuda types tensors sampling audio decoding",
+    "readers": "errors system runtime types tfrecord tensors sampling sources workers indexing "
+    "audio decoding operators",
     "tools": "errors readers",
-    "pipeline": "errors callers forking sources pickling types tensors sampling decoding workers "
+    "pipeline": "errors system runtime cuda types tensors sampling sources workers decoding "
     "operators readers",
-    "fn": "errors deprecation eager_calls types tensors sampling operators readers pipeline",
+    "fn": "errors system types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "plugin": "errors forking deprecation sources tensors readers pipeline fn ops",
-    "video_file": "errors forking sources workers indexing sampling decoding",
-    "video": "errors sources workers indexing sampling decoding video_file",
-    "compat": "errors forking sources workers indexing sampling audio decoding video",
+    "plugin": "errors system runtime tensors sampling sources readers pipeline fn ops",
+    "video_file": "errors system sampling sources workers indexing decoding",
+    "video": "errors sampling sources workers indexing decoding video_file",
+    "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors sampling",
-    "dataset": "errors sources indexing sampling decoding readers pipeline epoch_sampler",
-    "loader": "errors forking indexing sampling decoding readers pipeline",
-    "report": "errors writing indexing",
-    "top": "pipeline",
-    "demo": "errors sampling indexing report fn plugin",
-    "cli": "errors sources sampling indexing decoding report top demo video",
+    "dataset": "errors runtime sampling sources indexing decoding readers pipeline epoch_sampler",
+    "loader": "errors system runtime sampling indexing decoding readers pipeline",
+    "report": "errors system runtime indexing",
+    "demo": "errors sampling indexing fn plugin report",
+    "cli": "errors sampling sources indexing decoding video report demo",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do
@@ -217,12 +212,8 @@ USERS = {"demo", "cli"}  # take public names from the package itself, as its use
 # imported, and what inside a function.
 PURE = {
     "errors": ((), ()),
-    "deprecation": ((), ()),
-    "eager_calls": ((), ()),
-    "forking": ((), ()),
-    "writing": ((), ()),
-    "sample_info": ((), ()),
-    "pickling": ((), ()),
+    "system": ((), ()),
+    "runtime": ((), ()),
     "sources": (("numpy",), ("obstore",)),
     "codecs": (("numpy",), ()),
     "sampling": (("numpy",), ()),
@@ -302,7 +293,7 @@ def test_the_layer_law_sees_every_kind_of_import(tmp_path):
 
 # Where a codec is named without a test: data of containers (what their tags mean), and lists of
 # FFmpeg's formats, some of which are called like codecs.
-CODEC_DATA = {("indexing/raw.py", "_CODECS"), ("indexing/timing.py", "_TIMELESS")}
+CODEC_DATA = {("indexing/containers/raw.py", "_CODECS"), ("indexing/timing.py", "_TIMELESS")}
 
 
 def codec_tests(tree):

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader import cli
-from videoloader.pipeline import status
-from videoloader.top import read_statuses, status_table
+from videoloader.report.top import read_statuses, status_table
+from videoloader.runtime import status
 
 JOB = """
 import sys, time

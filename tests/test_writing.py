@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video
-from videoloader.writing import written_whole
+from videoloader.system.writing import written_whole
 
 
 @pytest.fixture

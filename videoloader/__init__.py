@@ -10,7 +10,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from videoloader import errors, indexing, sampling
-from videoloader.eager_calls import eager
 from videoloader.errors import (
     ArgumentError,
     ArgumentIndexError,
@@ -43,6 +42,7 @@ from videoloader.sampling import (
     aspect_buckets,
 )
 from videoloader.sampling.seeding import seed
+from videoloader.system.eager_calls import eager
 
 if TYPE_CHECKING:
     from videoloader import backend, fn, math, ops, pipeline, tensors, types
@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
-    from videoloader.readers.failures import SampleFailure
-    from videoloader.readers.labels import LabelColumn
-    from videoloader.readers.patches import patchify, unpatchify
-    from videoloader.readers.sample_columns import TableColumns
+    from videoloader.readers.clip_samples.columns import TableColumns
+    from videoloader.readers.clip_samples.labels import LabelColumn
+    from videoloader.readers.clip_samples.patches import patchify, unpatchify
+    from videoloader.readers.failures.failures import SampleFailure
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -147,11 +147,11 @@ _LAZY = {
     "ClipRequest": "videoloader.decoding.batch",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",
-    "LabelColumn": "videoloader.readers.labels",
+    "LabelColumn": "videoloader.readers.clip_samples.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
-    "SampleFailure": "videoloader.readers.failures",
-    "TableColumns": "videoloader.readers.sample_columns",
+    "SampleFailure": "videoloader.readers.failures.failures",
+    "TableColumns": "videoloader.readers.clip_samples.columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,
@@ -160,12 +160,12 @@ _LAZY = {
     "math": None,
     "newaxis": "videoloader.pipeline",
     "ops": None,
-    "patchify": "videoloader.readers.patches",
+    "patchify": "videoloader.readers.clip_samples.patches",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,
     "types": None,
-    "unpatchify": "videoloader.readers.patches",
+    "unpatchify": "videoloader.readers.clip_samples.patches",
 }
 
 

@@ -212,7 +212,7 @@ def inspect(
     ] = None,
 ) -> None:
     """Print what is known of a video and draw its groups of pictures and frame sizes."""
-    from videoloader.report import draw_timeline, gop_table, video_table
+    from videoloader.report.tables import draw_timeline, gop_table, video_table
 
     with _reported():
         made = index_video(source, headers=True, fps=None if fps is None else _rate(fps))
@@ -245,7 +245,7 @@ def sample(
     color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
-    from videoloader.report import contact_sheet, write_png
+    from videoloader.report.tables import contact_sheet, write_png
     from videoloader.sampling import RandomClip, generator, sample_frames
     from videoloader.video import Video
 
@@ -281,7 +281,7 @@ def top(
 
     Those of processes with VIDEOLOADER_STATUS=1 in their environment.
     """
-    from videoloader.top import show, watch
+    from videoloader.report.top import show, watch
 
     if once or as_json:
         show(console, as_json=as_json)
@@ -311,7 +311,7 @@ def main() -> None:
 def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     """Index and print, file after file; the exit code."""
     from videoloader.indexing.dataset import find_items
-    from videoloader.report import video_table
+    from videoloader.report.tables import video_table
 
     indexes, passed = [], Counter[str]()
     with _reported():

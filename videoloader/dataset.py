@@ -17,8 +17,6 @@ from torch.utils.data import Dataset, default_collate, get_worker_info
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.index_cache import IndexCache
-from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import (
     MAX_PIXELS,
     TIME_LIMIT,
@@ -26,6 +24,8 @@ from videoloader.decoding.limits import (
     check_time_limit,
     worker_limit,
 )
+from videoloader.decoding.opening.index_cache import IndexCache
+from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -39,18 +39,18 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
-from videoloader.pipeline.run_stats import RunStats
 from videoloader.pipeline.worker_stats import WorkerStats
-from videoloader.readers.clip_sources import ClipSources, find_labels, find_sources
-from videoloader.readers.draws import check_clips
-from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
-from videoloader.readers.global_random import seeded
-from videoloader.readers.known_bad import SkipKnown, kept_videos
-from videoloader.readers.labels import Labels
-from videoloader.readers.sample_decoding import SampleDecoder
-from videoloader.readers.sample_requests import SampleRequests
-from videoloader.readers.samples import of_views, views
-from videoloader.readers.shared_records import SharedRecords, shared
+from videoloader.readers.clip_samples.decoding import SampleDecoder
+from videoloader.readers.clip_samples.draws import check_clips
+from videoloader.readers.clip_samples.global_random import seeded
+from videoloader.readers.clip_samples.labels import Labels
+from videoloader.readers.clip_samples.requests import SampleRequests
+from videoloader.readers.clip_samples.samples import of_views, views
+from videoloader.readers.clip_samples.sources import ClipSources, find_labels, find_sources
+from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleFailure
+from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
+from videoloader.readers.failures.shared_records import SharedRecords, shared
+from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 from videoloader.sampling.states import whole_number
 

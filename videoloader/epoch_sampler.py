@@ -12,8 +12,8 @@ from torch.utils.data import Dataset, Sampler
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import generator
-from videoloader.sampling.order import EpochOrder, Remainder
-from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.orders.epoch_order import EpochOrder, Remainder
+from videoloader.sampling.orders.permutation import Permutation
 from videoloader.sampling.states import state_number, whole_number
 
 __all__ = ["Draw", "EpochSampler"]

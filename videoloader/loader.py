@@ -33,32 +33,32 @@ from videoloader.decoding.output import (
 )
 from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
-from videoloader.forking import ForkSafeLock
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
-from videoloader.pipeline.run_stats import RunStats
-from videoloader.pipeline.runner_stats import RunnerStats
-from videoloader.pipeline.stage_thread import Stage
-from videoloader.pipeline.stages import StageRunner
-from videoloader.pipeline.streams import stage_stream, wait_for
-from videoloader.readers.batch_content import batch_content, batch_tensors, transformed
-from videoloader.readers.clip_sources import (
+from videoloader.pipeline.run.streams import stage_stream, wait_for
+from videoloader.readers.clip_samples.batch_content import batch_content, batch_tensors, transformed
+from videoloader.readers.clip_samples.columns import Columns, SampleColumns
+from videoloader.readers.clip_samples.decoding import DecodedSamples, SampleDecoder
+from videoloader.readers.clip_samples.draws import find_samples
+from videoloader.readers.clip_samples.labels import Labels
+from videoloader.readers.clip_samples.requests import SampleRequests
+from videoloader.readers.clip_samples.shaped_batches import epoch_order, shaped_batches
+from videoloader.readers.clip_samples.sources import (
     ClipSources,
     Weights,
     find_labels,
     find_sources,
     find_weights,
 )
-from videoloader.readers.draws import find_samples
-from videoloader.readers.failures import ErrorPolicy, Failures, SampleFailure
-from videoloader.readers.known_bad import SkipKnown, kept_videos
-from videoloader.readers.labels import Labels
-from videoloader.readers.sample_columns import Columns, SampleColumns
-from videoloader.readers.sample_decoding import DecodedSamples, SampleDecoder
-from videoloader.readers.sample_requests import SampleRequests
-from videoloader.readers.shaped_batches import epoch_order, shaped_batches
+from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleFailure
+from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
+from videoloader.runtime.run_stats import RunStats
+from videoloader.runtime.runner_stats import RunnerStats
+from videoloader.runtime.stage_thread import Stage
+from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
-from videoloader.sampling.order import EpochOrder, Remainder
+from videoloader.sampling.orders.epoch_order import EpochOrder, Remainder
 from videoloader.sampling.states import state_number, whole_number
+from videoloader.system.forking import ForkSafeLock
 
 __all__ = ["Loader", "LoaderIterator"]
 

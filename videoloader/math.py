@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from videoloader.fn.eager_math import compute_now
-from videoloader.pipeline.expressions import expression
+from videoloader.pipeline.graph.expressions import expression
 from videoloader.types import Operand
 
 __all__ = [

@@ -17,7 +17,7 @@ from videoloader.decoding.arguments import as_device
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.framing import check_resizing, shorter_resized
 from videoloader.decoding.limits import MAX_PIXELS
-from videoloader.decoding.opening import lasting
+from videoloader.decoding.opening.videos import lasting
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,

@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding.arguments import as_frame_numbers
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.limits import check_pixels
-from videoloader.decoding.opening import open_any, source_name
+from videoloader.decoding.opening.videos import open_any, source_name
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
-from videoloader.decoding.surface import Surface
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
-from videoloader.forking import ForkSafeLock, cached_property, reset_after_fork
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
 from videoloader.sampling import pad_frames, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.forking import ForkSafeLock, cached_property, reset_after_fork
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.use import Use
 

@@ -12,7 +12,7 @@ from videoloader.auto_aug import rand_augment as ra
 from videoloader.auto_aug import trivial_augment as ta
 from videoloader.auto_aug.core import Policy, augmentation
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.graph import reached
+from videoloader.pipeline.graph.graph import reached
 
 COUNT = 2000
 POLICIES = ["image_net", "reduced_image_net", "svhn", "reduced_cifar10"]

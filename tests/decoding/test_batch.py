@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.decoding.index_cache import IndexCache
+from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import open_source
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.color import matrix_and_range
 from videoloader.decoding.cpu.rgb import RgbConverter
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.color import matrix_and_range
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.indexing.index import Orientation
 
 # Kr and Kb of the matrices (ITU-T H.273, table 4).

@@ -23,7 +23,7 @@ def expected_hashes(file):
         return file.hashes
     import av
 
-    from videoloader.decoding.surface import Surface
+    from videoloader.decoding.pictures.surface import Surface
 
     with av.open(str(file.path)) as container:
         video = container.streams[file.stream]

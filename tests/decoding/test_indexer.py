@@ -11,7 +11,7 @@ import odd_indexers
 import pytest
 
 import videoloader as vl
-from videoloader.decoding.indexer import Indexer
+from videoloader.decoding.opening.indexer import Indexer
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def odd(monkeypatch):
-    monkeypatch.setattr("videoloader.decoding.indexer.IndexOrder", odd_indexers.OddOrder)
+    monkeypatch.setattr("videoloader.decoding.opening.indexer.IndexOrder", odd_indexers.OddOrder)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.decoding.merge import ClipFrames, merge_runs
+from videoloader.decoding.packets.merge import ClipFrames, merge_runs
 from videoloader.sampling import FILLED, plan_decode
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import videoloader as vl
-from videoloader.decoding import needed
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.packets import needed
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video
 from videoloader.errors import FormatError
 from videoloader.indexing import open_source

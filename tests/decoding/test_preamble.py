@@ -15,7 +15,7 @@ import videoloader as vl
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import CODECS
 from videoloader.decoding.nvdec.feeder import Feeder
-from videoloader.decoding.preamble import has_film_grain, preamble
+from videoloader.decoding.packets.preamble import has_film_grain, preamble
 from videoloader.demo.videos import encode_video
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.payloads import PacketReader

@@ -13,7 +13,7 @@ import videoloader as vl
 from videoloader import fn, pipeline_def
 from videoloader.audio import request as requests
 from videoloader.audio.request import SoundRequest
-from videoloader.readers import nemo_asr
+from videoloader.readers.files import nemo_asr
 
 RATE = 16000
 

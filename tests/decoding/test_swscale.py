@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from av.video.reformatter import VideoReformatter
 
-from videoloader.decoding import swscale
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures import swscale
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import UnsupportedError
 
 FORMATS = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p"]

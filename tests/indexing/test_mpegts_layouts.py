@@ -12,10 +12,10 @@ import videoloader as vl
 from videoloader.codecs.picture import PictureFormat
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.mpegts import grid
-from videoloader.indexing.mpegts.pictures import read_pictures
-from videoloader.indexing.mpegts.stream import index_mpegts
-from videoloader.indexing.mpegts.units import HEADER, Units
+from videoloader.indexing.containers.mpegts import grid
+from videoloader.indexing.containers.mpegts.pictures import read_pictures
+from videoloader.indexing.containers.mpegts.stream import index_mpegts
+from videoloader.indexing.containers.mpegts.units import HEADER, Units
 from videoloader.indexing.payloads import read_packets
 
 PACKET = 188

@@ -7,10 +7,10 @@ from corpus_files import md5_of
 
 import videoloader as vl
 from videoloader.codecs import mpeg2, mpeg4
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.indexing import open_source
+from videoloader.indexing.containers.mp4 import index_mp4
 from videoloader.indexing.libav import index_by_demuxing
-from videoloader.indexing.mp4 import index_mp4
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.scan import scan_order
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import PacketFlags, open_source
-from videoloader.indexing.avi import index_avi
-from videoloader.indexing.flv import index_flv
-from videoloader.indexing.ivf import index_ivf
+from videoloader.indexing.containers.avi import index_avi
+from videoloader.indexing.containers.flv import index_flv
+from videoloader.indexing.containers.ivf import index_ivf
+from videoloader.indexing.containers.obu import index_obu
+from videoloader.indexing.containers.raw import index_raw
 from videoloader.indexing.libav import index_by_demuxing
-from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.raw import index_raw
 from videoloader.indexing.scan import scan_order
 
 SUFFIXES = (".avi", ".ivf", ".flv", ".h264", ".264", ".jsv", ".h265")

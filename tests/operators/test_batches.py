@@ -13,7 +13,7 @@ from videoloader.fn.function import Function
 from videoloader.operators import OPERATORS, Batch, Context, Input, declare
 from videoloader.operators.arguments import FLOAT, INT, Argument
 from videoloader.operators.inputs import FRAMES
-from videoloader.operators.random import SEED
+from videoloader.operators.random.random import SEED
 from videoloader.pipeline import pipeline_def
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList

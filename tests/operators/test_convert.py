@@ -4,8 +4,8 @@ import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError
-from videoloader.operators import convert
-from videoloader.operators.convert import scale_and_shift
+from videoloader.operators.general import convert
+from videoloader.operators.general.convert import scale_and_shift
 
 
 @pytest.mark.parametrize("dtype", [types.FLOAT16, torch.float16, np.float16, "float16"])

@@ -10,7 +10,8 @@ from references_of import called, stored
 
 from videoloader import fn, pipeline_def, types
 from videoloader.errors import ArgumentError
-from videoloader.operators import correlation, filters
+from videoloader.operators.filters import correlation
+from videoloader.operators.filters import windows as filters
 from videoloader.tensors import TensorList
 
 CASES = filter_cases.CASES
@@ -38,7 +39,7 @@ def test_the_reference_in_torch_agrees_with_opencv(number, monkeypatch):
     monkeypatch.setattr(filters, "_by_opencv", filters._by_torch)
     monkeypatch.setattr(correlation, "_same_by_opencv", lambda *values: None)
     monkeypatch.setattr(
-        "videoloader.operators.correlation._valid_by_opencv",
+        "videoloader.operators.filters.correlation._valid_by_opencv",
         lambda values, axes, window: _summed(values, axes, window),
     )
     slow = called(filter_cases, *CASES[number]).astype(float)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader.decoding.nvdec import launching
-from videoloader.decoding.nvdec.launching import TABLE_SIZES, launch_kernel
+from videoloader.cuda import launching
+from videoloader.cuda.launching import TABLE_SIZES, launch_kernel
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.batch import Batch, Context

@@ -14,11 +14,11 @@ from kernel_machines import CompiledDriver
 from operators.test_launches import KERNEL, Driver, calls_of
 
 from videoloader import fn, pipeline_def, types
-from videoloader.decoding.nvdec import launching
-from videoloader.decoding.nvdec.launching import TABLE_SIZES
+from videoloader.cuda import launching
+from videoloader.cuda.launching import TABLE_SIZES
 from videoloader.fn.function import Function
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.color_run import color_run, name_in_run
+from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.geometry import resize_on_gpu
 from videoloader.operators.kernels import rows_of
 from videoloader.operators.operator import OPERATORS

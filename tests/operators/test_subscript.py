@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from videoloader import fn, newaxis, types
 from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
-from videoloader.operators.subscript import index_tensor
+from videoloader.operators.general.subscript import index_tensor
 from videoloader.pipeline import pipeline_def
 
 SHAPE = (7, 5, 3)

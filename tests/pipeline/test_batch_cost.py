@@ -20,7 +20,8 @@ from videoloader.operators.arguments import INT, Argument
 from videoloader.operators.batch import Spec
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare
-from videoloader.pipeline import pipeline, program, streams
+from videoloader.pipeline import pipeline
+from videoloader.pipeline.run import program, streams
 
 pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.usefixtures("no_threads_left", "gpu"), pytest.mark.timeout(60)]

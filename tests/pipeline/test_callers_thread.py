@@ -10,7 +10,7 @@ import torch
 
 from videoloader import fn, pipeline_def, types
 from videoloader.errors import OperatorError
-from videoloader.pipeline.streams import torch_is_plain
+from videoloader.pipeline.run.streams import torch_is_plain
 from videoloader.plugin.pytorch import GenericIterator
 
 pytest_plugins = ["fake_videos"]

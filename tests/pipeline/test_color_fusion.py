@@ -9,7 +9,7 @@ import torch
 from videoloader import fn, types
 from videoloader.errors import OperatorError
 from videoloader.pipeline import pipeline_def
-from videoloader.pipeline.program import Program
+from videoloader.pipeline.run.program import Program
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
@@ -28,7 +28,7 @@ def gpu(request, monkeypatch):
             program.func(self, *arguments, gpu="cpu", **named)
 
         monkeypatch.setattr(Program, "__init__", init)
-        monkeypatch.setattr("videoloader.readers.media.check_gpu", lambda what: None)
+        monkeypatch.setattr("videoloader.readers.video.media.check_gpu", lambda what: None)
     return request.param
 
 

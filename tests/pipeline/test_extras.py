@@ -13,10 +13,10 @@ from videoloader import fn
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.operators.batch import Batch
 from videoloader.pipeline import Pipeline, pipeline_def
-from videoloader.pipeline.affinity import cpus_near_gpu, thread_cpus
-from videoloader.pipeline.pool import sample_pool
-from videoloader.pipeline.profiling import nvtx_ranges
-from videoloader.pipeline.stats import Meter
+from videoloader.pipeline.run.affinity import cpus_near_gpu, thread_cpus
+from videoloader.pipeline.run.pool import sample_pool
+from videoloader.pipeline.run.profiling import nvtx_ranges
+from videoloader.pipeline.run.stats import Meter
 from videoloader.plugin.pytorch import GenericIterator
 
 pytest_plugins = ["fake_videos"]
@@ -166,7 +166,7 @@ def test_a_pipeline_pins_its_threads_if_it_is_told_to(monkeypatch, videos):
     allowed = sorted(os.sched_getaffinity(0))
     monkeypatch.setenv("DALI_AFFINITY_MASK", str(allowed[-1]))
     asked = []
-    monkeypatch.setattr("videoloader.pipeline.pool.pin_thread", asked.append)
+    monkeypatch.setattr("videoloader.pipeline.run.pool.pin_thread", asked.append)
     with graph(num_threads=3, set_affinity=True) as pipe:
         pipe.run()
     assert sorted(asked) == sorted([allowed[-1], allowed[0], allowed[1 % len(allowed)]])
@@ -221,7 +221,7 @@ def test_operators_and_stages_are_ranges(monkeypatch, videos):
         yield
         events.append(f"end of {name}")
 
-    monkeypatch.setattr("videoloader.pipeline.program.nvtx_ranges", lambda uses_gpu: mark)
+    monkeypatch.setattr("videoloader.pipeline.run.program.nvtx_ranges", lambda uses_gpu: mark)
     with graph(num_threads=1) as pipe:
         pipe.run()
     begin = events.index("cpu 0")

@@ -16,7 +16,7 @@ from videoloader.errors import (
     UnsupportedError,
 )
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.general import copy
+from videoloader.operators.general.moving import copy
 from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList

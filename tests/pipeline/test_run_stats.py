@@ -9,11 +9,11 @@ from damaged_videos import make_videos
 
 import videoloader as vl
 from videoloader import fn
-from videoloader.decoding.work import Work
 from videoloader.pipeline import pipeline_def
-from videoloader.pipeline.run_stats import OperatorStats, RunStats
-from videoloader.pipeline.runner_stats import StageStats
 from videoloader.plugin.pytorch import GenericIterator
+from videoloader.runtime.run_stats import OperatorStats, RunStats
+from videoloader.runtime.runner_stats import StageStats
+from videoloader.runtime.work import Work
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from videoloader import fn, types
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.pipeline import Pipeline, pipeline_def
-from videoloader.pipeline.serialization import decode, encode
+from videoloader.pipeline.graph.serialization import decode, encode
 
 pytest_plugins = ["fake_videos"]
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.pool import sample_pool
-from videoloader.pipeline.stage_thread import Stage
-from videoloader.pipeline.stages import StageRunner
+from videoloader.pipeline.run.pool import sample_pool
+from videoloader.runtime.stage_thread import Stage
+from videoloader.runtime.stages import StageRunner
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -442,9 +442,9 @@ def test_a_forked_process_is_told_to_make_its_own():
 
 SCRIPT = """
 import time
-from videoloader.pipeline.pool import sample_pool
-from videoloader.pipeline.stage_thread import Stage
-from videoloader.pipeline.stages import StageRunner
+from videoloader.pipeline.run.pool import sample_pool
+from videoloader.runtime.stage_thread import Stage
+from videoloader.runtime.stages import StageRunner
 
 runner = StageRunner(
     [Stage("a", lambda n, _: time.sleep(0.01) or n), Stage("b", lambda n, _: n)], depth=2

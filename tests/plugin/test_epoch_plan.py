@@ -6,7 +6,7 @@ import pytest
 from walked_epochs import shard_of, walked
 
 from videoloader.plugin.epoch_plan import LastBatchPolicy, ReaderPlanner, SizePlanner
-from videoloader.readers.epochs import Epochs
+from videoloader.sampling.orders.reader_epochs import Epochs
 
 FILL, DROP, PARTIAL = LastBatchPolicy.FILL, LastBatchPolicy.DROP, LastBatchPolicy.PARTIAL
 EPOCHS = 6

@@ -6,7 +6,7 @@ from stored_batches import read_epoch
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, FormatError, OperatorError, UnsupportedError
-from videoloader.readers.npy import Region, read_header, read_region
+from videoloader.readers.files.npy import Region, read_header, read_region
 from videoloader.sources.opening import open_source
 
 

@@ -12,8 +12,8 @@ from stored_batches import read_epoch
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, FormatError, OperatorError, SourceError
-from videoloader.readers import masks
-from videoloader.readers.masks import label_image, read_counts
+from videoloader.readers.files import masks
+from videoloader.readers.files.masks import label_image, read_counts
 
 REFERENCES = Path(__file__).parents[1] / "references"
 

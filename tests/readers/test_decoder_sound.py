@@ -8,7 +8,7 @@ from audio_files import decode_all, make_signal, write_sound
 from videoloader import fn, pipeline_def
 from videoloader.demo.videos import encode_video
 from videoloader.errors import FormatError, OperatorError
-from videoloader.readers import media
+from videoloader.readers.video import media
 from videoloader.sources.items import Item
 
 RATE = 16000

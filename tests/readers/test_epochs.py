@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.readers.epochs import Epochs
+from videoloader.sampling.orders.reader_epochs import Epochs
 
 
 @st.composite

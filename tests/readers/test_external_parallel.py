@@ -16,8 +16,8 @@ import torch
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, OperatorError
-from videoloader.pickling import pickle_by_value
 from videoloader.pipeline import pipeline_def
+from videoloader.system.pickling import pickle_by_value
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 pytest_plugins = ["fake_videos"]
@@ -317,7 +317,7 @@ def outer(number):
 
 
 def test_functions_go_by_value_with_all_they_refer_to(tmp_path):
-    from videoloader.pickling import CallbackPickler
+    from videoloader.system.pickling import CallbackPickler
 
     def closure(number, add=1, *, factor=2):
         return outer(number) * factor + add

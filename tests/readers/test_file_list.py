@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from videoloader.errors import ArgumentError, SourceError
-from videoloader.readers.file_list import Entry, FrameRange, list_folders, read_file_list
+from videoloader.readers.video.file_list import Entry, FrameRange, list_folders, read_file_list
 
 
 @pytest.fixture

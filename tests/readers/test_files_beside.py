@@ -6,7 +6,7 @@ from object_server import serve
 
 import videoloader as vl
 from videoloader.indexing.dataset import find_items
-from videoloader.readers.files_beside import read_beside
+from videoloader.readers.clip_samples.files_beside import read_beside
 
 
 def archive(members):

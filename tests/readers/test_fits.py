@@ -20,7 +20,7 @@ from videoloader.errors import (
     VideoError,
 )
 from videoloader.pipeline import pipeline_def
-from videoloader.readers.fits_file import read_image
+from videoloader.readers.files.fits_file import read_image
 from videoloader.sources.opening import open_source
 
 SMALL = np.arange(6, dtype=np.int16).reshape(2, 3)

@@ -11,9 +11,9 @@ from stored_batches import read_epoch
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, FormatError, OperatorError, VideoError
-from videoloader.readers.caffe import _Datums, _Protos
-from videoloader.readers.lmdb_file import data_file, find_values
-from videoloader.readers.protobuf import fields, integers
+from videoloader.readers.records.caffe import _Datums, _Protos
+from videoloader.readers.records.lmdb_file import data_file, find_values
+from videoloader.readers.records.protobuf import fields, integers
 from videoloader.tfrecord import FixedLenFeature, VarLenFeature, float32, int64, string
 from videoloader.tools import rec2idx, tfrecord2idx
 

@@ -12,8 +12,8 @@ from videoloader import fn
 from videoloader.errors import ArgumentError
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
-from videoloader.readers.epochs import Epochs
-from videoloader.readers.order import Order, Shuffle
+from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.sampling.orders.reader_order import Order, Shuffle
 
 
 def orders(size, shards, batch_size, *, stick=False, pad=False, group=1, state=None, at=0):

@@ -167,7 +167,7 @@ def test_a_video_costs_a_reader_a_few_hundred_bytes(videos, rule):
 
 
 def test_indexes_of_listed_files_are_kept_in_few_bytes(paths, monkeypatch):
-    from videoloader.readers import scopes
+    from videoloader.readers.video import scopes
 
     with pipeline(filenames=paths * 3, sequence_length=4) as pipe:
         pipe.build()

@@ -19,10 +19,10 @@ from videoloader.operators.batch import Sample
 from videoloader.operators.source import SourceContext
 from videoloader.pipeline import pipeline_def
 from videoloader.readers import stored_samples
-from videoloader.readers.epochs import Epochs, Place
-from videoloader.readers.order import Order, Shuffle
-from videoloader.readers.planned import ReadError
 from videoloader.readers.stored_samples import ORDER, open_reader
+from videoloader.readers.video.planned import ReadError
+from videoloader.sampling.orders.reader_epochs import Epochs, Place
+from videoloader.sampling.orders.reader_order import Order, Shuffle
 from videoloader.sources.items import Item
 
 pytest_plugins = ["fake_videos"]

@@ -18,11 +18,11 @@ from videoloader.demo.videos import encode_video
 from videoloader.errors import OperatorError
 from videoloader.indexing.dataset import index_dataset
 from videoloader.pipeline import pipeline_def
-from videoloader.readers.epochs import Epochs
-from videoloader.readers.order import Order, Shuffle
-from videoloader.readers.sharing import SharedClip
+from videoloader.readers.video.sharing import SharedClip
 from videoloader.sampling import RandomClip
-from videoloader.sampling.weighted import WeightedDraws
+from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.weighted import WeightedDraws
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")

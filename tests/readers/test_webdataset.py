@@ -6,7 +6,7 @@ from stored_batches import read_epoch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, FormatError, OperatorError, SourceError
-from videoloader.readers.archive_samples import write_index
+from videoloader.readers.records.archive_samples import write_index
 
 MEMBERS = [
     ("0.jpg", b"j0"), ("0.cls", b"00"), ("1.jpg", b"j1"), ("1.txt", b"t1"), ("dir/2.JPG", b"J2"),

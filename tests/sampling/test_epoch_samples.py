@@ -10,7 +10,7 @@ from size_tables import sizes, videos
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import BatchOrder, Buckets, EpochSamples, Packing, RandomClip
-from videoloader.sampling.order import EpochOrder
+from videoloader.sampling.orders.epoch_order import EpochOrder
 
 CLIP = RandomClip(8)
 PLANS = [

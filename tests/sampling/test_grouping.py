@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.grouping import GroupedOrder
+from videoloader.sampling.orders.grouping import GroupedOrder
 
 
 def parts(size, count):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.order import EpochOrder
-from videoloader.sampling.permutation import Permutation
+from videoloader.sampling.orders.epoch_order import EpochOrder
+from videoloader.sampling.orders.permutation import Permutation
 
 
 @given(st.integers(1, 3000), st.integers(0, 1 << 64), st.integers(0, 9))

@@ -6,7 +6,7 @@ from size_tables import sizes, videos
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import BatchOrder, Packing, RandomClip
-from videoloader.sampling.packs import pack_first_fit
+from videoloader.sampling.batches.packs import pack_first_fit
 
 PATCH = (2, 16, 16)
 

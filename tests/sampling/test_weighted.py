@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.order import EpochOrder
-from videoloader.sampling.weighted import WeightedDraws, balanced_weights
+from videoloader.sampling.orders.epoch_order import EpochOrder
+from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 
 weights = st.lists(st.floats(0, 100), min_size=1, max_size=40).filter(lambda w: sum(w) > 1e-3)
 

@@ -7,10 +7,10 @@ import pytest
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
-from videoloader.readers.error_log import read_lines
-from videoloader.readers.file_list import read_file_list
-from videoloader.readers.listing import listed
-from videoloader.readers.nemo_asr import _entries
+from videoloader.readers.failures.error_log import read_lines
+from videoloader.readers.files.listing import listed
+from videoloader.readers.files.nemo_asr import _entries
+from videoloader.readers.video.file_list import read_file_list
 from videoloader.sources.items import find_items
 from videoloader.sources.lists import exact_number
 
@@ -146,7 +146,7 @@ def test_a_path_with_blanks_is_one_path(write, tmp_path):
 
 
 def test_an_index_of_an_archive_with_a_count_of_too_many_digits_is_named(write, tmp_path):
-    from videoloader.readers.archive_samples import read_index
+    from videoloader.readers.records.archive_samples import read_index
 
     for count in ("9" * 5000, "²"):
         with pytest.raises(vl.FormatError, match="no index of an archive"):
@@ -159,7 +159,7 @@ def test_a_log_that_is_nested_without_end_is_named(write):
 
 
 def test_annotations_that_are_no_text_or_hold_huge_numbers_are_named(write):
-    from videoloader.readers.annotations import read_annotations
+    from videoloader.readers.files.annotations import read_annotations
 
     for data in (
         json.dumps({"images": []}).encode("utf-16"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import videoloader as vl
-from videoloader.readers.archive_samples import read_archive
+from videoloader.readers.records.archive_samples import read_archive
 from videoloader.sources.items import find_items
 from videoloader.sources.opening import open_source
 from videoloader.sources.tar import Member, read_members

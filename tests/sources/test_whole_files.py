@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from videoloader.errors import VideoError
-from videoloader.readers.listing import StoredFiles
+from videoloader.readers.files.listing import StoredFiles
 from videoloader.sources.items import Item
 from videoloader.sources.local import read_whole
 

@@ -18,10 +18,10 @@ from videoloader.audio.resampling import Filter, check_rates
 from videoloader.audio.stream import Piece, SoundStream
 from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
-from videoloader.forking import ForkSafeLock
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.forking import ForkSafeLock
 
 if TYPE_CHECKING:
     import torch

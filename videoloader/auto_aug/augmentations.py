@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from videoloader import fn
 from videoloader.auto_aug.core import augmentation
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.types import Constant, DataType, InterpType
 
 __all__ = [

@@ -18,7 +18,7 @@ from videoloader.auto_aug.suites import (
     wide_enhancements,
 )
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.types import DataType
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from videoloader import fn, math
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.types import DataType
 
 __all__ = ["Draws"]

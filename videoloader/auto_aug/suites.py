@@ -9,7 +9,7 @@ from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation, select, signed_bin
 from videoloader.auto_aug.draws import Draws
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 
 __all__ = [
     "Limit",

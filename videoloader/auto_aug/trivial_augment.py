@@ -19,7 +19,7 @@ from videoloader.auto_aug.suites import (
     without,
 )
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 
 __all__ = ["apply_trivial_augment", "get_trivial_augment_wide_suite", "trivial_augment_wide"]
 

@@ -18,8 +18,8 @@ from videoloader.audio import Audio
 from videoloader.compat.opening import frame_rate, open_first_video, open_sound, stream_numbers
 from videoloader.compat.webdataset import EXTENSIONS
 from videoloader.errors import ArgumentError, FormatError, FrameRangeError
-from videoloader.forking import cached_property
 from videoloader.sampling import frames_at_times
+from videoloader.system.forking import cached_property
 from videoloader.video import Video
 
 __all__ = ["AVData", "AVDecoder", "AVMetadata", "AVWebdatasetDecoder"]

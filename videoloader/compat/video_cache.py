@@ -10,7 +10,7 @@ from typing import Any
 
 from videoloader.compat.opening import open_video
 from videoloader.errors import ArgumentError
-from videoloader.forking import ForkSafeLock, reset_after_fork
+from videoloader.system.forking import ForkSafeLock, reset_after_fork
 from videoloader.video import Video
 
 __all__ = ["VideoCache"]

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.framing import shorter_resized
-from videoloader.decoding.index_cache import IndexCache
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
-from videoloader.decoding.merge import ClipFrames, MergedRun, merge_runs
-from videoloader.decoding.opening import (
+from videoloader.decoding.opening.index_cache import IndexCache
+from videoloader.decoding.opening.videos import (
     identity,
     is_remote,
     open_any,
@@ -27,12 +26,13 @@ from videoloader.decoding.opening import (
     source_name,
 )
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.decoding.planes import PlaneShapes, planes_view
+from videoloader.decoding.packets.merge import ClipFrames, MergedRun, merge_runs
+from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
-from videoloader.decoding.work import NO_WORK, Work
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.runtime.work import NO_WORK, Work
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source

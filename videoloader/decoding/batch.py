@@ -23,8 +23,6 @@ from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
-from videoloader.decoding.index_cache import IndexCache
-from videoloader.decoding.indexer import Indexer
 from videoloader.decoding.limits import (
     MAX_PIXELS,
     TIME_LIMIT,
@@ -35,6 +33,8 @@ from videoloader.decoding.limits import (
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
+from videoloader.decoding.opening.index_cache import IndexCache
+from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -52,7 +52,7 @@ from videoloader.decoding.request import ClipRequest, as_request
 from videoloader.decoding.rules import OnError, Rules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
-from videoloader.forking import ForkSafeLock
+from videoloader.system.forking import ForkSafeLock
 from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from videoloader.indexing.dataset.rows import Row
 from videoloader.sampling import plan_decode
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Check
+from videoloader.system.writing import check_target, written, written_whole
 from videoloader.workers.tasks import Failure, run_tasks
-from videoloader.writing import check_target, written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

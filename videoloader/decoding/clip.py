@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.work import NO_WORK, Work
 from videoloader.errors import VideoError
-from videoloader.forking import cached_property
+from videoloader.runtime.work import NO_WORK, Work
+from videoloader.system.forking import cached_property
 
 __all__ = ["Clip", "ClipBatch", "ClipFailure"]
 

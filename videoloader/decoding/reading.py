@@ -16,14 +16,14 @@ from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS
 from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pipelined import pipelined_map
-from videoloader.decoding.surface import Surface
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
-from videoloader.forking import keep_forever
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
+from videoloader.system.forking import keep_forever
 
 if TYPE_CHECKING:
     from videoloader.decoding.batch import BatchDecoder

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import ContextDecorator
 
-from videoloader.forking import ForkSafeLock
+from videoloader.system.forking import ForkSafeLock
 
 __all__ = ["quick_switches"]
 

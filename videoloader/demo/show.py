@@ -34,7 +34,7 @@ from videoloader import (
 from videoloader.demo.videos import make_videos
 from videoloader.indexing.dataset import find_videos
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
-from videoloader.report import contact_sheet, video_table, write_png
+from videoloader.report.tables import contact_sheet, video_table, write_png
 from videoloader.sampling import sample_frames
 
 __all__ = ["app", "main"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from videoloader.pipeline.merging import merge as _merge
-from videoloader.pipeline.merging import negation
-from videoloader.pipeline.merging import split as _split
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.merging import merge as _merge
+from videoloader.pipeline.graph.merging import negation
+from videoloader.pipeline.graph.merging import split as _split
+from videoloader.pipeline.graph.nodes import DataNode
 
 __all__ = ["merge", "not_", "split"]
 

@@ -9,18 +9,18 @@ import numpy as np
 import torch
 from torch.utils.data import get_worker_info
 
-from videoloader.eager_calls import mark_drawn
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, SampleError
-from videoloader.operators.color_matrix import COLOR_SPACE_CONVERSION
+from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import Operator
-from videoloader.readers import media
-from videoloader.readers.clip_decoding import decode_planned
+from videoloader.readers.video import media
+from videoloader.readers.video.clip_decoding import decode_planned
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
+from videoloader.system.eager_calls import mark_drawn
 from videoloader.tensors import Tensor, TensorList
 from videoloader.types import ImageType
 

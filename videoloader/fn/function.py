@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from videoloader.deprecation import warn_deprecated
-from videoloader.eager_calls import check_not_drawn, is_eager
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.fn.docstring import documentation, signature
 from videoloader.fn.eager import run_eagerly
-from videoloader.operators.color_matrix import COLOR_SPACE_CONVERSION
-from videoloader.operators.constant import CONSTANT
+from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
+from videoloader.operators.general.constant import CONSTANT
 from videoloader.operators.operator import OPERATORS, Operator
-from videoloader.pipeline.current import current_pipeline, is_defining
-from videoloader.pipeline.nodes import DataNode, Outputs, make_node
-from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.graph.current import current_pipeline, is_defining
+from videoloader.pipeline.graph.nodes import DataNode, Outputs, make_node
+from videoloader.pipeline.graph.promotion import promote
+from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.eager_calls import check_not_drawn, is_eager
 from videoloader.types import ArrayConstant, ImageType, Operand, ScalarConstant
 
 __all__ = ["Function"]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
 from videoloader.errors import StaleIndexError
-from videoloader.forking import cached_property
 from videoloader.indexing.packets import (
     PACKET_DTYPE,
     Exactness,
@@ -23,6 +22,7 @@ from videoloader.indexing.packets import (
 from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, load_fields, save_index
 from videoloader.sources.source import Check, Fingerprint, Source, difference
+from videoloader.system.forking import cached_property
 
 __all__ = [
     "PACKET_DTYPE",

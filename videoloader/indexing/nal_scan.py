@@ -11,7 +11,7 @@ from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.h264_order import DisorderError
 from videoloader.codecs.nal import recovers_at_once
 from videoloader.errors import FormatError
-from videoloader.indexing.annexb import Units, unit_bytes
+from videoloader.indexing.containers.annexb import Units, unit_bytes
 from videoloader.sources.source import Source
 
 __all__ = ["SLICE_HEADER", "NalScan", "scan_units"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from videoloader.errors import FormatError
-from videoloader.indexing.mpegts.pieces import Packing
+from videoloader.indexing.containers.mpegts.pieces import Packing
 
 __all__ = ["check_packing", "packing_prefix"]
 

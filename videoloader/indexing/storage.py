@@ -24,7 +24,7 @@ from videoloader.indexing.columns import decode_columns, encode_columns
 from videoloader.indexing.packets import Exactness, Orientation
 from videoloader.indexing.packing import check_packing
 from videoloader.sources.source import Fingerprint
-from videoloader.writing import written_whole
+from videoloader.system.writing import written_whole
 
 if TYPE_CHECKING:
     from videoloader.indexing.index import VideoIndex

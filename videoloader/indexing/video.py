@@ -8,21 +8,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 from videoloader.errors import FormatError, VideoError
-from videoloader.indexing.avi import index_avi
+from videoloader.indexing.containers.avi import index_avi
+from videoloader.indexing.containers.flv import index_flv
+from videoloader.indexing.containers.ivf import index_ivf
+from videoloader.indexing.containers.matroska import index_matroska, segment_end
+from videoloader.indexing.containers.mp4 import index_mp4
+from videoloader.indexing.containers.mpegts.grid import transport_end
+from videoloader.indexing.containers.mpegts.stream import index_mpegts
+from videoloader.indexing.containers.obu import index_obu
+from videoloader.indexing.containers.raw import index_raw
+from videoloader.indexing.containers.riff import riff_end
 from videoloader.indexing.contexts import LibavNeededError, without_libav
-from videoloader.indexing.flv import index_flv
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.ivf import index_ivf
 from videoloader.indexing.libav import index_by_demuxing
-from videoloader.indexing.matroska import index_matroska, segment_end
-from videoloader.indexing.mp4 import index_mp4
-from videoloader.indexing.mpegts.grid import transport_end
-from videoloader.indexing.mpegts.stream import index_mpegts
-from videoloader.indexing.obu import index_obu
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.raw import index_raw
-from videoloader.indexing.riff import riff_end
 from videoloader.indexing.scan import scan_order
 from videoloader.indexing.time_check import check_times
 from videoloader.indexing.timing import read_rate, with_rate

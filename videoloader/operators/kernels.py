@@ -23,15 +23,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.nvdec.launching import (
+from videoloader.cuda.launching import (
     TABLE_BYTES,
     TABLE_SIZES,
     driver_version,
     launch_kernel,
     launch_with_table,
 )
+from videoloader.cuda.recorder import Launch, recorder
 from videoloader.operators.batch import Batch
-from videoloader.operators.recorder import Launch, recorder
 
 __all__ = [
     "BORDERS",

@@ -31,13 +31,13 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
+from videoloader.cuda.recorder import recorded
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Inferred, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
-from videoloader.operators.recorder import recorded
 from videoloader.operators.replay import Recording
 from videoloader.operators.unfolding import has_frames, run_on_frames
 

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.nvdec.launching import launch_with_table
+from videoloader.cuda.launching import launch_with_table
+from videoloader.cuda.recorder import Launch
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import THREADS, current_stream
-from videoloader.operators.recorder import Launch
 
 __all__ = ["Recording"]
 

@@ -10,7 +10,7 @@ from videoloader.errors import ArgumentError
 from videoloader.fn.function import Function
 from videoloader.fn.names import public_functions
 from videoloader.operators.operator import Operator
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 
 __all__ = ["Compose", "OperatorObject", "class_name", "public_classes"]
 

@@ -3,8 +3,8 @@
 from videoloader.pipeline import experimental
 from videoloader.pipeline.conditionals import do_not_convert
 from videoloader.pipeline.definition import pipeline_def
-from videoloader.pipeline.expressions import newaxis
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.expressions import newaxis
+from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.pipeline.pipeline import Pipeline
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from videoloader.errors import ArgumentError
-from videoloader.forking import in_turn
-from videoloader.pipeline.checkpoint import Checkpoint
+from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.running import Running
-from videoloader.readers.epochs import Epochs
+from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.system.forking import in_turn
 
 __all__ = ["Checkpointing"]
 

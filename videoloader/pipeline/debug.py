@@ -11,16 +11,16 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
-from videoloader.forking import in_turn
 from videoloader.operators.batch import Batch
-from videoloader.operators.general import COPY
-from videoloader.pipeline.branch import current_branch, inside
-from videoloader.pipeline.current import pop_current, push_current
-from videoloader.pipeline.graph import Graph
-from videoloader.pipeline.nodes import DataNode, Node, place_of_call
+from videoloader.operators.general.moving import COPY
+from videoloader.pipeline.graph.branch import current_branch, inside
+from videoloader.pipeline.graph.current import pop_current, push_current
+from videoloader.pipeline.graph.graph import Graph
+from videoloader.pipeline.graph.nodes import DataNode, Node, place_of_call
+from videoloader.pipeline.graph.promotion import promote, returned
 from videoloader.pipeline.pipeline import Pipeline
-from videoloader.pipeline.promotion import promote, returned
-from videoloader.pipeline.state import BatchState
+from videoloader.pipeline.run.state import BatchState
+from videoloader.system.forking import in_turn
 from videoloader.tensors import TensorList
 
 __all__ = ["DebugPipeline"]

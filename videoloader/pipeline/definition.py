@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.pipeline.branch import inside
 from videoloader.pipeline.conditionals import NOT_A_DEFINITION, converted
-from videoloader.pipeline.current import pop_current, push_current
 from videoloader.pipeline.debug import DebugPipeline
+from videoloader.pipeline.graph.branch import inside
+from videoloader.pipeline.graph.current import pop_current, push_current
+from videoloader.pipeline.graph.promotion import returned
 from videoloader.pipeline.pipeline import Pipeline
-from videoloader.pipeline.promotion import returned
 
 __all__ = ["pipeline_def"]
 

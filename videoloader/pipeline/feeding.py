@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.nodes import DataNode, Node
+from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.readers.external import FedSource
 from videoloader.workers.python_pool import PythonPool
 
 if TYPE_CHECKING:
-    from videoloader.pickling import CallbackPickler
-    from videoloader.pipeline.program import Program
-    from videoloader.pipeline.stages import StageRunner
+    from videoloader.pipeline.run.program import Program
+    from videoloader.runtime.stages import StageRunner
+    from videoloader.system.pickling import CallbackPickler
 
 __all__ = ["Feeding"]
 

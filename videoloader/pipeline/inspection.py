@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.pipeline.drawing import to_dot
+from videoloader.pipeline.graph.drawing import to_dot
 from videoloader.pipeline.monitor import Monitor
-from videoloader.pipeline.run_stats import RunStats
+from videoloader.runtime.run_stats import RunStats
 
 if TYPE_CHECKING:
     from videoloader.decoding.rules import OnError
     from videoloader.pipeline.expected import ExpectedOutputs
-    from videoloader.pipeline.graph import Graph
-    from videoloader.pipeline.nodes import DataNode
-    from videoloader.pipeline.program import Program
-    from videoloader.pipeline.stages import StageRunner
-    from videoloader.readers.failures import ErrorPolicy, SampleFailure
+    from videoloader.pipeline.graph.graph import Graph
+    from videoloader.pipeline.graph.nodes import DataNode
+    from videoloader.pipeline.run.program import Program
+    from videoloader.readers.failures.failures import ErrorPolicy, SampleFailure
+    from videoloader.runtime.stages import StageRunner
     from videoloader.types import DataType
 
 __all__ = ["Inspection"]

@@ -11,11 +11,11 @@ from typing import Protocol, TypeAlias
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.run_stats import RunStats
-from videoloader.pipeline.runner_stats import RunnerStats
-from videoloader.pipeline.stats import Meter
-from videoloader.pipeline.status import PERIOD, StatusFile, status_file
-from videoloader.readers.failures import Failures
+from videoloader.pipeline.run.stats import Meter
+from videoloader.readers.failures.failures import Failures
+from videoloader.runtime.run_stats import RunStats
+from videoloader.runtime.runner_stats import RunnerStats
+from videoloader.runtime.status import PERIOD, StatusFile, status_file
 
 __all__ = ["STATS_INTERVAL", "Monitor", "OnStats"]
 

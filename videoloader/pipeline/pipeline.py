@@ -11,22 +11,22 @@ from typing import Any
 
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError
-from videoloader.forking import ForkSafeLock
-from videoloader.pickling import CallbackPickler
 from videoloader.pipeline.arguments import at_least_one, check_others, queue_depth, start_method
-from videoloader.pipeline.checkpoint import Checkpoint
 from videoloader.pipeline.checkpointing import Checkpointing
 from videoloader.pipeline.conditionals import converted
-from videoloader.pipeline.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.expected import ExpectedOutputs
-from videoloader.pipeline.graph import Graph
+from videoloader.pipeline.graph.current import current_pipeline, pop_current, push_current
+from videoloader.pipeline.graph.graph import Graph
+from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.graph.promotion import promote
+from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
-from videoloader.pipeline.nodes import DataNode, Node
-from videoloader.pipeline.program import Program
-from videoloader.pipeline.promotion import promote
-from videoloader.pipeline.serialization import read_graph, refuse_untrusted, write_graph
-from videoloader.pipeline.stages import StageRunner
-from videoloader.readers.failures import ErrorPolicy
+from videoloader.pipeline.run.checkpoint import Checkpoint
+from videoloader.pipeline.run.program import Program
+from videoloader.readers.failures.failures import ErrorPolicy
+from videoloader.runtime.stages import StageRunner
+from videoloader.system.forking import ForkSafeLock
+from videoloader.system.pickling import CallbackPickler
 from videoloader.workers.processors import usable_processors
 
 __all__ = ["Pipeline"]

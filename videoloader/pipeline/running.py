@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from videoloader.forking import ForkSafeLock, in_turn
 from videoloader.pipeline.feeding import Feeding
 from videoloader.pipeline.inspection import Inspection
-from videoloader.pipeline.stages import StageRunner
+from videoloader.runtime.stages import StageRunner
+from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 
 if TYPE_CHECKING:
-    from videoloader.pipeline.checkpoint import Checkpoint
-    from videoloader.pipeline.program import Program
+    from videoloader.pipeline.run.checkpoint import Checkpoint
+    from videoloader.pipeline.run.program import Program
 
 __all__ = ["Running"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from videoloader.decoding.work import Work
 from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor
-from videoloader.pipeline.run_stats import OperatorStats, RunStats, WorkerRunStats
-from videoloader.readers.shared_records import shared
+from videoloader.readers.failures.shared_records import shared
+from videoloader.runtime.run_stats import OperatorStats, RunStats, WorkerRunStats
+from videoloader.runtime.work import Work
 
 __all__ = ["WorkerStats"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from videoloader.readers.epochs import Epochs, Left
+from videoloader.sampling.orders.reader_epochs import Epochs, Left
 
 __all__ = ["EpochPlan", "LastBatchPolicy", "Planner", "ReaderPlanner", "SizePlanner"]
 

@@ -9,12 +9,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from videoloader.deprecation import warn_deprecated
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
-from videoloader.forking import ForkSafeLock, in_turn
 from videoloader.pipeline import Pipeline
-from videoloader.pipeline.checkpoint import Checkpoint
-from videoloader.pipeline.run_stats import RunStats
+from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.plugin.epoch_plan import (
     EpochPlan,
     LastBatchPolicy,
@@ -22,7 +19,10 @@ from videoloader.plugin.epoch_plan import (
     ReaderPlanner,
     SizePlanner,
 )
-from videoloader.readers.failures import SampleFailure
+from videoloader.readers.failures.failures import SampleFailure
+from videoloader.runtime.run_stats import RunStats
+from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 
 __all__ = ["BatchIterator"]

@@ -1,19 +1,10 @@
-"""All operators in this package: importing this declares them."""
+"""Importing this declares the operators of every module in the folders of readers."""
 
-import videoloader.readers.arrays
-import videoloader.readers.caffe
-import videoloader.readers.coco
-import videoloader.readers.decoder
-import videoloader.readers.external.source
-import videoloader.readers.file_contents
-import videoloader.readers.files
-import videoloader.readers.fits
-import videoloader.readers.frame_folders
-import videoloader.readers.nemo_asr
-import videoloader.readers.npy_decoding
-import videoloader.readers.recordio
-import videoloader.readers.tfrecords
-import videoloader.readers.video
-import videoloader.readers.video_input
-import videoloader.readers.video_resize
-import videoloader.readers.webdataset  # noqa: F401
+import importlib
+import pkgutil
+
+from videoloader import readers
+
+for _folder in ("external", "files", "records", "video"):
+    for _module in pkgutil.iter_modules([f"{readers.__path__[0]}/{_folder}"]):
+        importlib.import_module(f"{readers.__name__}.{_folder}.{_module.name}")

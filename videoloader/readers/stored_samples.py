@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.random import SEED
+from videoloader.operators.random.random import SEED
 from videoloader.operators.source import SourceContext
-from videoloader.readers.epochs import Epochs, Place
-from videoloader.readers.failures import Failures, policy_of
-from videoloader.readers.order import Order, Shuffle
-from videoloader.readers.planned import Identity, ReadError, ReadSample
+from videoloader.readers.failures.failures import Failures, policy_of
 from videoloader.readers.ranks import find_shard, shard_arguments
+from videoloader.readers.video.planned import Identity, ReadError, ReadSample
+from videoloader.sampling.orders.reader_epochs import Epochs, Place
+from videoloader.sampling.orders.reader_order import Order, Shuffle
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 

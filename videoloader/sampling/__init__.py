@@ -1,7 +1,9 @@
 """Chooses frames, clips and batches, and plans the fewest packets to decode. Pure numpy."""
 
-from videoloader.sampling.batch_plan import BatchList, BatchOrder, BatchPlan
-from videoloader.sampling.buckets import Buckets, aspect_buckets
+from videoloader.sampling.batches.batch_plan import BatchList, BatchOrder, BatchPlan
+from videoloader.sampling.batches.buckets import Buckets, aspect_buckets
+from videoloader.sampling.batches.packs import Packing
+from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.clips import (
     ClipSampler,
     DenseClips,
@@ -12,15 +14,13 @@ from videoloader.sampling.clips import (
     sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
-from videoloader.sampling.epoch_samples import EpochSamples
 from videoloader.sampling.keyframes import SNAPS, Snap, check_snap, snap_to_keyframes
-from videoloader.sampling.packs import Packing
+from videoloader.sampling.orders.epoch_samples import EpochSamples
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode, plan_runs
 from videoloader.sampling.random import generator
 from videoloader.sampling.selection import clip_span, select_at_rate, select_frames
 from videoloader.sampling.times import frames_at_times
-from videoloader.sampling.video_sizes import VideoSizes
 
 __all__ = [
     "FILLED",

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import SourceError, VideoError
-from videoloader.forking import ForkSafeLock
 from videoloader.sources.address import escaped, shown
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint, Source, rows_at
+from videoloader.system.forking import ForkSafeLock
 
 __all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path", "read_whole"]
 

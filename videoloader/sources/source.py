@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
-from videoloader.forking import cached_property
+from videoloader.system.forking import cached_property
 
 __all__ = ["Check", "Fingerprint", "Source", "VideoSource", "as_check", "difference", "rows_at"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from videoloader.readers.records import write_tfrecord_index
+from videoloader.readers.records.record_file import write_tfrecord_index
 from videoloader.tools.arguments import run
 
 __all__ = ["main"]

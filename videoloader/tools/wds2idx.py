@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from videoloader.readers.archive_samples import write_index
+from videoloader.readers.records.archive_samples import write_index
 from videoloader.tools.arguments import run
 
 __all__ = ["main"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from videoloader.sample_info import BatchInfo, SampleInfo
 from videoloader.types.constants import ArrayConstant, Constant, ScalarConstant
 from videoloader.types.conversions import to_dali_type, to_numpy_type, to_torch
 from videoloader.types.names import DataType, ImageType, InterpType, PipelineAPIType
 from videoloader.types.operands import Computable, Operand
+from videoloader.types.sample_info import BatchInfo, SampleInfo
 
 __all__ = [
     "ANY_DATA",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from videoloader.eager_calls import check_not_drawn
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.system.eager_calls import check_not_drawn
 from videoloader.types.names import DataType, ImageType, InterpType
 from videoloader.types.operands import Operand
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.sample_info import BatchInfo, SampleInfo
+from videoloader.types.sample_info import BatchInfo, SampleInfo
 
 __all__ = ["BatchJob", "Column", "IterableJob", "Job", "SampleJob", "SampleRange", "as_array"]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from videoloader.errors import ArgumentError
-from videoloader.pickling import CallbackPickler
+from videoloader.system.pickling import CallbackPickler
 from videoloader.workers.python_jobs import Job
 from videoloader.workers.python_program import Ready, work
 from videoloader.workers.python_team import (

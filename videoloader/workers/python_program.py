@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.eager_calls import eager
+from videoloader.system.eager_calls import eager
 from videoloader.workers.python_jobs import Column, Job
 from videoloader.workers.shared_memory import MappedSegments, Place
 

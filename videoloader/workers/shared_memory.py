@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.errors import ArgumentError, ResourceError
-from videoloader.forking import ForkSafeLock, reset_after_fork
 from videoloader.sources.faults import raise_shortage
+from videoloader.system.forking import ForkSafeLock, reset_after_fork
 
 __all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
 

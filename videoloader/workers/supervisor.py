@@ -17,8 +17,8 @@ from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
 from videoloader.errors import DecodeError, ResourceError
-from videoloader.forking import reset_after_fork
 from videoloader.sources.faults import as_video_error, is_mistake
+from videoloader.system.forking import reset_after_fork
 from videoloader.workers.use import Use
 from videoloader.workers.worker import Failure, Given, Parcel, Result, WorkerProcess
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from videoloader.codecs.color import Color
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 

@@ -15,7 +15,7 @@ from videoloader.decoding.batch import shared_decoder
 from videoloader.decoding.images.header import read_header
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.operators import image_files
+from videoloader.operators.decoders import image_files
 
 RGB = ImageForm("RGB", adjust_orientation=True, max_pixels=1 << 27)
 LIMITS = {"time_limit": 1.5, "memory_limit": 400 << 20}

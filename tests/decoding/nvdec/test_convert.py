@@ -17,7 +17,7 @@ from videoloader.decoding.nvdec.descriptor import (
     describe_fill,
 )
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.index import Orientation
 

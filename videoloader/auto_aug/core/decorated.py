@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from videoloader.auto_aug.core.magnitudes import SignedBin, check_bin, parameter_table, signed_bin
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals import converted_callee
-from videoloader.pipeline.nodes import DataNode
-from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.graph.nodes import DataNode
+from videoloader.pipeline.graph.promotion import promote
 from videoloader.types import ArrayConstant, Constant, Operand, ScalarConstant
 
 __all__ = ["Augmentation", "augmentation", "check_keywords"]

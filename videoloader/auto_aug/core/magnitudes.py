@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.nodes import DataNode
 
 __all__ = ["SignedBin", "check_bin", "parameter_table", "signed_bin"]
 

@@ -17,7 +17,7 @@ from videoloader.compat.decord.base import as_decord_errors, as_source
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray
 from videoloader.compat.decord.video_reader import VideoReader
-from videoloader.forking import cached_property
+from videoloader.system.forking import cached_property
 
 __all__ = ["AVReader"]
 

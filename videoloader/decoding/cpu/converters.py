@@ -6,12 +6,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from videoloader.decoding.color import chroma_siting
 from videoloader.decoding.cpu.luma import LumaConverter
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.color import chroma_siting
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError
 from videoloader.indexing.index import Orientation, VideoIndex
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from videoloader.decoding.cpu.converters import SurfaceConverter, converter_for
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.surface import Surface
-from videoloader.decoding.work import Work
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError
 from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.runtime.work import Work
 from videoloader.sampling import Run, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item

@@ -18,12 +18,12 @@ from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_o
 from videoloader.decoding.cpu.sounds import SoundTask
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
-from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import DecodeError
-from videoloader.forking import ForkSafeLock
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
+from videoloader.system.forking import ForkSafeLock
 
 __all__ = ["CpuEngine"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.feed import PacketFeed
+from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.indexing.contexts import make_packet
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import Run

@@ -14,16 +14,16 @@ import numpy as np
 
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.cpu.forward import MOST_FRAMES, ForwardReader
-from videoloader.decoding.feed import PacketFeed
-from videoloader.decoding.needed import Drop
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.needed import Drop
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError
-from videoloader.forking import keep_forever, reset_after_fork
 from videoloader.indexing.contexts import make_packet, open_decoder
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.sampling import DecodePlan, Run
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
+from videoloader.system.forking import keep_forever, reset_after_fork
 
 if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame

@@ -20,11 +20,11 @@ from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES, Recycler
-from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import DecodeError, VideoError
-from videoloader.forking import ForkSafeLock, reset_after_fork
 from videoloader.indexing.index import VideoIndex
+from videoloader.system.forking import ForkSafeLock, reset_after_fork
 from videoloader.workers.use import Use
 
 __all__ = ["LocalEngine"]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.color import matrix_and_range
 from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
 from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.color import matrix_and_range
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.cpu.decoders import CpuTask, Decoders, Target
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.work import Work
 from videoloader.indexing.index import VideoIndex
+from videoloader.runtime.work import Work
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source

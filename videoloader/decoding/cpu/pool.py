@@ -18,10 +18,10 @@ from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageOrder, ImageTask
 from videoloader.decoding.cpu.order import KNOWN_VIDEOS, DecodeOrder, remember
 from videoloader.decoding.cpu.sounds import SoundOrder, SoundTask
-from videoloader.decoding.work import NoteWork
 from videoloader.errors import ArgumentError
-from videoloader.forking import reset_after_fork
 from videoloader.indexing.index import VideoIndex
+from videoloader.runtime.work import NoteWork
+from videoloader.system.forking import reset_after_fork
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.shared_memory import SharedMemory, memory_file
 from videoloader.workers.supervisor import Parcel, Result, Supervisor, WorkerLostError

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
 from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.cpu.turning import coded_box, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
-from videoloader.decoding.surface import Surface
-from videoloader.decoding.swscale import RgbScaler, UnscaledRgb, to_rgb
+from videoloader.decoding.pictures.color import Siting, matrix_and_range, rgb_matrix
+from videoloader.decoding.pictures.surface import Surface
+from videoloader.decoding.pictures.swscale import RgbScaler, UnscaledRgb, to_rgb
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 

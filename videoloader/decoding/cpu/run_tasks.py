@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.decoders import CpuTask, Target, TaskSource
-from videoloader.decoding.merge import MergedRun
+from videoloader.decoding.packets.merge import MergedRun
 from videoloader.sampling import FILLED
 
 __all__ = ["SPARE_THREADS", "UNBALANCED", "task_of"]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.color import Siting
 from videoloader.decoding.output import Interpolation
+from videoloader.decoding.pictures.color import Siting
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pyav import new_graph, reformat
-from videoloader.decoding.surface import Surface
 
 if TYPE_CHECKING:
     from av import VideoFrame

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from videoloader.decoding.output import View
-from videoloader.decoding.surface import Surface
+from videoloader.decoding.pictures.surface import Surface
 
 __all__ = ["SurfaceConverter"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.cuda.launching import launch_kernel
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
-from videoloader.decoding.nvdec.launching import launch_kernel
 from videoloader.decoding.output import OutputFormat
 
 __all__ = ["Converter", "compile_options", "grid", "kernel_source", "pinned_table"]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import HLG, PQ
-from videoloader.decoding.matrix import matrix_for
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.swscale import swscale_matrix
+from videoloader.decoding.pictures.matrix import matrix_for
+from videoloader.decoding.pictures.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import Orientation
 

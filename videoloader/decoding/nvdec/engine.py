@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.cuda.streams import as_cupy
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
-from videoloader.decoding.merge import MergedRun
-from videoloader.decoding.nvdec.streams import as_cupy
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
+from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import (
     ClosedError,
     DecodeError,

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.feed import PacketFeed
 from videoloader.decoding.nvdec.elementary import ElementaryStream
 from videoloader.decoding.nvdec.hardware import (
     MAX_CALL,
@@ -27,7 +26,8 @@ from videoloader.decoding.nvdec.hardware import (
     library,
     surface_bytes,
 )
-from videoloader.decoding.preamble import has_film_grain
+from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.preamble import has_film_grain
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.sampling import Run

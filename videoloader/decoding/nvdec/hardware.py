@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from videoloader.codecs.buffering import Buffering
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.matrix import MATRICES
 from videoloader.decoding.nvdec.elementary import first_sequence
+from videoloader.decoding.pictures.matrix import MATRICES
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 

@@ -22,9 +22,9 @@ from videoloader.decoding.nvdec.hardware import (
     stream_needs,
     surface_shape,
 )
-from videoloader.decoding.work import NoteWork, Work
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.runtime.work import NoteWork, Work
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 

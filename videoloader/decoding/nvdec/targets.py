@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.color import chroma_siting, resolve
-from videoloader.decoding.merge import MergedRun
 from videoloader.decoding.nvdec.convert import Converter
 from videoloader.decoding.nvdec.descriptor import MemoryFormat, Picture, describe
 from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.decoding.output import OutputFormat, View
+from videoloader.decoding.packets.merge import MergedRun
+from videoloader.decoding.pictures.color import chroma_siting, resolve
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sources.source import Source
 

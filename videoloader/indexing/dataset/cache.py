@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.sources.address import is_url
-from videoloader.writing import written, written_whole
+from videoloader.system.writing import written, written_whole
 
 __all__ = ["Cache", "is_default_root", "open_cache", "read_root", "reading", "resolve_root"]
 

@@ -32,9 +32,9 @@ from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root, find_items
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
+from videoloader.system.writing import check_target, written, written_whole
 from videoloader.workers.processes import INDEXING_MEMORY
 from videoloader.workers.tasks import Failure, run_tasks
-from videoloader.writing import check_target, written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

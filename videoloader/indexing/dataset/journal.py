@@ -14,7 +14,7 @@ from typing import TypeAlias
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import Row
 from videoloader.sources.items import Item
-from videoloader.writing import written
+from videoloader.system.writing import written
 
 __all__ = ["Journal"]
 

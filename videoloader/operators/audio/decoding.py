@@ -17,7 +17,7 @@ from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, Argument, PerSam
 from videoloader.operators.audio.levels import from_levels
 from videoloader.operators.audio.resample import QUALITY, resample_signal
 from videoloader.operators.batch import Batch, Context, SampleError, Spec
-from videoloader.operators.image_files import ENCODED, encoded_bytes
+from videoloader.operators.decoders.image_files import ENCODED, encoded_bytes
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 

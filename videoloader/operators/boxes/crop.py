@@ -27,7 +27,7 @@ from videoloader.operators.boxes.coordinates import check_boxes, check_labels, c
 from videoloader.operators.boxes.crop_search import Crop, Rules, find_crop
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
-from videoloader.operators.random import SEED
+from videoloader.operators.random.random import SEED
 
 __all__ = ["random_bbox_crop", "ssd_random_crop"]
 

@@ -15,7 +15,7 @@ from videoloader.operators.arguments import BOOL, FLOAT, INT, Argument, PerSampl
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.boxes.coordinates import check_type
 from videoloader.operators.operator import declare
-from videoloader.operators.random import SEED
+from videoloader.operators.random.random import SEED
 
 __all__ = ["random_mask_pixel", "select_masks"]
 

@@ -25,7 +25,7 @@ from videoloader.operators.arguments import (
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.boxes.components import boxes_around_parts
 from videoloader.operators.operator import declare
-from videoloader.operators.random import SEED
+from videoloader.operators.random.random import SEED
 
 __all__ = ["random_object_bbox"]
 

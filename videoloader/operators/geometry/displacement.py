@@ -16,7 +16,7 @@ from videoloader.operators.geometry.sampling import chunks, pixel_places, sample
 from videoloader.operators.geometry.warps_on_gpu import displace_on_gpu
 from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
-from videoloader.operators.random import SEED
+from videoloader.operators.random.random import SEED
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 

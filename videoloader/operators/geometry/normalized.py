@@ -23,9 +23,9 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
-from videoloader.operators.convert import scale_and_shift
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
+from videoloader.operators.general.convert import scale_and_shift
 from videoloader.operators.geometry.crop import absorb_crop
 from videoloader.operators.geometry.flip import mirrored
 from videoloader.operators.geometry.normalized_bytes import normalize_bytes, takes_bytes

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.fills_on_gpu import SIZES, bits_of
+from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.geometry.windows import filled
 from videoloader.operators.kernels import (
     ELEMENTS,

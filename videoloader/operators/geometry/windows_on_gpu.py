@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.fills_on_gpu import SIZES, bits_of_each
+from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of_each
 from videoloader.operators.geometry.windows import Windows
 from videoloader.operators.kernels import (
     ELEMENTS,

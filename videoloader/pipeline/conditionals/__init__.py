@@ -7,7 +7,7 @@ from typing import Any
 
 from videoloader.pipeline.conditionals import branches
 from videoloader.pipeline.conditionals.convert import NOT_A_DEFINITION, Converter, do_not_convert
-from videoloader.pipeline.current import current_pipeline
+from videoloader.pipeline.graph.current import current_pipeline
 
 __all__ = ["NOT_A_DEFINITION", "converted", "converted_callee", "do_not_convert"]
 

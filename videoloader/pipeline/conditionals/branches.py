@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.pipeline.branch import Branch, inside
 from videoloader.pipeline.conditionals.values import NOTHING, Lacking, merge_values
-from videoloader.pipeline.merging import merge, negation, predicate_node
-from videoloader.pipeline.nodes import DataNode
-from videoloader.pipeline.promotion import promote
+from videoloader.pipeline.graph.branch import Branch, inside
+from videoloader.pipeline.graph.merging import merge, negation, predicate_node
+from videoloader.pipeline.graph.nodes import DataNode
+from videoloader.pipeline.graph.promotion import promote
 from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = ["Branches", "and_", "compare", "if_expression", "not_", "or_", "read", "refuse"]

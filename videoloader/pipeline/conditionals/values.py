@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentTypeError, VideoError
-from videoloader.pipeline.merging import merge
-from videoloader.pipeline.nodes import DataNode
+from videoloader.pipeline.graph.merging import merge
+from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.types import ArrayConstant, ScalarConstant
 
 __all__ = ["NOTHING", "Lacking", "merge_values"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from videoloader.errors import ArgumentError
-from videoloader.sample_info import BatchInfo
+from videoloader.types.sample_info import BatchInfo
 from videoloader.workers.python_jobs import BatchJob, Column, Job, SampleJob, SampleRange
 from videoloader.workers.python_pool import Answer, PythonPool
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from videoloader.eager_calls import eager
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import ANY, BOOL, INT, Argument, Kind
 from videoloader.operators.batch import Batch
@@ -18,8 +17,9 @@ from videoloader.readers.external.data import Output, outputs_of
 from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.external.origin import Origin
 from videoloader.readers.external.parallel import ParallelSource
-from videoloader.sample_info import BatchInfo, SampleInfo
+from videoloader.system.eager_calls import eager
 from videoloader.types import to_torch
+from videoloader.types.sample_info import BatchInfo, SampleInfo
 from videoloader.workers.python_jobs import BatchJob, Job, SampleJob
 from videoloader.workers.python_pool import PythonPool
 

@@ -21,7 +21,7 @@ from videoloader.errors import (
     VideoError,
 )
 from videoloader.pipeline import Pipeline
-from videoloader.pipeline.streams import stage_stream
+from videoloader.pipeline.run.streams import stage_stream
 from videoloader.plugin.references import Call
 from videoloader.sources.address import scrubbed
 from videoloader.tensors import TensorList, to_tensor

@@ -16,7 +16,7 @@ from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch.proxy.jobs import Feeder, Job
 from videoloader.plugin.pytorch.proxy.structure import found, replaced
 from videoloader.plugin.references import BatchReference, Call, Proxy, SampleReference
-from videoloader.readers.failures import SampleFailure
+from videoloader.readers.failures.failures import SampleFailure
 
 __all__ = ["BatchesAhead", "Server"]
 

@@ -1,0 +1,1 @@
+"""What decoding and operators need of CUDA: launches, streams, memory."""

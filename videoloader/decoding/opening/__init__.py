@@ -1,0 +1,1 @@
+"""Opening sources once: their indexes, kept and shared."""

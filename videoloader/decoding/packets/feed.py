@@ -1,0 +1,99 @@
+"""The packets of a run, as decoders are fed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs.registry import codec_of
+from videoloader.decoding.packets.needed import Drop, needed_packets
+from videoloader.decoding.packets.preamble import preamble
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.payloads import PacketReader
+from videoloader.sampling import Run
+from videoloader.sources.source import Source
+
+__all__ = ["PacketFeed"]
+
+_HEAD = 1 << 15  # bytes of a packet in which its first slice begins
+
+
+class PacketFeed:
+    """Reads the packets of runs, and leaves out what the plan could not know to be needless.
+
+    Not for sharing between threads.
+
+    Args:
+        index: of the video.
+        source: its bytes.
+        drop: what to leave out. A packet may come with fewer pictures than it has in the file, so
+            that it gives no frame.
+    """
+
+    def __init__(self, index: VideoIndex, source: Source, *, drop: Drop = "unneeded") -> None:
+        self._index = index
+        self._reader = PacketReader(index, source)
+        self._drop = drop
+        self._is_local = source.is_local
+        self._heads: dict[int, bytes] = {}
+        self._preambles: dict[int, bytes] = {}
+
+    def chunks(
+        self, run: Run, size: int, drop: Drop | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """Numbers and bytes of packets, up to `size` at a time.
+
+        In front of the first one stands what only the beginning of the stream says of it.
+
+        Args:
+            run: from a plan.
+            size: of the parts.
+            drop: what to leave out of this run; as for all by default.
+
+        Raises:
+            SourceError: the file cannot be read as it was indexed.
+        """
+        first = int(run.packets[0])
+        heads = self._heads_before(first)  # first of all: a demuxer does not go back
+
+        def read(packets: NDArray[np.int64]) -> list[bytes]:
+            payloads = self._reader.read(packets)
+            if heads and packets[0] == first:
+                if first not in self._preambles:
+                    self._preambles[first] = preamble(self._index, payloads[0], *heads)
+                payloads[0] = self._preambles[first] + payloads[0]
+            return payloads
+
+        # Where a read means waiting, the whole run is fetched before it is decoded.
+        part = size if self._is_local else 0
+        drop = self._drop if drop is None else drop
+        for packets, payloads in needed_packets(self._index, read, run, drop, part):
+            for start in range(0, len(packets), size):
+                yield packets[start : start + size], payloads[start : start + size]
+
+    def read(self, packets: NDArray[np.int64]) -> list[bytes]:
+        """The bytes of packets as they are in the file; the numbers ascend.
+
+        Raises:
+            SourceError: the file cannot be read as it was indexed.
+        """
+        return self._reader.read(packets)
+
+    def _heads_before(self, packet: int) -> tuple[bytes, bytes] | None:
+        """What `preamble` learns from where decoding begins at a packet; None if from nothing."""
+        if not packet or not codec_of(self._index.codec).learns:
+            return None
+        section = self._index.setup_packet(packet)
+        return self._head(0), b"" if section == packet else self._head(section)
+
+    def _head(self, packet: int) -> bytes:
+        """How a packet begins."""
+        if packet not in self._heads:
+            self._heads[packet] = self._reader.read_head(packet, _HEAD)
+        return self._heads[packet]
+
+    def close(self) -> None:
+        """Close the demuxer, where there is one."""
+        self._reader.close()

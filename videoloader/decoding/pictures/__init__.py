@@ -1,0 +1,1 @@
+"""Decoded pictures: planes, colour, conversion to RGB."""

@@ -1,0 +1,1 @@
+"""One module or folder for each container that is indexed without a demuxer."""

@@ -1,0 +1,285 @@
+"""Walks all clusters (RFC 9559, section 5.1.3) to find the header of every block.
+
+An hour of video has hundreds of thousands of blocks, and each is located by the size of the
+previous one. So the walk only locates blocks, in many clusters at a time where possible; their
+headers are parsed afterwards, all at once.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from struct import Struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.containers.matroska.ebml import (
+    LEVEL_1,
+    MAX_HEAD,
+    Id,
+    NeedsDemuxerError,
+    read_head,
+)
+from videoloader.indexing.containers.matroska.heads import (
+    HEAD,
+    Heads,
+    follow_simple_blocks,
+    read_heads,
+)
+from videoloader.sources.source import Source
+
+__all__ = ["Blocks", "scan_clusters"]
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes to read at once; from a local file
+_MAX_TIME = 1 << 52
+_SKIPPED = frozenset(
+    {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
+)
+_BLOCKS = frozenset({Id.SIMPLE_BLOCK, Id.GROUP})
+_IN_CLUSTER = _SKIPPED | _BLOCKS | {Id.TIMESTAMP}
+_unpack = Struct(">BI").unpack_from
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """All blocks of all tracks in the order of the file, one entry a block in every array.
+
+    `clocks` is the timestamp of a block's cluster in ticks. `durations` (0 if unknown) and
+    `refers` (references other blocks) are read from its BlockGroup. `end` is the end of the last
+    element by its stated size, which is past the end of a truncated file.
+    """
+
+    heads: Heads
+    clocks: Ints
+    durations: Ints
+    refers: NDArray[np.bool_]
+    end: int
+
+
+class _CutError(Exception):
+    """The file ends within the head of an element."""
+
+
+def scan_clusters(source: Source, start: int, stop: int | None) -> Blocks:
+    """Find the blocks of a segment from its first cluster on.
+
+    An incomplete last block of a truncated file is omitted.
+
+    Raises:
+        NeedsDemuxerError: sizes of elements are inconsistent.
+    """
+    scan = _Scan(source)
+    scan.run(start, stop)
+    return scan.blocks()
+
+
+class _Scan:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._base = 0
+        self._view = b""  # bytes from `_base` on
+        self._ahead = _NEAR if source.is_local else _CHUNK
+        # Offsets and first bytes of blocks: of those in `_walk`, and of parts found by numpy.
+        self._found = array("q")
+        self._heads = bytearray()
+        self._parts: list[tuple[Ints, Bytes]] = []
+        self._clocks: list[tuple[int, int]] = []  # offset in the file, cluster time from there on
+        self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
+        self._end = 0
+
+    def run(self, position: int, stop: int | None) -> None:
+        """Walk the elements of a segment."""
+        limit = self._source.size if stop is None else min(stop, self._source.size)
+        whole: list[tuple[int, int]] = []
+        try:
+            self._walk(position, stop, limit, whole)
+        except _CutError:
+            if stop is not None and stop <= self._source.size:
+                raise NeedsDemuxerError(f"the segment ends within a head, at byte {stop}") from None
+            self._end = max(self._end, limit + 1)
+        if stop is not None and stop < self._source.size:
+            raise NeedsDemuxerError(
+                f"the file goes on behind its segment, which ends at byte {stop}"
+            )
+        self._clusters(np.array(whole, dtype=np.int64).reshape(-1, 2))
+
+    def _walk(
+        self, position: int, stop: int | None, limit: int, whole: list[tuple[int, int]]
+    ) -> None:
+        """Walk elements; clusters of known size are added to `whole` instead of being walked."""
+        is_open = False  # in an element of unknown size (live streams), ended by the next one
+        while position < limit:
+            kind, body, size = self._head(position)
+            end = None if size is None else body + size
+            self._end = max(self._end, end or 0)
+            if kind == Id.CLUSTER:
+                is_open = False
+                if end is not None and stop is not None and end > stop:
+                    raise NeedsDemuxerError(f"the cluster at byte {position} runs past the segment")
+                if end is not None and end <= limit - HEAD and self._source.is_local:
+                    whole.append((self._cluster(body, end, limit, only_clock=True), end))
+                    position = end
+                else:
+                    position = self._cluster(body, end, limit)
+            elif kind in LEVEL_1 or (is_open and kind not in (Id.EBML, Id.SEGMENT)):
+                is_open = is_open or end is None
+                position = body if end is None else end
+            else:
+                raise NeedsDemuxerError(f"element {kind:x} at byte {position} of the segment")
+
+    def _clusters(self, ranges: Ints) -> None:
+        begins, ends = ranges[:, 0], ranges[:, 1]
+        found, heads, stopped = follow_simple_blocks(self._source.gather, begins, ends)
+        self._parts.append((found, heads))
+        for position, end in zip(stopped.tolist(), ranges[:, 1].tolist(), strict=True):
+            if position < end:
+                self._cluster(position, end, end, has_clock=True)
+
+    def blocks(self) -> Blocks:
+        """The blocks found so far."""
+        rows = np.frombuffer(bytes(self._heads), dtype=np.uint8).reshape(-1, HEAD)
+        self._parts.append((np.array(self._found, dtype=np.int64), rows))
+        places = np.concatenate([places for places, _ in self._parts])
+        rows = np.concatenate([rows for _, rows in self._parts])
+        order = np.argsort(places, kind="stable")
+        places = places[order]
+        heads = read_heads(places, rows[order])
+        clocks = np.array(self._clocks or [(0, 0)], dtype=np.int64)
+        since = np.searchsorted(clocks[:, 0], places, side="right") - 1
+        durations = np.zeros(len(places), dtype=np.int64)
+        refers = np.zeros(len(places), dtype=np.bool_)
+        if self._groups:
+            groups = np.array(self._groups, dtype=np.int64)
+            members = np.searchsorted(places, groups[:, 0])
+            durations[members] = groups[:, 1]
+            refers[members] = groups[:, 2] > 0
+        return Blocks(heads, clocks[since, 1], durations, refers, self._end)
+
+    def _cluster(
+        self,
+        position: int,
+        end: int | None,
+        limit: int,
+        *,
+        has_clock: bool = False,
+        only_clock: bool = False,
+    ) -> int:
+        """Walk a cluster (`end` is None if unknown); returns its end."""
+        if end is not None:
+            limit = min(end, limit)
+        while position < limit:
+            if has_clock:
+                if only_clock:
+                    return position
+                position = self._simple_blocks(position, limit)
+                if position + 1 >= limit:
+                    break
+            kind, body, size = self._head(position)
+            if kind in LEVEL_1 and end is None and kind not in _SKIPPED:
+                return position
+            if kind not in _IN_CLUSTER or (kind in _BLOCKS and not has_clock):
+                raise NeedsDemuxerError(f"element {kind:x} at byte {position} of a cluster")
+            if size is None or (end is not None and body + size > end):
+                raise NeedsDemuxerError(
+                    f"element {kind:x} at byte {position} runs past its cluster"
+                )
+            if body + size > limit:
+                self._end = max(self._end, body + size)
+                return limit  # a truncated file
+            if kind == Id.TIMESTAMP:
+                self._clocks.append((position, self._uint(body, size)))
+                has_clock = True
+            elif kind == Id.SIMPLE_BLOCK:
+                self._note(position)
+            elif kind == Id.GROUP:
+                self._group(body, body + size)
+            position = body + size
+        return position
+
+    def _simple_blocks(self, position: int, limit: int) -> int:
+        """Record consecutive simple blocks; returns the end of the last."""
+        self._reach(position)
+        view, append, unpack, simple = self._view, self._found.append, _unpack, Id.SIMPLE_BLOCK
+        heads, base = self._heads, self._base
+        place = position - base
+        end = limit - base
+        last = min(end, len(view)) - HEAD
+        while place < last:
+            kind, word = unpack(view, place)
+            if kind != simple:
+                break
+            # The first byte of a size determines its length, here one to four bytes.
+            if word >= 0x40000000:
+                if word >= 0x80000000:
+                    after = place + 2 + (word >> 24 & 0x7F)
+                else:
+                    after = place + 3 + (word >> 16 & 0x3FFF)
+            elif word >= 0x20000000:
+                after = place + 4 + (word >> 8 & 0x1FFFFF)
+            elif word >= 0x10000000:
+                after = place + 5 + (word & 0xFFFFFFF)
+            else:
+                break
+            if after > end:
+                break
+            append(base + place)
+            heads += view[place : place + HEAD]
+            place = after
+        return base + place
+
+    def _group(self, position: int, end: int) -> None:
+        block, duration, refers = -1, 0, False
+        while position < end:
+            kind, body, size = self._head(position)
+            if size is None or body + size > end:
+                raise NeedsDemuxerError(f"element {kind:x} at byte {position} runs past its group")
+            if kind == Id.BLOCK:
+                if block >= 0:
+                    raise NeedsDemuxerError(f"the group at byte {position} has two blocks")
+                block = position
+                self._note(position)
+            elif kind == Id.BLOCK_DURATION:
+                duration = self._uint(body, size)
+            elif kind == Id.REFERENCE:
+                refers = True
+            position = body + size
+        if block >= 0:
+            self._groups.append((block, duration, refers))
+
+    def _uint(self, body: int, size: int) -> int:
+        value = int.from_bytes(self._bytes(body, size), "big") if size <= 8 else _MAX_TIME
+        if value >= _MAX_TIME:
+            raise NeedsDemuxerError(f"the time at byte {body} is out of all bounds")
+        return value
+
+    def _head(self, position: int) -> tuple[int, int, int | None]:
+        data = self._bytes(position, MAX_HEAD)
+        try:
+            kind, length, size = read_head(data, position)
+        except NeedsDemuxerError:
+            if len(data) < MAX_HEAD and any(data):
+                raise _CutError from None
+            raise
+        return kind, position + length, size
+
+    def _note(self, position: int) -> None:
+        """Record a block that begins at `position`."""
+        self._found.append(position)
+        self._heads += self._bytes(position, HEAD).ljust(HEAD, b"\0")
+
+    def _bytes(self, position: int, size: int) -> bytes:
+        """At most `HEAD` bytes, fewer at the end of the source."""
+        self._reach(position)
+        place = position - self._base
+        return self._view[place : place + size]
+
+    def _reach(self, position: int) -> None:
+        """Move the window so that it holds a complete header, or the rest of the source."""
+        stop = min(position + HEAD, self._source.size)
+        if not self._base <= position <= stop <= self._base + len(self._view):
+            self._base = position
+            self._view = self._source.read_up_to(position, self._ahead)

@@ -1,0 +1,152 @@
+"""Sample descriptions (ISO/IEC 14496-12, section 8.5.2, and 14496-15): codec, extradata, color."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.nal import split_units
+from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.records import crop_to_container, parse_vp_record
+from videoloader.codecs.registry import codec_of
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.containers.mp4.boxes import Box
+from videoloader.indexing.containers.mp4.older import OLDER_KINDS, describe
+from videoloader.indexing.nal_scan import NalScan
+
+__all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
+
+_VISUAL_HEADER = 78  # bytes before the boxes inside a visual sample entry
+_CODECS = {
+    b"avc1": "h264",
+    b"avc2": "h264",
+    b"avc3": "h264",
+    b"avc4": "h264",
+    b"hvc1": "hevc",
+    b"hev1": "hevc",
+    b"dvh1": "hevc",
+    b"dvhe": "hevc",
+    b"av01": "av1",
+    b"vp08": "vp8",
+    b"vp09": "vp9",
+}
+_FRAMED = b"\1"  # first byte of a configuration record
+_MAX_DESCRIPTIONS = 1 << 16  # bytes to read; a description has a few hundred
+_ENCRYPTED = b"encv"
+VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
+"""Types of sample entries that are only used for video."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisualEntry:
+    """How the samples of one description are decoded.
+
+    `length_size` is 0 for H.264 and HEVC whose units have start codes.
+    """
+
+    codec: str
+    tag: str
+    picture: PictureFormat
+    extradata: bytes = b""
+    length_size: int = 0
+    color: Color = field(default_factory=Color)
+
+
+def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
+    """All descriptions of an `stsd` box; None if any is of an unsupported kind.
+
+    Args:
+        table: the `stbl` box.
+        sample: reads the first sample, which may have headers that the description lacks.
+
+    Raises:
+        UnsupportedError: the track is encrypted.
+        FormatError: a description is damaged.
+    """
+    entries = []
+    descriptions = table.need(b"stsd")
+    (count,) = descriptions.unpack("I", 4)
+    if count > 1 and descriptions.size > _MAX_DESCRIPTIONS:
+        return None
+    for box in islice(descriptions.children(skip=8), count):
+        if box.kind == _ENCRYPTED:
+            raise UnsupportedError("the video track is encrypted; decrypt the file first")
+        if box.kind not in VIDEO_KINDS:
+            return None
+        entry = _entry(box, sample)
+        if entry is None:
+            return None
+        entries.append(entry)
+    if not entries or len({entry.codec for entry in entries}) > 1:
+        return None
+    return entries
+
+
+def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
+    tag = box.kind.decode("latin-1")
+    width, height = box.unpack("HH", 24)
+    inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
+    color = _color(inside.get(b"colr"))
+    if box.kind in OLDER_KINDS:
+        told = describe(box.kind, inside.get(b"esds"), sample())
+        return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
+    codec = codec_of(_CODECS[box.kind])
+    name, nal = codec.name, codec.nal
+    config = inside.get(b"vpcC" if codec.self_described else nal.record_box if nal else b"av1C")
+    record = b"" if config is None else config.data[config.start : config.stop]
+    if nal is not None:
+        if record[:1] != _FRAMED or len(record) < nal.shortest_record:
+            return _start_coded(name, nal, tag, (width, height), record, sample(), color)
+        parsed = nal.parse_record(record)
+        if parsed is None:
+            return None
+        picture, length_size = parsed
+        if nal.fits_container:
+            picture = crop_to_container(picture, width, height)
+        return VisualEntry(name, tag, picture, record, length_size, color)
+    if codec.self_described:  # the decoder takes its parameters from keyframes
+        picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
+        if config is not None:
+            picture = parse_vp_record(record, width, height)
+        return VisualEntry(name, tag, picture, color=color)
+    if config is None or codec.describe is None:
+        return None
+    found = codec.describe(record, b"") or codec.describe(record, sample())
+    return None if found is None else VisualEntry(name, tag, found.picture, record, color=color)
+
+
+def _start_coded(
+    codec: str,
+    nal: NalSyntax,
+    tag: str,
+    size: tuple[int, int],
+    setup: bytes,
+    sample: bytes,
+    color: Color,
+) -> VisualEntry | None:
+    """H.264 or HEVC samples with start codes, which FFmpeg accepts if there is no record.
+
+    The parameter sets are in the extradata or in the first sample; None if in neither.
+    """
+    scan = NalScan(nal)
+    scan.take(split_units(setup))
+    scan.take(split_units(sample))
+    if scan.sequence is None or not scan.setups:
+        return None
+    picture = nal.parse_sequence(scan.sequence).picture
+    if nal.fits_container:
+        picture = crop_to_container(picture, *size)
+    return VisualEntry(codec, tag, picture, scan.setups[0][1], color=color)
+
+
+def _color(box: Box | None) -> Color:
+    if box is None or box.size < 10:
+        return Color()
+    kind = box.data[box.start : box.start + 4]
+    if kind not in (b"nclx", b"nclc"):
+        return Color()
+    full_range = box.unpack("B", 10)[0] >= 0x80 if kind == b"nclx" and box.size > 10 else None
+    return color_from_codes(*box.unpack("HHH", 4), full_range=full_range)

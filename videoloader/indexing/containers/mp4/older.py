@@ -1,0 +1,131 @@
+"""Sample descriptions of older codecs: MPEG-1, MPEG-2, MPEG-4 part 2, H.263, JPEG, ProRes.
+
+Picture properties are in the stream itself, so the first sample is read too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from videoloader.codecs import mpeg2, mpeg4
+from videoloader.codecs.codec import Described
+from videoloader.codecs.intra import parse_prores
+from videoloader.codecs.registry import codec_of
+from videoloader.indexing.containers.mp4.boxes import Box
+from videoloader.indexing.containers.mp4.samples import Samples
+from videoloader.sources.source import Source
+
+__all__ = ["OLDER_KINDS", "describe", "tells_order"]
+
+_PRORES = {b"apch": 10, b"apcn": 10, b"apcs": 10, b"apco": 10, b"ap4h": 12, b"ap4x": 12}
+_MPEG2 = {b"m2v1", b"mp2v", b"hdv1", b"hdv2", b"hdv3", b"xdv1", b"xdv2", b"xdv3", b"xdvb", b"mx3p"}
+_CODECS = {
+    b"mp4v": "mpeg4",
+    b"s263": "h263",
+    b"h263": "h263",
+    b"jpeg": "mjpeg",
+    b"mpeg": "mpeg1video",
+    b"m1v ": "mpeg1video",
+    **dict.fromkeys(_PRORES, "prores"),
+    **dict.fromkeys(_MPEG2, "mpeg2video"),
+}
+OLDER_KINDS = frozenset(_CODECS)
+# objectTypeIndication (ISO/IEC 14496-1, table 5), profiles of MPEG-2 together.
+_OBJECTS = {
+    0x20: "mpeg4",
+    **dict.fromkeys(range(0x60, 0x66), "mpeg2video"),
+    0x6A: "mpeg1video",
+    0x6C: "mjpeg",
+}
+_ES, _DECODER, _SETUP = 3, 4, 5  # tags of descriptors (section 7.2.2.1)
+_NOT_CODED = 32  # maximum bytes of a packet whose picture is not coded (vop_coded 0)
+
+
+def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None:
+    """Codec, picture format and extradata of a description; None if FFmpeg's demuxer is needed.
+
+    Args:
+        kind: one of `OLDER_KINDS`.
+        config: the `esds` box.
+        sample: the first sample.
+    """
+    codec, setup = _CODECS[kind], b""
+    if kind == b"mp4v":
+        if config is None:
+            return None
+        told = _descriptors(config)
+        if told is None or told[0] not in _OBJECTS:
+            return None
+        codec, setup = _OBJECTS[told[0]], told[1]
+    if kind in _PRORES:
+        picture = parse_prores(sample, depth=_PRORES[kind])
+        return None if picture is None else Described(codec, picture, setup)
+    describe_packet = codec_of(codec).describe
+    return None if describe_packet is None else describe_packet(setup, sample)
+
+
+def _descriptors(config: Box) -> tuple[int, bytes] | None:
+    """The object type and the extradata of an `esds` box."""
+    data = config.data[config.start + 4 : config.stop]
+    position, kind = 0, None
+    while position + 2 <= len(data):
+        tag = data[position]
+        size, position = 0, position + 1
+        for _ in range(4):
+            if position >= len(data):
+                return None
+            octet = data[position]
+            size, position = size << 7 | octet & 0x7F, position + 1
+            if octet < 0x80:
+                break
+        if tag == _ES and position + 3 <= len(data):
+            flags = data[position + 2]
+            position += 3 + 2 * (flags >> 7) + 2 * (flags >> 5 & 1)
+            if flags >> 6 & 1 and position < len(data):
+                position += 1 + data[position]
+        elif tag == _DECODER and position < len(data):
+            kind = data[position]
+            position += 13
+        elif tag == _SETUP and kind is not None:
+            return kind, data[position : position + size]
+        else:
+            position += size
+    return None if kind is None else (kind, b"")
+
+
+def tells_order(
+    codec: str, samples: Samples, setup: bytes, source: Source, *, reorders: bool | None
+) -> bool:
+    """Whether each sample is one frame, in the order of the timestamps.
+
+    Without composition times, no sample may be a B-picture. MPEG-4 has packets with two pictures,
+    and uncoded pictures that repeat the last one; only decoding shows what these output.
+
+    Args:
+        codec: MPEG-1, -2 or -4.
+        samples: of the track.
+        setup: extradata.
+        source: the file.
+        reorders: whether presentation order may differ, by the headers; None if unknown.
+    """
+    forwards = samples.composition is None and reorders is not False
+    if not codec_of(codec).packs_pictures:
+        return not forwards or not any(map(mpeg2.is_b_picture, _packets(samples, source)))
+    layer = mpeg4.parse_setup(setup)
+    if layer is None:
+        return False
+    if reorders is False or not forwards:
+        few: Any = samples.sizes <= _NOT_CODED
+        packets = _packets(samples, source, np.flatnonzero(few))
+    else:
+        packets = _packets(samples, source)
+    return all(
+        mpeg4.is_one_picture(packet, layer.time_bits, forwards=forwards) for packet in packets
+    )
+
+
+def _packets(samples: Samples, source: Source, chosen: Any = slice(None)) -> Any:
+    places = zip(samples.offsets[chosen].tolist(), samples.sizes[chosen].tolist(), strict=True)
+    return (source.read(start, size) for start, size in places)

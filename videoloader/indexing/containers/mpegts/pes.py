@@ -1,0 +1,191 @@
+"""PES packets (ISO/IEC 13818-1, section 2.4.3.6): location on the packet grid, and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.containers.mpegts.grid import (
+    PACKET,
+    Bytes,
+    Grid,
+    Headers,
+    Ints,
+    beginnings,
+    has_payload,
+    payload_starts,
+)
+from videoloader.sources.source import rows_at
+
+__all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
+
+NO_TIME = int(np.iinfo(np.int64).min)
+
+_HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
+_PERIOD = 1 << 33
+_MINUTE = 60 * 90000
+_HEAD = 1 << 15  # transport packets to search for the beginning
+
+
+@dataclass(frozen=True, slots=True)
+class PesPackets:
+    """The PES packets of one stream, in file order.
+
+    `rows` are the transport packets of the stream, `starts` the offset of the elementary stream
+    in each. `first` are indexes into `rows` at which PES packets begin; `heads` are these
+    transport packets, shape (PES packets, PACKET). `sizes` are bytes of the elementary stream in
+    each PES packet. `pts` and `dts` are as coded, `NO_TIME` if missing. `is_whole`: no packets
+    are known to be lost.
+    """
+
+    rows: Ints
+    starts: Ints
+    first: Ints
+    heads: Bytes
+    sizes: Ints
+    pts: Ints
+    dts: Ints
+    is_whole: bool
+
+
+def read_pes(grid: Grid, pid: int) -> PesPackets | None:
+    """Find the PES packets of a stream.
+
+    Returns:
+        None if there is none, or one has an unusual header.
+
+    Raises:
+        UnsupportedError: the stream is scrambled.
+    """
+    rows = np.flatnonzero(grid.pids == pid)
+    begun = beginnings(grid.headers[rows])
+    if not len(begun):
+        return None
+    rows = rows[begun[0] :]  # drop the remainder of a PES packet whose start is missing
+    headers = grid.headers[rows]
+    if (headers & 0xC0).any():
+        raise UnsupportedError(f"the video stream (PID {pid:#x}) is scrambled")
+    first = begun - begun[0]
+    starts = grid.starts(rows)
+    if (starts[first] + _TIMED > PACKET).any():
+        return None
+    packets = grid.packets(rows[first])
+    heads = _heads(packets, starts[first])
+    if not _is_ordinary(heads):
+        return None
+    lengths = _HEADER + heads[:, 8].astype(np.int64)
+    if (starts[first] + lengths > PACKET).any():
+        return None
+    starts[first] += lengths
+    sizes = np.add.reduceat(PACKET - starts, first)
+    pts, dts = _times(heads)
+    told = heads[:, 4].astype(np.int64) << 8 | heads[:, 5]
+    complete = (told == 0) | (told + 6 - lengths == sizes)
+    whole = bool(complete.all()) and _is_continuous(headers, grid.adaptations[rows])
+    return PesPackets(rows, starts, first, packets, sizes, pts, dts, whole)
+
+
+def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
+    """Offset of the elementary stream within each transport packet of a stream."""
+    starts = payload_starts(headers, data[places + 4])
+    first = beginnings(headers)
+    lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
+    starts[first] += _HEADER + lengths
+    return np.minimum(starts, PACKET)
+
+
+def unwrap(grid: Grid, times: Ints, together: tuple[int, ...]) -> Ints:
+    """Unwrap 33-bit timestamps, as FFmpeg does.
+
+    The first time of a program decides: if it is within a minute of the wrap-around, times before
+    the wrap become negative; otherwise small times continue after the wrap.
+    """
+    reference = _first_time(grid, together)
+    if reference is None:
+        return times
+    known = times != NO_TIME
+    if reference >= _PERIOD - _MINUTE:
+        return times - np.where(known & (times >= reference - _MINUTE), _PERIOD, 0)
+    return times + np.where(known & (times < reference - _MINUTE), _PERIOD, 0)
+
+
+def _first_time(grid: Grid, pids: tuple[int, ...]) -> int | None:
+    """Decode time of the first PES packet of a program to be complete."""
+    earliest: tuple[int, int] | None = None
+    for head in (_HEAD, len(grid.headers)):
+        for pid in pids:
+            found = _first_complete(grid, np.flatnonzero(grid.pids[:head] == pid))
+            if found is not None:
+                earliest = min(earliest or found, found)
+        if earliest is not None:
+            return earliest[1]
+    return None
+
+
+def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
+    """(transport packet that completes it, decode time) of the first PES packet with a time."""
+    begun = beginnings(grid.headers[rows])
+    for number in range(min(len(begun), 8)):  # the first ones may have no time
+        stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
+        own = rows[begun[number] : stop]
+        starts = grid.starts(own)
+        if starts[0] + _TIMED > PACKET:
+            continue
+        heads = _heads(grid.packets(own[:1]), starts[:1])
+        if not _is_timed(heads[0]):
+            continue
+        told = int(heads[0, 4]) << 8 | int(heads[0, 5])
+        filled = np.flatnonzero(np.cumsum(PACKET - starts) >= told + 6)
+        if told and len(filled):
+            end = int(own[filled[0]])
+        else:
+            end = int(rows[stop]) if stop < len(rows) else len(grid.headers)
+        return end, int(_times(heads)[1][0])
+    return None
+
+
+def _heads(packets: Bytes, starts: Ints) -> Bytes:
+    """The headers of PES packets, with their times: shape (packets, _TIMED)."""
+    data = np.ascontiguousarray(packets).reshape(-1)
+    return rows_at(data, np.arange(len(packets)) * PACKET + starts, _TIMED)
+
+
+def _is_timed(head: Bytes) -> bool:
+    return head[:3].tobytes() == b"\0\0\1" and int(head[7]) >= 0x80
+
+
+def _is_ordinary(heads: Bytes) -> bool:
+    """Whether PES headers are those of video: start code, stream number, marker bits."""
+    prefix = heads[:, 0] | heads[:, 1] | (heads[:, 2] ^ 1)
+    number = heads[:, 3]
+    video = ((number & 0xF0) == 0xE0) | (number == 0xFD)
+    marked = (heads[:, 6] & 0xC0) == 0x80
+    room = heads[:, 8] >= np.array([0, 0, 5, 10], dtype=np.uint8)[heads[:, 7] >> 6]
+    return not prefix.any() and bool((video & marked & room).all())
+
+
+def _times(heads: Bytes) -> tuple[Ints, Ints]:
+    flags = heads[:, 7] >> 6
+    pts = np.where(flags & 2, _time(heads[:, 9:14]), NO_TIME)
+    return pts, np.where(flags == 3, _time(heads[:, 14:19]), pts)
+
+
+def _time(coded: Bytes) -> Ints:
+    """Decode a 33-bit timestamp, stored in five bytes with marker bits."""
+    a, b, c, d, e = (coded[:, byte].astype(np.int64) for byte in range(5))
+    return (a >> 1 & 7) << 30 | b << 22 | (c >> 1) << 15 | d << 7 | e >> 1
+
+
+def _is_continuous(headers: Headers, adaptations: NDArray[np.uint16]) -> bool:
+    """Whether no packet has an error indicator and continuity counters have no gap."""
+    if (headers & 0x800000).any():
+        return False
+    counters = headers & 15
+    expected = (counters[:-1] + has_payload(headers[1:])) & 15
+    odd = 1 + np.flatnonzero(counters[1:] != expected)
+    # The discontinuity indicator of an adaptation field allows a gap.
+    lengths, flags = adaptations[odd] >> 8, adaptations[odd] & 0xFF
+    return bool((((headers[odd] & 0x20) != 0) & (lengths > 0) & (flags >= 0x80)).all())

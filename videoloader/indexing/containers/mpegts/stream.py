@@ -1,0 +1,257 @@
+"""`index_mpegts`: builds the `VideoIndex` of a transport stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs import mpeg2
+from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import codec_of, nal_syntax
+from videoloader.errors import FormatError
+from videoloader.indexing.containers.mpegts.grid import Grid, Ints, read_grid
+from videoloader.indexing.containers.mpegts.pes import NO_TIME, PesPackets, read_pes, unwrap
+from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
+from videoloader.indexing.containers.mpegts.pieces import Packing
+from videoloader.indexing.containers.mpegts.programs import CODECS, ElementaryStream, read_streams
+from videoloader.indexing.containers.mpegts.unaligned import read_unaligned
+from videoloader.indexing.containers.mpegts.units import (
+    Units,
+    count_pictures,
+    pes_bytes,
+    read_units,
+)
+from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.libav import find_best_stream
+from videoloader.indexing.picture_order import picture_order, with_order
+from videoloader.indexing.truncation import past_the_end
+from videoloader.sources.source import Source
+
+__all__ = ["index_mpegts"]
+
+_TICKS = 90000
+_MAX_SIZE = 1 << 29
+_SAMPLES = 32  # PES packets to read completely even if their times are plausible
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """Stream properties read from parameter sets."""
+
+    codec: str
+    picture: PictureFormat
+    extradata: bytes
+
+
+def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+    """Index an MPEG transport stream.
+
+    Returns:
+        The index, and whether timestamps determine the order of the frames; None if the file is
+        of another format or has unsupported features (rare codecs, PES packets that are not one
+        frame each, tables that change), which need FFmpeg's demuxer.
+
+    Raises:
+        UnsupportedError: the stream is scrambled.
+    """
+    grid = read_grid(source)
+    if grid is None:
+        return None
+    chosen = _choose(source, grid, stream)
+    if chosen is None:
+        return None
+    pes = read_pes(grid, chosen.pid)
+    if pes is None or (pes.pts == NO_TIME).any() or pes.sizes.max() > _MAX_SIZE:
+        return None
+    units = read_units(CODECS[chosen.kind], grid, pes)
+    if units is None:
+        return _index_unaligned(source, grid, chosen, pes)
+    setup = _read_setup(CODECS[chosen.kind], grid, pes, units)
+    if setup is None:
+        return None
+    pictures = read_pictures(setup.codec, setup.picture, grid, pes, units)
+    frames = _frames(setup, grid, pes, pictures)
+    if frames is None:
+        return None
+    packets = _packets(setup.picture, grid, pes, pictures, frames, chosen.together)
+    index = _build(source, grid, chosen, setup, packets)
+    index = replace(index, has_headers=True)
+    if not pes.is_whole or not _is_timed(packets):
+        return index, False
+    if pictures.reordered.any() and (packets["pts"] == packets["dts"]).all():
+        return with_order(index, picture_order(index, source))
+    return index, True
+
+
+def _index_unaligned(
+    source: Source, grid: Grid, chosen: ElementaryStream, pes: PesPackets
+) -> tuple[VideoIndex, bool] | None:
+    """Index a stream whose pictures do not begin with PES packets."""
+    codec = CODECS[chosen.kind]
+    found = read_unaligned(codec, grid, pes)
+    if found is None:
+        return None
+    scan = found.scan
+    picture = nal_syntax(codec).parse_sequence(scan.sequence or b"").picture
+    setup = _Setup(codec, picture, b"")
+    packets = np.empty(len(found.sizes), dtype=PACKET_DTYPE)
+    packets["offset"], packets["size"] = found.offsets, found.sizes
+    packets["pts"], packets["dts"] = unwrap(grid, np.stack([pes.pts, pes.dts]), chosen.together)
+    packets["duration"] = _duration(setup.picture, packets["pts"])
+    packets["flags"] = np.array(scan.keys) * np.uint16(PacketFlags.KEY)
+    index = _build(source, grid, chosen, setup, packets)
+    packing = Packing(grid.step, chosen.pid, grid.phase)
+    order = scan.order()
+    index = replace(
+        index,
+        extradata=tuple(scan.setups),
+        packing=str(packing),
+        warnings=index.warnings + scan.warnings(source.name),
+    )
+    if not pes.is_whole or not _is_timed(packets):
+        return index, False
+    return with_order(index, order)
+
+
+def _build(
+    source: Source,
+    grid: Grid,
+    chosen: ElementaryStream,
+    setup: _Setup,
+    packets: NDArray[Any],
+) -> VideoIndex:
+    picture = setup.picture
+    return VideoIndex(
+        packets=packets,
+        time_base=Fraction(1, _TICKS),
+        codec=setup.codec,
+        width=picture.width,
+        height=picture.height,
+        exactness="tables",
+        stream=chosen.number,
+        container="mpegts",
+        pixel_format=picture.pixel_format,
+        bit_depth=picture.bit_depth,
+        color=picture.color,
+        extradata=((0, setup.extradata),),
+        sub_layers=picture.sub_layers,
+        packing=str(Packing(grid.step, chosen.pid)),
+        name=source.name,
+        fingerprint=source.fingerprint,
+        warnings=past_the_end(source, "the last transport packet", grid.end),
+    )
+
+
+def _packets(
+    picture: PictureFormat,
+    grid: Grid,
+    pes: PesPackets,
+    pictures: Pictures,
+    frames: Ints,
+    together: tuple[int, ...],
+) -> NDArray[Any]:
+    """The packet table: one row for all PES packets of a frame."""
+    packets = np.empty(len(frames), dtype=PACKET_DTYPE)
+    packets["offset"] = grid.places(pes.rows[pes.first[frames]])
+    packets["size"] = np.add.reduceat(pes.sizes, frames)
+    times = np.stack([pes.pts[frames], pes.dts[frames]])
+    packets["pts"], packets["dts"] = unwrap(grid, times, together)
+    packets["duration"] = _duration(picture, packets["pts"])
+    disposable = np.logical_and.reduceat(pictures.disposable, frames)
+    packets["flags"] = pictures.keys[frames] * np.uint16(PacketFlags.KEY)
+    packets["flags"] |= disposable * np.uint16(PacketFlags.DISPOSABLE)
+    return packets
+
+
+def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream | None:
+    streams = read_streams(grid)
+    if streams is None:
+        return None
+    videos = [stream for stream in streams if stream.is_video]
+    if number is None and len(videos) > 1:
+        # FFmpeg selects by how many frames it decoded of each while probing.
+        number = find_best_stream(source)
+    chosen = [stream for stream in videos if number in (None, stream.number)]
+    return chosen[0] if chosen and chosen[0].kind in CODECS else None
+
+
+def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup | None:
+    """Read the parameter sets of the first picture that has any; None if they are damaged."""
+    given = np.flatnonzero(units.parameters)
+    if not len(given):
+        return None
+    data = pes_bytes(grid, pes, int(given[0]), int(given[0]) + 1).tobytes()
+    try:
+        nal = codec_of(codec).nal
+        if nal is None:
+            found = mpeg2.parse_sequence(data)
+            return _Setup(*found) if found is not None and found.setup else None
+        sets, sequence = _parameter_sets(nal, data)
+        if sequence is None:
+            return None
+        return _Setup(codec, nal.parse_sequence(sequence).picture, sets)
+    except FormatError:
+        return None  # FFmpeg may find valid ones later
+
+
+def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
+    """All parameter sets of an access unit, concatenated, and the sequence parameter set."""
+    sets, sequence = b"", None
+    for unit in data.split(b"\0\0\1")[1:]:
+        kind = nal.kind(unit[0])
+        if kind in nal.parameters:
+            sets += b"\0\0\0\1" + unit.rstrip(b"\0")
+            if kind == nal.sequence and sequence is None:
+                sequence = unit.rstrip(b"\0")
+        elif kind in nal.pictures:
+            break
+    return sets, sequence
+
+
+def _frames(setup: _Setup, grid: Grid, pes: PesPackets, pictures: Pictures) -> Ints | None:
+    """The PES packets in which frames begin, None if a PES packet holds more than one.
+
+    A PES packet with two frames has the duration of two, so if the interval to the next one is too
+    long, all bytes of the PES packet are read.
+    """
+    count = len(pes.first)
+    doubted = np.ones(count, dtype=np.bool_)
+    if setup.picture.frame_rate:
+        longest = min(int(1.5 * _TICKS / setup.picture.frame_rate), _TICKS)
+        steps = np.diff(pes.dts)
+        doubted[:-1] = (steps < 0) | (steps > longest)
+        doubted[np.linspace(0, count - 1, _SAMPLES).astype(np.int64)] = True
+    doubted |= pictures.is_field
+    numbers = np.flatnonzero(doubted)
+    counts = count_pictures(setup.codec, grid, pes, numbers)
+    if counts is None or (counts > 1 + pictures.is_field[numbers]).any():
+        return None
+    single = pictures.is_field.copy()
+    single[numbers] &= counts == 1
+    return np.flatnonzero(~pictures.second_fields(single))
+
+
+def _duration(picture: PictureFormat, pts: Ints) -> int:
+    """The frame duration in ticks, assuming a constant rate."""
+    if picture.frame_rate and _TICKS / picture.frame_rate < 1 << 31:
+        return round(_TICKS / picture.frame_rate)
+    steps = np.diff(np.sort(pts))
+    return int(np.median(steps)) if len(steps) else 0
+
+
+def _is_timed(table: NDArray[Any]) -> bool:
+    """Whether every packet decodes to a frame, in the order of timestamps."""
+    pts, dts = table["pts"], table["dts"]
+    times = np.sort(pts)
+    return bool(
+        table["flags"][0] & PacketFlags.KEY
+        and pts[0] == times[0]
+        and (times[1:] > times[:-1]).all()
+        and (dts[1:] > dts[:-1]).all()
+        and (pts >= dts).all()
+    )

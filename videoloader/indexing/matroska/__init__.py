@@ -1,6 +1,0 @@
-"""Indexes Matroska and WebM files from the headers of their elements."""
-
-from videoloader.indexing.matroska.file import index_matroska
-from videoloader.indexing.matroska.segment import segment_end
-
-__all__ = ["index_matroska", "segment_end"]

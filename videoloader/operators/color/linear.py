@@ -1,0 +1,239 @@
+"""Brightness and contrast: a factor and an offset for every value."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
+from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.color.color_on_gpu import KEPT, ColorStage, columns, line_stage, recolor
+from videoloader.operators.general.convert import scale_and_shift
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
+
+__all__ = ["each_of", "middle"]
+
+_TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
+"""Element types that OpenCV looks up in a table."""
+
+_Numbers: TypeAlias = Any
+"""A number, or an array of several."""
+
+
+def each_of(function: Callable[..., Any], *values: PerSample) -> list[Any]:
+    """The function of the values of each sample, or of each frame where any value is per frame.
+
+    Samples of the same values share a result.
+    """
+    given = list(zip(*values, strict=True))
+    results = {each: _of_one(function, each) for each in dict.fromkeys(given)}
+    return [results[each] for each in given]
+
+
+def _of_one(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    lengths = {len(value) for value in given if isinstance(value, PerFrame)}
+    if not lengths:
+        return function(*given)
+    frames = PerSample(tuple(given))
+    rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
+    return PerFrame(tuple(map(function, *rows)))
+
+
+def middle(dtype: torch.dtype) -> float:
+    """The middle of the positive range of an element type."""
+    return 0.5 if dtype.is_floating_point else float(torch.iinfo(dtype).max // 2 + 1)
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
+    *,
+    dtype: torch.dtype | None,
+    **numbers: PerSample,  # noqa: ARG001
+) -> Spec:
+    return frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
+
+
+def _numbers(frames: Spec, given: Mapping[str, Any]) -> tuple[PerSample, ...]:
+    """Brightness, shift, contrast and its center, whichever of them an operator has."""
+    numbers = []
+    for argument in (*_BRIGHTNESS, *_CONTRAST):
+        values = given.get(argument.name)
+        if values is None or values.values[:1] == (None,):
+            value = middle(frames.dtype) if argument.default is None else argument.default
+            values = PerSample((value,) * len(frames))
+        numbers.append(values)
+    return tuple(numbers)
+
+
+def _offset(
+    high: float, brightness: _Numbers, shift: _Numbers, contrast: _Numbers, center: _Numbers
+) -> _Numbers:
+    """What is added to values times brightness and contrast; `high` is the range of the output."""
+    return shift * high + brightness * center * (1 - contrast)
+
+
+def _high(dtype: torch.dtype) -> float:
+    return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)
+
+
+def _lines(
+    context: Context, frames: Batch, given: Mapping[str, PerSample]
+) -> tuple[list[Any], list[Any]]:
+    """Factor and offset of each sample, or of each of its frames."""
+    numbers = _numbers(frames.spec, given)
+    factors = each_of(operator.mul, numbers[0], numbers[2])
+    return factors, each_of(partial(_offset, _high(context.outputs[0].dtype)), *numbers)
+
+
+@lru_cache(KEPT)
+def _kept_stage(target: torch.dtype, *numbers: PerSample) -> ColorStage:
+    values, counts = columns(numbers)
+    return line_stage(values[0] * values[2], _offset(_high(target), *values), counts, target)
+
+
+def _stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
+    return _kept_stage(out.dtype, *_numbers(frames, given))
+
+
+def _run(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **numbers: PerSample,
+) -> Batch:
+    factors, offsets = _lines(context, frames, numbers)
+    target = context.outputs[0].dtype
+    unchanged = [pair == (1, 0) for pair in zip(factors, offsets, strict=True)]
+    if all(unchanged):
+        return frames.each(lambda value: saturate(value, target))
+    out = context.empty()
+    for at in parts(frames, out, alike=(unchanged,)):
+        values, place = frames.part(at), out.part(at)
+        if unchanged[at.start]:
+            place.copy_(saturate(values, target))
+            continue
+        factor, offset = (
+            column(each[at], values.ndim, str(values.device)) for each in (factors, offsets)
+        )
+        scale_and_shift(values, factor, offset, place)
+    return out
+
+
+def _by_table(
+    context: Context,
+    frames: Batch,
+    *,
+    dtype: torch.dtype | None,  # noqa: ARG001
+    **numbers: PerSample,
+) -> Any:
+    """uint8 by a table of 256 values, which the reference makes."""
+    target = context.outputs[0].dtype
+    if frames.spec.dtype != torch.uint8 or target not in _TABLES:
+        return NotImplemented
+    factors, offsets = _lines(context, frames, numbers)
+    if all(pair == (1, 0) for pair in zip(factors, offsets, strict=True)):
+        return NotImplemented
+    out = context.empty()
+    for sample, place, factor, offset in zip(frames, out, factors, offsets, strict=True):
+        if isinstance(factor, PerFrame) or isinstance(offset, PerFrame):
+            rows = (PerSample((value,)).frames(0, len(sample)) for value in (factor, offset))
+            for frame, result, *line in zip(sample, place, *rows, strict=True):
+                _look_up(frame, result, *line)
+        else:
+            _look_up(sample, place, factor, offset)
+    return out
+
+
+def _by_kernel(context: Context, frames: Batch, **given: Any) -> Any:
+    stage = _stage(frames.spec, context.outputs[0], given)
+    return NotImplemented if stage.is_identity else recolor(context, frames, stage)
+
+
+def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: float) -> None:
+    import cv2
+
+    table = torch.empty(256, dtype=out.dtype)
+    scale_and_shift(torch.arange(256, dtype=torch.uint8), factor, offset, table)
+    if not values.numel():
+        return
+    rows = np.ascontiguousarray(values.numpy()).reshape(len(values), -1)
+    if out.is_contiguous():
+        cv2.LUT(rows, table.numpy(), dst=out.numpy().reshape(rows.shape))
+    else:
+        out.copy_(torch.from_numpy(cv2.LUT(rows, table.numpy())).reshape(out.shape))
+
+
+def _number(name: str, default: float | None, doc: str) -> Argument:
+    return Argument(name, FLOAT, default, doc, per_sample=True, per_frame=True)
+
+
+_BRIGHTNESS = (
+    _number("brightness", 1.0, "factor of the brightness"),
+    _number("brightness_shift", 0.0, "added, in parts of the output range"),
+)
+_CONTRAST = (
+    _number("contrast", 1.0, "factor of the contrast; 0 is uniform"),
+    _number(
+        "contrast_center",
+        None,
+        "value that contrast leaves alone; by default the middle of the input's range",
+    ),
+)
+_DTYPE = Argument("dtype", DTYPE, None, "element type of the output; the input's by default")
+
+
+def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
+    def run(context: Context, frames: Batch, **given: Any) -> Batch:
+        return _run(context, frames, **given)
+
+    run.__doc__ = doc
+    declare(
+        name,
+        inputs=(Input("frames", (*FRAMES, "DHWC", "FDHWC")),),
+        arguments=(*arguments, _DTYPE),
+        infer=_infer,
+        kernels={"cpu": _by_table, "cuda": _by_kernel},
+        is_replayable=True,
+        color_stage=_stage,
+        is_elementwise=True,
+    )(run)
+
+
+_declare(
+    "brightness",
+    """Change the brightness, by default of every frame of a clip alike.
+
+    out = brightness_shift * range + brightness * in, where range is 1 for floating point outputs
+    and the largest value of an integer type. Integer outputs are rounded and clamped.
+    """,
+    _BRIGHTNESS,
+)
+_declare(
+    "contrast",
+    """Change the contrast, by default of every frame of a clip alike.
+
+    out = center + contrast * (in - center). The middle of the input's range is 0.5, or 128 for
+    uint8. Integer outputs are rounded and clamped.
+    """,
+    _CONTRAST,
+)
+_declare(
+    "brightness_contrast",
+    """Change brightness and contrast, by default of every frame of a clip alike.
+
+    out = brightness_shift * range + brightness * (center + contrast * (in - center)), where range
+    is 1 for floating point outputs and the largest value of an integer type. The middle of the
+    input's range is 0.5, or 128 for uint8. Integer outputs are rounded and clamped.
+    """,
+    (*_BRIGHTNESS, *_CONTRAST),
+)

@@ -1,0 +1,1 @@
+"""Operators that decode or write images and compressed tensors."""

@@ -1,0 +1,396 @@
+"""`fn.decoders.image` and its kind: encoded images in, pixels (H, W, C) out.
+
+On the CPU worker processes decode, those of clips. Code of ours reads the header first
+(`decoding.images`): codecs get nothing whose header is damaged, or claims more pixels than are
+allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.decoding import limits
+from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.framing import random_part
+from videoloader.decoding.images.decode import check_size
+from videoloader.decoding.images.header import read_header
+from videoloader.decoding.images.pixels import channels_of
+from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
+from videoloader.decoding.images.scale import to_range
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOATS,
+    IMAGE,
+    INT,
+    Argument,
+    PerSample,
+)
+from videoloader.operators.batch import Batch, Context, SampleError, Spec
+from videoloader.operators.deprecated import Deprecated
+from videoloader.operators.general.slice import SLICE_ARGUMENTS, check_slice, slice_windows
+from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
+from videoloader.operators.inputs import Input
+from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
+from videoloader.operators.operator import declare
+from videoloader.operators.random.random import SEED
+from videoloader.types import ImageType
+
+__all__ = [
+    "decode_crop",
+    "decode_random_crop",
+    "decode_slice",
+    "decode_whole",
+    "peek_image_shape",
+]
+
+FindWindow = Callable[[int, tuple[int, int]], Window | None]
+"""The part of an image to keep, by the sample and its (height, width); asked for one by one."""
+
+ENCODED = Input("encoded", on_cpu=True)
+ORIENTATION = Argument(
+    "adjust_orientation", BOOL, default=True, doc="turn the image as its EXIF orientation says"
+)
+DECODING = (
+    Argument(
+        "output_type",
+        IMAGE,
+        ImageType.RGB,
+        "colour space; ANY_DATA: that of the file, with its alpha",
+    ),
+    Argument(
+        "dtype",
+        DTYPE,
+        torch.uint8,
+        "element type; values are brought to its range, which is 0 to 1 for floating point",
+    ),
+    ORIENTATION,
+    Argument(
+        "max_pixels",
+        INT,
+        limits.MAX_PIXELS,
+        "pixels of an image; a file that claims more fails",
+        least=1,
+    ),
+    TIME_LIMIT,
+    MEMORY_LIMIT,
+)
+UNUSED = (
+    "affine",
+    "cache_batch_copy",
+    "cache_debug",
+    "cache_size",
+    "cache_threshold",
+    "cache_type",
+    "device_memory_padding",
+    "device_memory_padding_jpeg2k",
+    "host_memory_padding",
+    "host_memory_padding_jpeg2k",
+    "hw_decoder_load",
+    "hybrid_huffman_threshold",
+    "jpeg_fancy_upsampling",
+    "preallocate_height_hint",
+    "preallocate_width_hint",
+    "use_fast_idct",
+)
+"""Hints for the memory and the codecs of DALI; chroma is always upsampled smoothly."""
+
+DEPRECATED = tuple(map(Deprecated, ("memory_stats", "split_stages", "use_chunk_allocator")))
+
+
+def encoded_bytes(value: Any, operator: str) -> memoryview:
+    """The bytes of an encoded image."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return memoryview(value)
+    if isinstance(value, torch.Tensor) and value.dtype == torch.uint8 and value.ndim == 1:
+        found = (value if value.is_cpu else value.cpu()).numpy()
+        return np.ascontiguousarray(found).data
+    raise ArgumentError(
+        f"fn.{operator} takes the bytes of a file as 1-D uint8, got {type(value).__name__} "
+        f"{getattr(value, 'dtype', '')} {tuple(getattr(value, 'shape', ()))}"
+    )
+
+
+def image_name(encoded: Batch, position: int) -> str:
+    """Where an encoded image comes from, as far as it is known."""
+    return (encoded.source_info[position] if encoded.source_info else "") or "the image"
+
+
+def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+    return Spec((), dtype, "HWC", context.device)  # the shapes are in the files
+
+
+def _decode(
+    context: Context,
+    encoded: Batch,
+    find_window: FindWindow,
+    *,
+    operator: str,
+    output_type: ImageType,
+    dtype: torch.dtype,
+    adjust_orientation: bool,
+    max_pixels: int,
+    **limits: Any,
+) -> Batch:
+    """The images of a batch, or windows of them; on a GPU in memory of torch's allocator."""
+    form = ImageForm(output_type.value, adjust_orientation, max_pixels)
+    requests = []
+    for position, value in enumerate(encoded):
+        try:
+            data, name = encoded_bytes(value, operator), image_name(encoded, position)
+            header = read_header(data, name)
+            check_size(header, name, max_pixels)
+            size = header.displayed(adjust_orientation=adjust_orientation)
+            requests.append(ImageRequest(data, name, header, find_window(position, size)))
+        except VideoError as error:
+            raise SampleError(position, error) from error
+    ready: torch.Tensor | Sequence[torch.Tensor | None] = [None] * len(requests)
+    if context.device != "cpu":
+        ready = _on_gpu(context, requests, form)
+    if isinstance(ready, torch.Tensor):
+        if all(request.window is None for request in requests):
+            return Batch(to_range(ready, dtype), "HWC")
+        ready = ready.unbind()
+    left = [position for position, pixels in enumerate(ready) if pixels is None]
+    decoded = _on_cpu([requests[at] for at in left], form, context.workers, **limits)
+    made = dict(zip(left, decoded, strict=True))
+    out = []
+    for position, (request, pixels) in enumerate(zip(requests, ready, strict=True)):
+        if pixels is None:
+            found = made[position]
+            if isinstance(found, Exception):
+                raise SampleError(position, found)
+            out.append(to_range(torch.from_numpy(found), dtype).to(context.device))
+            continue
+        if request.window is not None:
+            pixels = pixels[request.window]
+        out.append(to_range(pixels, dtype))
+    return Batch(out, "HWC")
+
+
+def _on_cpu(
+    requests: Sequence[ImageRequest], form: ImageForm, workers: int | None, **limits: Any
+) -> Sequence[Any]:
+    """Pixels, or the error, of each; without any no worker process is asked for."""
+    if not requests:
+        return ()
+    return shared_decoder("cpu", workers, **limits).decode_images(requests, form)
+
+
+def _on_gpu(
+    context: Context, requests: Sequence[ImageRequest], form: ImageForm
+) -> torch.Tensor | Sequence[torch.Tensor | None]:
+    from videoloader.decoding.images.nvimagecodec import decode_on_gpu
+
+    return decode_on_gpu(
+        [request.data for request in requests],
+        [request.header for request in requests],
+        device=context.device,
+        output_type=form.output_type,
+        adjust_orientation=form.adjust_orientation,
+    )
+
+
+def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `FindWindow`)
+    return None
+
+
+@declare(
+    "decoders.image",
+    inputs=(ENCODED,),
+    arguments=DECODING,
+    devices=("cpu", "mixed"),
+    in_workers=True,
+    owns_outputs=True,
+    infer=_infer,
+    unused=UNUSED,
+    deprecated=DEPRECATED,
+)
+def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
+    """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
+
+    The output has layout HWC. Palettes and CMYK become RGB; of an animation the first frame is
+    decoded. `mixed` decodes JPEG and JPEG 2000 on the GPU by nvImageCodec, and copies what the CPU
+    decodes of other formats.
+    """
+    return _decode(context, encoded, _whole, operator="decoders.image", **options)
+
+
+@declare(
+    "decoders.image_crop",
+    inputs=(ENCODED,),
+    arguments=(*DECODING, *CROP_ARGUMENTS),
+    devices=("cpu", "mixed"),
+    in_workers=True,
+    owns_outputs=True,
+    infer=_infer,
+    check=check_crop,
+    unused=UNUSED,
+    deprecated=DEPRECATED,
+)
+def decode_crop(
+    context: Context,
+    encoded: Batch,
+    **arguments: Any,
+) -> Batch:
+    """Decode a window of images; it is that of `fn.crop`."""
+    window, options = _divided(arguments)
+
+    def find(position: int, size: tuple[int, int]) -> Window:
+        own = {
+            name: value[position] if isinstance(value, PerSample) else value
+            for name, value in window.items()
+        }
+        rows, columns = crop_window(size, **own).slices
+        return rows, columns
+
+    return _decode(context, encoded, find, operator="decoders.image_crop", **options)
+
+
+def _divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a window, and those of decoding."""
+    options = {argument.name: arguments[argument.name] for argument in DECODING}
+    return {name: arguments[name] for name in arguments if name not in options}, options
+
+
+def _check_random(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    area, ratio = (_range(arguments, name) for name in ("random_area", "random_aspect_ratio"))
+    if not (0 < area[0] <= area[1]):
+        raise ArgumentError(f"random_area must be (least, most) with 0 < least <= most, got {area}")
+    if not (0 < ratio[0] <= ratio[1]):
+        raise ArgumentError(
+            f"random_aspect_ratio must be (least, most) with 0 < least <= most, got {ratio}"
+        )
+
+
+def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
+    values = arguments[name]
+    if len(values) not in (1, 2):
+        raise ArgumentError(f"{name} must be (least, most), got {values}")
+    return values[0], values[-1]
+
+
+@declare(
+    "decoders.image_random_crop",
+    inputs=(ENCODED,),
+    arguments=(
+        *DECODING,
+        Argument("random_area", FLOATS, (0.08, 1.0), "part of the area: (least, most)"),
+        Argument(
+            "random_aspect_ratio",
+            FLOATS,
+            (0.75, 1.333333),
+            "ratio of width to height: (least, most)",
+        ),
+        Argument("num_attempts", INT, 10, "tries for a window that fits", least=1),
+        SEED,
+    ),
+    devices=("cpu", "mixed"),
+    in_workers=True,
+    owns_outputs=True,
+    draws=True,
+    infer=_infer,
+    check=_check_random,
+    unused=UNUSED,
+    deprecated=DEPRECATED,
+)
+def decode_random_crop(
+    context: Context,
+    encoded: Batch,
+    *,
+    random_area: tuple[float, ...],
+    random_aspect_ratio: tuple[float, ...],
+    num_attempts: int,
+    **options: Any,
+) -> Batch:
+    """Decode a random window of images, of a random area and aspect ratio.
+
+    The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
+    fits, the largest one in the middle with a ratio in the bounds is taken.
+    """
+    draws = context.draws()
+
+    def find(position: int, size: tuple[int, int]) -> Window:  # noqa: ARG001  (one by one)
+        top, left, height, width = random_part(
+            size,
+            (random_area[0], random_area[-1]),
+            (random_aspect_ratio[0], random_aspect_ratio[-1]),
+            next(draws),
+            num_attempts,
+        )
+        return slice(top, top + height), slice(left, left + width)
+
+    return _decode(context, encoded, find, operator="decoders.image_random_crop", **options)
+
+
+@declare(
+    "decoders.image_slice",
+    inputs=(ENCODED,),
+    positional=("anchor", "shape_input"),
+    arguments=(*SLICE_ARGUMENTS, *DECODING),
+    devices=("cpu", "mixed"),
+    in_workers=True,
+    owns_outputs=True,
+    infer=_infer,
+    check=check_slice,
+    unused=UNUSED,
+    deprecated=DEPRECATED,
+)
+def decode_slice(
+    context: Context,
+    encoded: Batch,
+    **arguments: Any,
+) -> Batch:
+    """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
+    window, options = _divided(arguments)
+
+    def find(position: int, size: tuple[int, int]) -> Window:
+        own = {
+            name: PerSample((value[position],)) if isinstance(value, PerSample) else value
+            for name, value in window.items()
+        }
+        ((rows, columns, _),) = slice_windows(
+            [(*size, 1)], "HWC", {**own, "out_of_bounds_policy": "error"}
+        )
+        return slice(*rows), slice(*columns)
+
+    return _decode(context, encoded, find, operator="decoders.image_slice", **options)
+
+
+def _infer_shape(context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+    return Spec.alike(len(encoded), (3,), dtype)
+
+
+@declare(
+    "peek_image_shape",
+    inputs=(ENCODED,),
+    arguments=(
+        Argument("dtype", DTYPE, torch.int64, "element type of the output"),
+        ORIENTATION,
+        Argument("image_type", IMAGE, ImageType.RGB, "colour space that it is decoded to"),
+    ),
+    devices=("cpu",),
+    infer=_infer_shape,
+)
+def peek_image_shape(
+    context: Context,
+    encoded: Batch,
+    *,
+    dtype: torch.dtype,
+    adjust_orientation: bool,
+    image_type: ImageType,
+) -> Batch:
+    """(height, width, channels) that images will have when they are decoded, by their headers."""
+    out = context.empty()
+    for position, (value, place) in enumerate(zip(encoded, out, strict=True)):
+        name = image_name(encoded, position)
+        header = read_header(encoded_bytes(value, "peek_image_shape"), name)
+        size = header.displayed(adjust_orientation=adjust_orientation)
+        shape = (*size, channels_of(header.channels, image_type.value))
+        place.copy_(torch.tensor(shape).to(dtype))
+    return out

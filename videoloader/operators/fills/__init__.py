@@ -1,0 +1,1 @@
+"""Operators that fill regions of images and clips."""

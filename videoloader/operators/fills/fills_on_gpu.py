@@ -1,0 +1,137 @@
+"""Copies of frames with regions in one colour on the GPU, a ragged batch in one launch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.kernels import (
+    LETTERS,
+    MOST_CHANNELS,
+    Kernel,
+    are_frames,
+    row_type,
+    rows_of,
+)
+
+__all__ = ["SIZES", "bits_of", "bits_of_each", "erase_regions", "mask_squares"]
+
+_ROW = row_type(
+    ("fill", "u8", MOST_CHANNELS),
+    ("first", "i4"),
+    ("count", "i4"),
+    *((name, "f4") for name in ("sin", "cos", "across", "down", "ratio")),
+)
+_ERASE = Kernel("fills/fills.cu", "erase", _ROW)
+_GRID_MASK = Kernel("fills/fills.cu", "grid_mask", _ROW)
+SIZES = {
+    dtype: dtype.itemsize
+    for dtype in (
+        *(torch.bool, torch.uint8, torch.int8, torch.uint16, torch.int16, torch.float16),
+        *(torch.uint32, torch.int32, torch.float32, torch.uint64, torch.int64),
+        torch.float64,
+    )
+}
+"""Element types of kernels that compute nothing, and their bytes."""
+
+_PIXELS = 1024  # of a block: four for each thread
+
+
+def erase_regions(
+    context: Context,
+    values: Batch,
+    regions: Sequence[Sequence[Sequence[slice]]],
+    fills: Sequence[torch.Tensor],
+) -> Any:
+    """Fill regions of each sample; NotImplemented for batches that the kernel does not take.
+
+    Args:
+        context: of the call.
+        values: the samples.
+        regions: of each sample, a slice for each of its dimensions.
+        fills: for each sample one value, or one for each channel, in the type of the samples and on
+            the CPU.
+    """
+    out = context.empty()
+    if not are_frames(values, out, dtypes=SIZES):
+        return NotImplemented
+    rows, _ = rows_of(_ROW, values, out)
+    boxes: list[list[int]] = []
+    places: dict[tuple[int, ...], tuple[int, int]] = {}
+    found = []
+    for own, sizes in zip(regions, rows["source"]["sizes"].tolist(), strict=True):
+        key = (id(own), *sizes)  # equal samples share their regions
+        if key not in places:
+            places[key] = len(boxes), len(own)
+            boxes += [_box(region, values.layout, sizes) for region in own]
+        found.append(places[key])
+    rows["first"], rows["count"] = np.array(found).T
+    rows["fill"] = np.array([bits_of(fill) for fill in fills])
+    _launch(_ERASE, rows, values, np.array(boxes, dtype=np.int32))
+    return out
+
+
+def mask_squares(
+    context: Context,
+    frames: Batch,
+    tile: Sequence[int],
+    ratio: Sequence[float],
+    angle: Sequence[float],
+    shift_x: Sequence[float],
+    shift_y: Sequence[float],
+) -> Any:
+    """Fill the squares of a grid with 0; arguments are for each sample.
+
+    NotImplemented for batches that the kernel does not take.
+    """
+    out = context.empty()
+    if not are_frames(frames, out, dtypes=SIZES):
+        return NotImplemented
+    rows, _ = rows_of(_ROW, frames, out)
+    pairs = list(zip(angle, tile, strict=True))
+    rows["sin"] = [math.sin(own) / side for own, side in pairs]
+    rows["cos"] = [math.cos(own) / side for own, side in pairs]
+    rows["across"] = np.divide(shift_x, tile)
+    rows["down"] = np.divide(shift_y, tile)
+    rows["ratio"] = ratio
+    _launch(_GRID_MASK, rows, frames, None)
+    return out
+
+
+def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int]:
+    """Where a region begins and ends along frames, rows, columns and channels."""
+    bounds = [(0, size) for size in sizes]
+    for letter, part in zip(layout, region, strict=True):
+        at = LETTERS.index(letter)
+        start, stop, _ = part.indices(sizes[at])
+        bounds[at] = (start, stop)
+    return [*(start for start, _ in bounds), *(stop for _, stop in bounds)]
+
+
+@lru_cache(maxsize=256)
+def bits_of(fill: torch.Tensor) -> NDArray[np.uint64]:
+    """The bytes of a value for each channel, or of one for all, as integers of 64 bits."""
+    values = fill.reshape(-1)
+    return bits_of_each(values.expand(MOST_CHANNELS) if len(values) == 1 else values)
+
+
+def bits_of_each(values: torch.Tensor) -> NDArray[np.uint64]:
+    """The bytes of the values of channels, as integers of 64 bits; 0 for those that are missing."""
+    own = values.contiguous().view(torch.uint8).reshape(len(values), -1).numpy()
+    memory = np.zeros((MOST_CHANNELS, 8), dtype=np.uint8)
+    memory[: own.shape[0], : own.shape[1]] = own
+    return memory.view(np.uint64)[:, 0]
+
+
+def _launch(kernel: Kernel, rows: NDArray[Any], frames: Batch, values: NDArray[Any] | None) -> None:
+    spec, sizes = frames.spec, rows["source"]["sizes"]
+    macros = {"SIZE": spec.dtype.itemsize, "CHANNELS": int(sizes[0, 3])}
+    pixels = sizes[:, :3].prod(axis=1, dtype=np.int64)
+    kernel.launch(rows, -(-pixels // _PIXELS), macros, spec.device, values)

@@ -1,0 +1,1 @@
+"""Operators whose pixels depend on their neighbourhood."""

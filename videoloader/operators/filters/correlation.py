@@ -1,0 +1,274 @@
+"""`fn.filter`: correlation with any window."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import INTS, TEXT, Argument, Kind, PerSample
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.filters.neighborhoods_on_gpu import correlate_on_gpu
+from videoloader.operators.filters.windows import (
+    DTYPE_ARGUMENT,
+    FRAMES_OR_VOLUME,
+    Axes,
+    infer_filtered,
+    padded,
+    picture_axes,
+)
+from videoloader.operators.geometry.sampling import opencv_border
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
+from videoloader.tensors import saturate
+
+__all__ = ["correlate"]
+
+BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
+_BORDERS = {
+    "101": "reflect_101",
+    "reflect101": "reflect_101",
+    "1001": "reflect_1001",
+    "reflect1001": "reflect_1001",
+    "reflect": "reflect_1001",
+    "edge": "clamp",
+}
+"""Other names of borders."""
+_ON_GPU = {"reflect_1001": "reflect", "clamp": "replicate"}
+"""Other names of borders in kernels."""
+_OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
+
+
+def _border(value: Any) -> str:
+    return _BORDERS.get(value, str(value))
+
+
+def _infer(
+    context: Context,
+    frames: Spec,
+    windows: Spec,
+    fill: Spec | None = None,  # noqa: ARG001
+    *,
+    anchor: PerSample,  # noqa: ARG001
+    border: str,  # noqa: ARG001
+    mode: str,
+    dtype: torch.dtype | None,
+) -> Spec:
+    spec = infer_filtered(context, frames, dtype=dtype)
+    shapes = []
+    for shape, window in zip(frames.shapes, windows.shapes, strict=True):
+        axes = Axes.of(frames.layout, len(shape))
+        if len(window) != axes.count or 0 in window:
+            raise ArgumentError(
+                f"the window has {axes.count} dimensions for layout {frames.layout or 'unknown'}, "
+                f"got shape {window}"
+            )
+        sides = list(shape)
+        if mode == "valid":
+            for number, extent in enumerate(window):
+                sides[axes.first + number] -= extent - 1
+            if min(sides, default=1) < 1:
+                raise ArgumentError(f"a window of {window} does not fit into {shape}")
+        shapes.append(tuple(sides))
+    return replace(spec, shapes=tuple(shapes))
+
+
+def _anchors(axes: Axes, anchor: Sequence[int], extents: Sequence[int]) -> tuple[int, ...]:
+    """The place in a window, along each axis, that lies on the pixel."""
+    found = tuple(
+        extent // 2 if own == -1 else own
+        for own, extent in zip(axes.each("anchor", anchor), extents, strict=True)
+    )
+    if any(own >= extent for own, extent in zip(found, extents, strict=True)):
+        raise ArgumentError(f"anchor {list(found)} is not in a window of {tuple(extents)}")
+    return found
+
+
+def _on_gpu(
+    context: Context,
+    frames: Batch,
+    windows: Batch,
+    fill_values: Batch | None = None,
+    *,
+    anchor: PerSample,
+    border: str,
+    mode: str,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Any:
+    axes = picture_axes(frames.layout)
+    if axes is None:
+        return NotImplemented
+    anchors = []
+    for own, extents in zip(anchor, windows.spec.shapes, strict=True):
+        row, column = _anchors(axes, own, extents)
+        anchors.append((row, column) if mode == "same" else (0, 0))
+    border = _ON_GPU.get(border, border)
+    return correlate_on_gpu(context, frames, windows, fill_values, anchors, border)
+
+
+@declare(
+    "filter",
+    inputs=(FRAMES_OR_VOLUME, Input("window"), Input("fill_value", is_optional=True)),
+    arguments=(
+        Argument(
+            "anchor",
+            INTS,
+            (-1,),
+            "the value of the window that lies on the pixel; -1: the middle",
+            per_sample=True,
+            per_frame=True,
+            least=-1,
+        ),
+        Argument(
+            "border",
+            Kind("str", _border),
+            "reflect_101",
+            "what stands outside; `constant` is `fill_value`, or 0",
+            choices=BORDERS,
+        ),
+        Argument(
+            "mode",
+            TEXT,
+            "same",
+            "`valid` leaves out where the window is not wholly inside",
+            choices=("same", "valid"),
+        ),
+        DTYPE_ARGUMENT,
+    ),
+    infer=_infer,
+    kernels={"cuda": _on_gpu},
+    by_frames=True,
+)
+def correlate(
+    context: Context,
+    frames: Batch,
+    windows: Batch,
+    fill_values: Batch | None = None,
+    *,
+    anchor: PerSample,
+    border: str,
+    mode: str,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Batch:
+    """Correlate samples with a window of each, in float32.
+
+    The window has the data axes of the layout: (H, W) for images and clips, (D, H, W) for volumes.
+    Channels and frames are filtered by themselves.
+    """
+    out = context.empty()
+    for position, (sample, place, window) in enumerate(zip(frames, out, windows, strict=True)):
+        axes = Axes.of(frames.layout, sample.ndim)
+        fill = 0.0 if fill_values is None else float(fill_values[position])
+        extents = tuple(window.shape)
+        anchors = _anchors(axes, anchor[position], extents)
+        window = window.float()
+        made = None
+        if mode == "same":
+            made = _same_by_opencv(sample, axes, window, anchors, border, fill)
+        if made is None:
+            values = sample.float()
+            if mode == "same":
+                values = _surrounded(values, axes, anchors, extents, border, fill)
+            made = _valid(values, axes, window)
+        place.copy_(saturate(made, place.dtype))
+    return out
+
+
+def _same_by_opencv(
+    values: torch.Tensor,
+    axes: Axes,
+    window: torch.Tensor,
+    anchors: Sequence[int],
+    border: str,
+    fill: float,
+) -> torch.Tensor | None:
+    """The correlation of pictures on the CPU in one pass; None for what OpenCV does not take."""
+    is_known = border != "wrap" and (border != "constant" or fill == 0)
+    if (
+        values.device.type != "cpu"
+        or values.dtype not in _OPENCV_TYPES
+        or axes.count != 2
+        or not values.numel()
+        or not is_known
+    ):
+        return None
+    import cv2
+
+    behind = values.shape[axes.first + 2 :]
+    sides = values.shape[axes.first : axes.first + 2]
+    pictures: Any = values.contiguous().numpy().reshape(-1, *sides, *behind)
+    made = np.empty(pictures.shape, np.float32)
+    for picture, result in zip(pictures, made, strict=True):
+        filtered = cv2.filter2D(
+            picture,
+            cv2.CV_32F,
+            window.cpu().numpy(),
+            anchor=(anchors[1], anchors[0]),
+            borderType=opencv_border(border),
+        )
+        result[...] = filtered.reshape(result.shape)
+    return torch.from_numpy(made).reshape(values.shape)
+
+
+def _surrounded(
+    values: torch.Tensor,
+    axes: Axes,
+    anchors: Sequence[int],
+    extents: Sequence[int],
+    border: str,
+    fill: float,
+) -> torch.Tensor:
+    """Values with a border that makes a valid correlation as large as they are."""
+    for number, (before, extent) in enumerate(zip(anchors, extents, strict=True)):
+        axis, after = axes.first + number, extent - 1 - before
+        if border == "constant":
+            sides = [
+                values.new_full((*values.shape[:axis], count, *values.shape[axis + 1 :]), fill)
+                for count in (before, after)
+            ]
+            values = torch.cat([sides[0], values, sides[1]], dim=axis)
+        else:
+            mode = "edge" if border == "clamp" else border
+            values = padded(values, axis, before, after, mode)
+    return values
+
+
+def _valid(values: torch.Tensor, axes: Axes, window: torch.Tensor) -> torch.Tensor:
+    if values.device.type == "cpu" and axes.count == 2 and values.numel():
+        return _valid_by_opencv(values, axes, window)
+    extents = window.shape
+    sides = [
+        values.shape[axes.first + number] - extent + 1 for number, extent in enumerate(extents)
+    ]
+    shape = (*values.shape[: axes.first], *sides, *values.shape[axes.first + axes.count :])
+    result = values.new_zeros(shape)
+    weights = window.flatten().tolist()
+    places = itertools.product(*map(range, extents))
+    for place, weight in zip(places, weights, strict=True):
+        part = values
+        for number, (start, side) in enumerate(zip(place, sides, strict=True)):
+            part = part.narrow(axes.first + number, start, side)
+        result.add_(part, alpha=weight)
+    return result
+
+
+def _valid_by_opencv(values: torch.Tensor, axes: Axes, window: torch.Tensor) -> torch.Tensor:
+    import cv2
+
+    height, width = values.shape[axes.first : axes.first + 2]
+    rows, columns = height - window.shape[0] + 1, width - window.shape[1] + 1
+    behind = values.shape[axes.first + 2 :]
+    pictures = values.contiguous().numpy().reshape(-1, height, width, *(behind or (1,)))
+    kernel: Any = np.ascontiguousarray(window.cpu().numpy())
+    made = [
+        cv2.filter2D(picture, cv2.CV_32F, kernel, anchor=(0, 0), borderType=cv2.BORDER_CONSTANT)
+        for picture in pictures
+    ]
+    result = np.stack(made).reshape(*pictures.shape)[:, :rows, :columns]
+    shape = (*values.shape[: axes.first], rows, columns, *behind)
+    return torch.from_numpy(np.ascontiguousarray(result)).reshape(shape)

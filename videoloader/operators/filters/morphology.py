@@ -1,0 +1,306 @@
+"""Order statistics of neighbourhoods: dilation, erosion, median.
+
+Plain torch is the reference; on the CPU OpenCV filters most pictures, on a GPU a kernel a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import (
+    INT,
+    INTS,
+    TEXT,
+    Argument,
+    PerFrame,
+    PerSample,
+    each_value,
+)
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.filters.neighborhoods_on_gpu import median_on_gpu
+from videoloader.operators.filters.windows import padded
+from videoloader.operators.filters.windows_on_gpu import Mask, extremes_on_gpu
+from videoloader.operators.inputs import FRAMES, Input
+from videoloader.operators.operator import declare
+
+__all__ = ["median_blur"]
+
+Pair = Sequence[int]
+
+_BORDERS = {
+    "constant": "constant",
+    "replicate": "edge",
+    "reflect": "reflect_1001",
+    "reflect_1001": "reflect_1001",
+    "reflect101": "reflect_101",
+    "reflect_101": "reflect_101",
+    "wrap": "wrap",
+}
+_ON_GPU = {"edge": "replicate", "reflect_1001": "reflect"}
+"""Other names of borders in kernels."""
+
+_STORED_ONLY = (torch.uint16, torch.uint32, torch.uint64)
+_BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
+
+
+def _surrounded(
+    pictures: torch.Tensor, before: Pair, after: Pair, border: str, fill: float
+) -> torch.Tensor:
+    """Pictures (N, H, W, C) with a border: (rows, columns) before and after."""
+    for axis in (1, 2):
+        first, last = before[axis - 1], after[axis - 1]
+        if border != "constant":
+            pictures = padded(pictures, axis, first, last, border)
+            continue
+        sides = []
+        for count in (first, last):
+            shape = list(pictures.shape)
+            shape[axis] = count
+            sides.append(torch.full(shape, fill, dtype=pictures.dtype, device=pictures.device))
+        pictures = torch.cat([sides[0], pictures, sides[1]], dim=axis)
+    return pictures
+
+
+def _pair(name: str, values: Pair, least: int) -> tuple[int, int]:
+    pair = tuple(values) * (2 if len(values) == 1 else 1)
+    if len(pair) != 2 or min(pair) < least:
+        raise ArgumentError(f"{name} is (width, height), at least {least} each, got {values}")
+    return pair[0], pair[1]
+
+
+def _check_anchor(mask: Pair, anchor: Pair) -> None:
+    if any(own >= size for own, size in zip(anchor, mask, strict=True)):
+        raise ArgumentError(f"anchor {tuple(anchor)} is not in a mask of {mask[0]} x {mask[1]}")
+
+
+def _extreme(
+    pictures: torch.Tensor,
+    mask: Pair,
+    anchor: Pair,
+    border: str,
+    pick: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    fill: float,
+) -> torch.Tensor:
+    """The largest or smallest value under a mask (width, height), separably."""
+    width, height = mask
+    x, y = (size // 2 if own == -1 else own for own, size in zip(anchor, mask, strict=True))
+    dtype, rows, columns = pictures.dtype, *pictures.shape[1:3]
+    pictures = _comparable(pictures)
+    wide = _surrounded(pictures, (y, x), (height - 1 - y, width - 1 - x), border, fill)
+    across = wide.narrow(2, 0, columns)
+    for place in range(1, width):
+        across = pick(across, wide.narrow(2, place, columns))
+    result = across.narrow(1, 0, rows)
+    for place in range(1, height):
+        result = pick(result, across.narrow(1, place, rows))
+    return result.to(dtype)
+
+
+def _comparable(pictures: torch.Tensor) -> torch.Tensor:
+    """Pictures of a type whose values torch can compare."""
+    return pictures.to(torch.int64) if pictures.dtype in _STORED_ONLY else pictures
+
+
+def _extreme_by_opencv(
+    pictures: torch.Tensor, mask: Pair, anchor: Pair, iterations: int, *, largest: bool
+) -> torch.Tensor:
+    import cv2
+
+    change = cv2.dilate if largest else cv2.erode
+    rectangle = np.ones((mask[1], mask[0]), np.uint8)
+    made = [
+        change(
+            np.ascontiguousarray(picture), rectangle, anchor=tuple(anchor), iterations=iterations
+        )
+        for picture in pictures.numpy()
+    ]
+    return torch.from_numpy(np.stack(made)).reshape(pictures.shape)
+
+
+def _limits(dtype: torch.dtype) -> tuple[float, float]:
+    if dtype.is_floating_point:
+        return -torch.inf, torch.inf
+    return float(torch.iinfo(dtype).min), float(torch.iinfo(dtype).max)
+
+
+def _frames(sample: torch.Tensor) -> torch.Tensor:
+    return sample.reshape(-1, *sample.shape[-3:])
+
+
+_ARGUMENTS = (
+    Argument(
+        "mask_size",
+        INTS,
+        (3, 3),
+        "(width, height) of the rectangle",
+        per_sample=True,
+        per_frame=True,
+        least=1,
+    ),
+    Argument(
+        "anchor",
+        INTS,
+        (-1, -1),
+        "(x, y) of its point that lies on the pixel; -1: the middle",
+        per_sample=True,
+        per_frame=True,
+        least=-1,
+    ),
+    Argument("iterations", INT, 1, "how often", least=1),
+    Argument(
+        "border_mode",
+        TEXT,
+        "constant",
+        "what stands outside; `constant` is nothing",
+        choices=tuple(_BORDERS),
+    ),
+)
+
+
+def _mask(mask_size: Pair, anchor: Pair, *, border: str, iterations: int) -> Mask | None:
+    """One mask for some iterations; None if there is no such mask."""
+    size, given = _pair("mask_size", mask_size, 1), _pair("anchor", anchor, -1)
+    _check_anchor(size, given)
+    own = tuple(side // 2 if at == -1 else at for at, side in zip(given, size, strict=True))
+    is_centered = all(side == 2 * at + 1 for at, side in zip(own, size, strict=True))
+    if iterations > 1 and not is_centered and border.startswith("reflect"):
+        return None  # what is mirrored is moved the other way
+    width, height = (iterations * (side - 1) + 1 for side in size)
+    return Mask(width, height, iterations * own[0], iterations * own[1])
+
+
+def _extreme_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    mask_size: PerSample,
+    anchor: PerSample,
+    iterations: int,
+    border_mode: str,
+    largest: bool,
+) -> Any:
+    border = _BORDERS[border_mode]
+    border = _ON_GPU.get(border, border)
+    make = partial(_mask, border=border, iterations=iterations)
+    masks = each_value(mask_size, anchor, make=make)
+    if any(mask is None for own in masks for mask in own):
+        return NotImplemented
+    return extremes_on_gpu(context, frames, masks, border, largest=largest)
+
+
+def _declare(name: str, doc: str, *, largest: bool) -> None:
+    pick = torch.maximum if largest else torch.minimum
+
+    def run(
+        context: Context,
+        frames: Batch,
+        *,
+        mask_size: PerSample,
+        anchor: PerSample,
+        iterations: int,
+        border_mode: str,
+    ) -> Batch:
+        out = context.empty()
+        fill = _limits(frames.spec.dtype)[0 if largest else 1]
+        for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+            if not sample.numel():
+                continue
+            pictures = _frames(sample)
+            masks = mask_size.frames(position, len(pictures))
+            anchors = anchor.frames(position, len(pictures))
+            varies = any(isinstance(each[position], PerFrame) for each in (mask_size, anchor))
+            parts = [each[None] for each in pictures] if varies else [pictures]
+            made = []
+            for part, mask, own in zip(parts, masks, anchors, strict=False):
+                pair = _pair("mask_size", mask, 1), _pair("anchor", own, -1)
+                _check_anchor(*pair)
+                is_plain = border_mode == "constant" and part.dtype in _BY_OPENCV
+                if part.device.type == "cpu" and is_plain:
+                    made.append(_extreme_by_opencv(part, *pair, iterations, largest=largest))
+                    continue
+                for _ in range(iterations):
+                    part = _extreme(part, *pair, _BORDERS[border_mode], pick, fill)
+                made.append(part)
+            place.copy_(torch.cat(made).reshape(place.shape))
+        return out
+
+    run.__doc__ = doc
+    declare(
+        name,
+        inputs=(Input("frames", FRAMES),),
+        arguments=_ARGUMENTS,
+        kernels={"cuda": partial(_extreme_on_gpu, largest=largest)},
+        is_replayable=True,
+    )(run)
+
+
+_declare(
+    "dilate",
+    "Replace each value by the largest one in a rectangle around it.",
+    largest=True,
+)
+_declare(
+    "erode",
+    "Replace each value by the smallest one in a rectangle around it.",
+    largest=False,
+)
+
+
+def _median(pictures: torch.Tensor, width: int, height: int) -> torch.Tensor:
+    if pictures.device.type == "cpu" and width == height and _is_of_opencv(pictures, width):
+        import cv2
+
+        made: list[NDArray[Any]] = [
+            cv2.medianBlur(np.ascontiguousarray(each), width) for each in pictures.numpy()
+        ]
+        return torch.from_numpy(np.stack(made)).reshape(pictures.shape)
+    rows, columns = pictures.shape[1:3]
+    before = height // 2, width // 2
+    wide = _surrounded(_comparable(pictures), before, before, "edge", 0)
+    parts = [
+        wide.narrow(1, y, rows).narrow(2, x, columns) for y in range(height) for x in range(width)
+    ]
+    return torch.stack(parts).median(dim=0).values.to(pictures.dtype)
+
+
+def _is_of_opencv(pictures: torch.Tensor, size: int) -> bool:
+    if pictures.shape[-1] not in (1, 3, 4) or size == 1:
+        return False
+    return pictures.dtype == torch.uint8 or (pictures.dtype == torch.float32 and size <= 5)
+
+
+def _median_window(window_size: Pair) -> tuple[int, int]:
+    width, height = _pair("window_size", window_size, 1)
+    if width % 2 == 0 or height % 2 == 0:
+        raise ArgumentError(f"window_size is odd, got {(width, height)}")
+    return width, height
+
+
+def _median_on_gpu(context: Context, frames: Batch, *, window_size: PerSample) -> Any:
+    return median_on_gpu(context, frames, [_median_window(size) for size in window_size])
+
+
+@declare(
+    "median_blur",
+    inputs=(Input("frames", FRAMES),),
+    arguments=(
+        Argument("window_size", INTS, (3, 3), "(width, height), odd", per_sample=True, least=1),
+    ),
+    kernels={"cuda": _median_on_gpu},
+    is_replayable=True,
+)
+def median_blur(context: Context, frames: Batch, *, window_size: PerSample) -> Batch:
+    """Replace each value by the median of a window around it; the outermost values are repeated."""
+    out = context.empty()
+    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+        width, height = _median_window(window_size[position])
+        if sample.numel():
+            place.copy_(_median(_frames(sample), width, height).reshape(place.shape))
+    return out

@@ -1,0 +1,102 @@
+"""Correlation with any window, and medians, on the GPU: a ragged batch in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.kernels import (
+    BORDERS,
+    ELEMENTS,
+    Kernel,
+    are_frames,
+    groups_in,
+    row_type,
+    rows_of,
+)
+from videoloader.operators.operands import floats_of
+
+__all__ = ["correlate_on_gpu", "median_on_gpu"]
+
+Pair = tuple[int, int]
+
+_ROW = row_type(
+    ("weights", "u8"),
+    ("fill", "u8"),
+    *((name, "i4") for name in ("height", "width", "y", "x")),
+)
+_CORRELATE = Kernel("filters/neighborhoods.cu", "correlate", _ROW)
+_MEDIAN = Kernel("filters/neighborhoods.cu", "median", _ROW)
+_MOST_KEPT = 49  # values of a window that a thread keeps
+
+
+def correlate_on_gpu(
+    context: Context,
+    frames: Batch,
+    windows: Batch,
+    fill: Batch | None,
+    anchors: Sequence[Pair],
+    border: str,
+) -> Any:
+    """Sums of what lies around each pixel, with weights, in float32.
+
+    NotImplemented for batches that the kernel does not take.
+
+    Args:
+        context: of the call.
+        frames: whose layout has H before W.
+        windows: the weights (height, width) of each sample.
+        fill: a number for each sample: a constant border.
+        anchors: (row, column) in the window of each sample that lies on the pixel. What is left
+            out of the picture at its end decides the size of the output.
+        border: one of `BORDERS`.
+    """
+    out = context.empty()
+    if not are_frames(frames, out):
+        return NotImplemented
+    rows, _ = rows_of(_ROW, frames, out)
+    weights = floats_of(windows, frames.spec.device)
+    rows["weights"] = weights.addresses
+    rows["height"], rows["width"] = np.array(windows.spec.shapes).T
+    rows["y"], rows["x"] = np.array(anchors).T
+    fills = None if fill is None else floats_of(fill, frames.spec.device)
+    if fills is not None:
+        rows["fill"] = fills.addresses
+    _launch(_CORRELATE, rows, frames, out, {"BORDER": BORDERS.index(border)})
+    return out
+
+
+def median_on_gpu(context: Context, frames: Batch, windows: Sequence[Pair]) -> Any:
+    """The medians of windows (width, height) of each sample; see `correlate_on_gpu`."""
+    out = context.empty()
+    if not are_frames(frames, out):
+        return NotImplemented
+    rows, _ = rows_of(_ROW, frames, out)
+    rows["width"], rows["height"] = np.array(windows).T
+    width, height = windows[0]
+    is_kept = width * height <= _MOST_KEPT and len(set(windows)) == 1
+    macros = {"BORDER": BORDERS.index("replicate")}
+    _launch(_MEDIAN, rows, frames, out, macros, (height, width) if is_kept else (0, 0))
+    return out
+
+
+def _launch(
+    kernel: Kernel,
+    rows: NDArray[Any],
+    frames: Batch,
+    out: Batch,
+    macros: dict[str, int],
+    window: Pair = (0, 0),
+) -> None:
+    types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
+    macros = {
+        **types,
+        "CHANNELS": int(rows["target"]["sizes"][0, 3]),
+        "HEIGHT": window[0],
+        "WIDTH": window[1],
+    } | macros
+    kernel.launch(rows, groups_in(rows), macros, frames.spec.device)

@@ -1,0 +1,442 @@
+"""Separable filters: Gaussian blur and Laplacian, of images, clips and volumes.
+
+A sample is filtered along its data axes: all but `C`, which comes first or last, and `F`. The
+borders are reflected without repeating the outermost values. Plain torch is the reference; on the
+CPU OpenCV filters picture by picture, on a GPU a kernel filters a batch. All compute in float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import (
+    BOOL,
+    DTYPE,
+    FLOATS,
+    INTS,
+    Argument,
+    PerFrame,
+    PerSample,
+    each_value,
+)
+from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.filters.windows_on_gpu import Pass, filter_on_gpu
+from videoloader.operators.inputs import Input
+from videoloader.operators.operator import declare
+from videoloader.sampling import pad_frames
+from videoloader.tensors import saturate
+
+__all__ = [
+    "FRAMES_OR_VOLUME",
+    "Axes",
+    "gaussian_blur",
+    "infer_filtered",
+    "laplacian",
+    "padded",
+    "picture_axes",
+]
+
+FRAMES_OR_VOLUME = Input("frames", is_frames=True)
+DTYPE_ARGUMENT = Argument("dtype", DTYPE, None, "element type of the output: the input's or FLOAT")
+
+_MOST_AXES = 3
+_UNNAMED = {1: "W", 2: "HW", 3: "DHW"}
+_LARGEST = 31  # window of a Laplacian
+
+Kernels = Sequence[NDArray[np.float32]]
+"""A window for each data axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The dimensions of a sample that are filtered.
+
+    Attributes:
+        first: of them; those before are frames and channels.
+        count: of them; a dimension behind them is the channels.
+        has_frames: whether the sample is a clip.
+    """
+
+    first: int
+    count: int
+    has_frames: bool
+
+    @classmethod
+    def of(cls, layout: str, ndim: int) -> Axes:
+        """The data axes of samples of a layout.
+
+        >>> Axes.of("FHWC", 4), Axes.of("CHW", 3)
+        (Axes(first=1, count=2, has_frames=True), Axes(first=1, count=2, has_frames=False))
+        """
+        layout = layout or _UNNAMED.get(ndim, "")
+        if not layout or len(layout) != ndim:
+            raise ArgumentError(f"samples of {ndim} dimensions need a layout, such as HWC")
+        if any(layout.count(letter) > 1 for letter in "CF"):
+            raise ArgumentError(f"F and C stand once in a layout, got {layout}")
+        first = len(layout) - len(layout.lstrip("CF"))
+        data = layout[first:].removesuffix("C")
+        if "F" in data:
+            raise ArgumentError(f"clips have F (or C) first in their layout, got {layout}")
+        if "C" in data:
+            raise ArgumentError(f"channels come first or last in a layout, got {layout}")
+        if not 1 <= len(data) <= _MOST_AXES:
+            raise ArgumentError(f"1 to {_MOST_AXES} data axes are filtered, got {layout}")
+        return cls(first, len(data), "F" in layout)
+
+    def each(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
+        """A value for each axis, of one for all or one for each."""
+        if len(values) not in (1, self.count):
+            raise ArgumentError(
+                f"{name} is one value or one for each of {self.count} axes, got {values}"
+            )
+        return tuple(values) * (self.count if len(values) == 1 else 1)
+
+
+def picture_axes(layout: str) -> Axes | None:
+    """The data axes of a layout if they are H and W in this order, else None."""
+    if layout.replace("C", "").replace("F", "") != "HW":
+        return None
+    return Axes.of(layout, len(layout))
+
+
+def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None, **_: Any) -> Spec:  # noqa: ARG001
+    """The input's spec, with its element type or float32."""
+    if dtype not in (None, frames.dtype, torch.float32):
+        raise ArgumentError(f"dtype is the input's, {frames.dtype}, or FLOAT; got {dtype}")
+    for ndim in {len(shape) for shape in frames.shapes}:
+        Axes.of(frames.layout, ndim)
+    return replace(frames, dtype=dtype or frames.dtype)
+
+
+def padded(
+    values: torch.Tensor, axis: int, before: int, after: int, mode: str = "reflect_101"
+) -> torch.Tensor:
+    """Values with others in front and behind along one axis, as `pad_frames` finds them."""
+    length = values.shape[axis]
+    indices, _ = pad_frames(np.arange(-before, length + after), length, mode)
+    return values.index_select(axis, torch.from_numpy(indices).to(values.device))
+
+
+def _correlated(values: torch.Tensor, axis: int, window: NDArray[np.float32]) -> torch.Tensor:
+    """float32 values filtered along one axis."""
+    if len(window) == 1:
+        return values * float(window[0])
+    length, half = values.shape[axis], len(window) // 2
+    wide = padded(values, axis, half, half)
+    result = torch.zeros_like(values)
+    for place, weight in enumerate(window.tolist()):
+        result.add_(wide.narrow(axis, place, length), alpha=weight)
+    return result
+
+
+def _by_torch(values: torch.Tensor, axes: Axes, kernels: Kernels) -> torch.Tensor:
+    result = values.float()
+    for number, window in enumerate(kernels):
+        result = _correlated(result, axes.first + number, window)
+    return result
+
+
+def _by_opencv(values: torch.Tensor, axes: Axes, kernels: Kernels) -> torch.Tensor:
+    """The same picture by picture: the last two axes in one call, a third one by itself."""
+    import cv2
+
+    shape = values.shape
+    sides = shape[axes.first : axes.first + axes.count]
+    channels = math.prod(shape[axes.first + axes.count :])
+    outer = math.prod(shape[: axes.first])
+    pictures = math.prod(sides[:-2]) * outer
+    rows, columns = (1, *sides)[-2:]
+    source = np.ascontiguousarray(values.numpy())
+    if source.dtype not in (np.uint8, np.uint16, np.int16, np.float32):
+        source = source.astype(np.float32)
+    source = source.reshape(pictures, rows, columns, channels)
+    result = np.empty(source.shape, np.float32)
+    across = kernels[-1].reshape(1, -1)
+    down = kernels[-2].reshape(-1, 1) if len(kernels) > 1 else np.ones((1, 1), np.float32)
+    for picture, place in zip(source, result, strict=True):
+        made = cv2.sepFilter2D(picture, cv2.CV_32F, across, down, borderType=cv2.BORDER_REFLECT_101)
+        place[...] = made.reshape(place.shape)
+    if axes.count == _MOST_AXES:
+        volumes = result.reshape(outer, sides[0], -1)
+        deep = kernels[0].reshape(-1, 1)
+        one = np.ones((1, 1), np.float32)
+        for volume in volumes:
+            volume[...] = cv2.sepFilter2D(
+                volume, cv2.CV_32F, one, deep, borderType=cv2.BORDER_REFLECT_101
+            )
+    return torch.from_numpy(result.reshape(shape))
+
+
+def _separable(values: torch.Tensor, axes: Axes, kernels: Kernels) -> torch.Tensor:
+    if not values.numel():
+        return values.float()
+    return (_by_torch if values.device.type != "cpu" else _by_opencv)(values, axes, kernels)
+
+
+def _each_part(
+    frames: Batch,
+    out: Batch,
+    arguments: Mapping[str, PerSample],
+    filtered: Callable[..., torch.Tensor],
+) -> Batch:
+    """`filtered(values, axes, **arguments)` of each sample, or of frames with own values."""
+    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+        axes = Axes.of(frames.layout, sample.ndim)
+        own = {name: values[position] for name, values in arguments.items()}
+        if not any(isinstance(value, PerFrame) for value in own.values()):
+            place.copy_(saturate(filtered(sample, axes, **own), place.dtype))
+            continue
+        at = frames.layout.index("F")
+        inner = replace(axes, first=axes.first - 1, has_frames=False)
+        for number in range(sample.shape[at]):
+            values = {
+                name: value.values[number] if isinstance(value, PerFrame) else value
+                for name, value in own.items()
+            }
+            made = filtered(sample.select(at, number), inner, **values)
+            place.select(at, number).copy_(saturate(made, place.dtype))
+    return out
+
+
+def _per_axis(name: str, kind: Any, default: Any, doc: str) -> Argument:
+    return Argument(name, kind, default, doc, per_sample=True, per_frame=True)
+
+
+@lru_cache(maxsize=1024)
+def _gaussian_window(sigma: float, size: int) -> NDArray[np.float32]:
+    """The window of one axis, whose missing size or sigma follows from the other."""
+    if sigma < 0 or size < 0:
+        raise ArgumentError(f"sigma and window_size are not negative, got {sigma} and {size}")
+    if not sigma and not size:
+        raise ArgumentError("sigma and window_size must not both be 0")
+    if size and size % 2 == 0:
+        raise ArgumentError(f"window_size is odd, got {size}")
+    size = size or 2 * math.ceil(3 * sigma) + 1
+    radius = (size - 1) // 2
+    sigma = sigma or (radius - 1) * 0.3 + 0.8
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    window: NDArray[np.float32] = (weights / weights.sum()).astype(np.float32)
+    return window
+
+
+def _gaussian_windows(
+    axes: Axes, sigma: Sequence[float], window_size: Sequence[int]
+) -> tuple[NDArray[np.float32], ...]:
+    """The window of each data axis."""
+    sizes = zip(axes.each("sigma", sigma), axes.each("window_size", window_size), strict=True)
+    return tuple(_gaussian_window(*each) for each in sizes)
+
+
+@lru_cache(maxsize=1024)
+def _blur_pass(axes: Axes, sigma: Sequence[float], window_size: Sequence[int]) -> tuple[Pass, ...]:
+    down, across = _gaussian_windows(axes, sigma, window_size)
+    return (Pass(down, across),)
+
+
+def _blur_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    sigma: PerSample,
+    window_size: PerSample,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Any:
+    axes = picture_axes(frames.layout)
+    if axes is None:
+        return NotImplemented
+    return filter_on_gpu(
+        context, frames, each_value(sigma, window_size, make=partial(_blur_pass, axes))
+    )
+
+
+@declare(
+    "gaussian_blur",
+    inputs=(FRAMES_OR_VOLUME,),
+    arguments=(
+        _per_axis("sigma", FLOATS, (0.0,), "of the Gaussian; one for all axes, or one for each"),
+        _per_axis("window_size", INTS, (0,), "of the window, odd; likewise"),
+        DTYPE_ARGUMENT,
+    ),
+    infer=infer_filtered,
+    kernels={"cuda": _blur_on_gpu},
+    is_replayable=True,
+)
+def gaussian_blur(
+    context: Context,
+    frames: Batch,
+    *,
+    sigma: PerSample,
+    window_size: PerSample,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Batch:
+    """Blur with a Gaussian window, by default every frame of a clip alike.
+
+    Without `window_size` the window has 2 * ceil(3 * sigma) + 1 values; without `sigma` it is
+    ((window_size - 1) / 2 - 1) * 0.3 + 0.8. Values for each axis have the order of the layout.
+    """
+
+    def blurred(
+        values: torch.Tensor, axes: Axes, *, sigma: Sequence[float], window_size: Sequence[int]
+    ) -> torch.Tensor:
+        return _separable(values, axes, _gaussian_windows(axes, sigma, window_size))
+
+    return _each_part(
+        frames, context.empty(), {"sigma": sigma, "window_size": window_size}, blurred
+    )
+
+
+@cache
+def _smoothing(size: int) -> NDArray[np.float32]:
+    """Binomial coefficients."""
+    return np.array([math.comb(size - 1, k) for k in range(size)], np.float32)
+
+
+@cache
+def _second_derivative(size: int) -> NDArray[np.float32]:
+    """1, -2, 1, smoothed."""
+    smooth = _smoothing(size - 2).astype(np.float64)
+    return np.convolve(smooth, [1, -2, 1]).astype(np.float32)
+
+
+def _check_laplacian(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    if arguments.get("normalized_kernel") and "scale" in given and arguments["scale"] != (1.0,):
+        raise ArgumentError("normalized_kernel scales by itself; give it or scale, not both")
+
+
+def _check_window(name: str, sizes: Sequence[int], least: int) -> None:
+    for size in sizes:
+        if not (least <= size <= _LARGEST and size % 2):
+            raise ArgumentError(f"{name} is odd, from {least} to {_LARGEST}, got {size}")
+
+
+class _Derivative(NamedTuple):
+    """The windows of one partial derivative, one for each axis, and its factor."""
+
+    kernels: Kernels
+    factor: float
+
+
+@lru_cache(maxsize=1024)
+def _derivatives(
+    axes: Axes,
+    window_size: Sequence[int],
+    smoothing_size: Sequence[int] | None,
+    scale: Sequence[float],
+    *,
+    normalized: bool,
+) -> tuple[_Derivative, ...]:
+    windows = axes.each("window_size", window_size)
+    _check_window("window_size", windows, 3)
+    if smoothing_size is not None:
+        smooth = axes.each("smoothing_size", smoothing_size)
+        _check_window("smoothing_size", smooth, 1)
+    found = []
+    for axis, factor in enumerate(axes.each("scale", scale)):
+        if smoothing_size is None:
+            smooth = (windows[axis],) * axes.count
+        kernels = tuple(
+            _second_derivative(windows[other]) if other == axis else _smoothing(smooth[other])
+            for other in range(axes.count)
+        )
+        if normalized:
+            factor = 2.0 ** (axes.count + 2 - sum(map(len, kernels)))
+        found.append(_Derivative(kernels, factor))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _laplacian_passes(*given: Any, normalized: bool) -> tuple[Pass, ...]:
+    return tuple(
+        Pass(down, across, factor)
+        for (down, across), factor in _derivatives(*given, normalized=normalized)
+    )
+
+
+def _laplacian_on_gpu(
+    context: Context,
+    frames: Batch,
+    *,
+    window_size: PerSample,
+    smoothing_size: PerSample,
+    scale: PerSample,
+    normalized_kernel: bool,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Any:
+    axes = picture_axes(frames.layout)
+    if axes is None:
+        return NotImplemented
+    passes = partial(_laplacian_passes, axes, normalized=normalized_kernel)
+    return filter_on_gpu(
+        context, frames, each_value(window_size, smoothing_size, scale, make=passes)
+    )
+
+
+@declare(
+    "laplacian",
+    inputs=(FRAMES_OR_VOLUME,),
+    arguments=(
+        _per_axis("window_size", INTS, (3,), "of the derivative window, odd, 3 to 31"),
+        _per_axis(
+            "smoothing_size",
+            INTS,
+            None,
+            "of the smoothing windows, odd; by default that of the derivative",
+        ),
+        _per_axis("scale", FLOATS, (1.0,), "factor of the partial derivatives"),
+        Argument(
+            "normalized_kernel",
+            BOOL,
+            default=False,
+            doc="scale each derivative by 2 ** (axes + 2 - sum of its windows)",
+        ),
+        DTYPE_ARGUMENT,
+    ),
+    infer=infer_filtered,
+    check=_check_laplacian,
+    kernels={"cuda": _laplacian_on_gpu},
+    is_replayable=True,
+)
+def laplacian(
+    context: Context,
+    frames: Batch,
+    *,
+    window_size: PerSample,
+    smoothing_size: PerSample,
+    scale: PerSample,
+    normalized_kernel: bool,
+    dtype: torch.dtype | None,  # noqa: ARG001
+) -> Batch:
+    """The sum of the second derivatives along each axis, by default of every frame alike.
+
+    A derivative is a window of `window_size` along its axis, and of `smoothing_size` along the
+    others. Values for each axis have the order of the layout.
+    """
+
+    def summed(
+        values: torch.Tensor,
+        axes: Axes,
+        *,
+        window_size: Sequence[int],
+        smoothing_size: Sequence[int] | None,
+        scale: Sequence[float],
+    ) -> torch.Tensor:
+        total: torch.Tensor | None = None
+        for kernels, factor in _derivatives(
+            axes, window_size, smoothing_size, scale, normalized=normalized_kernel
+        ):
+            derivative = _separable(values, axes, kernels).mul_(factor)
+            total = derivative if total is None else total.add_(derivative)
+        assert total is not None
+        return total
+
+    arguments = {"window_size": window_size, "smoothing_size": smoothing_size, "scale": scale}
+    return _each_part(frames, context.empty(), arguments, summed)

@@ -1,0 +1,1 @@
+"""Operators on tensors of any layout: shapes, slices, joins, reductions."""

@@ -1,0 +1,177 @@
+"""Noise: what a camera or a bad channel adds to pictures, and to any other data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
+from videoloader.operators.axes import storable
+from videoloader.operators.batch import Batch, Context
+from videoloader.operators.operator import declare
+from videoloader.operators.random.noise_on_gpu import salt_on_gpu
+from videoloader.operators.random.random import SEED
+from videoloader.tensors import saturate
+
+__all__ = ["gaussian", "salt_and_pepper", "shot"]
+
+
+def _each(
+    context: Context,
+    values: Batch,
+    change: Callable[[np.random.Generator, int, torch.Tensor], torch.Tensor],
+) -> Batch:
+    """What `change` makes of each sample, saturated to its type."""
+    return Batch(
+        [
+            saturate(change(context.random(position), position, value), value.dtype)
+            for position, value in enumerate(values)
+        ]
+    )
+
+
+@declare(
+    "noise.gaussian",
+    draws=True,
+    inputs=("data",),
+    arguments=(
+        Argument("mean", FLOAT, 0.0, "of the noise", per_sample=True),
+        Argument("stddev", FLOAT, 1.0, "its standard deviation", per_sample=True),
+        SEED,
+    ),
+)
+def gaussian(context: Context, values: Batch, *, mean: PerSample, stddev: PerSample) -> Batch:
+    """Add numbers of a normal distribution, to every element its own.
+
+    The numbers are those of `fn.random.normal` with the same seed. The output has the type of the
+    input; it is rounded and saturated.
+    """
+
+    def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
+        noise = mean[position] + stddev[position] * rng.standard_normal(tuple(value.shape))
+        added = torch.from_numpy(np.asarray(noise, np.float32)).to(value.device)
+        wide = torch.float64 if value.dtype.itemsize > added.dtype.itemsize else torch.float32
+        noisy: torch.Tensor = value.to(wide) + added
+        return noisy
+
+    return _each(context, values, change)
+
+
+@declare(
+    "noise.shot",
+    draws=True,
+    inputs=("data",),
+    arguments=(
+        Argument(
+            "factor", FLOAT, 20.0, "value of one event; 0: no noise", per_sample=True, least=0
+        ),
+        SEED,
+    ),
+)
+def shot(context: Context, values: Batch, *, factor: PerSample) -> Batch:
+    """Put noise on the data as counting events does, of which each is worth `factor`.
+
+    out = poisson(max(0, in / factor)) * factor: the mean stays, what is not positive becomes 0, and
+    larger factors give more noise.
+    """
+
+    def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
+        worth = factor[position]
+        if worth == 0:
+            return value
+        expected = value.cpu().to(torch.float64).div(worth).clamp_(min=0).numpy()
+        events = torch.from_numpy(np.asarray(rng.poisson(expected)))
+        noisy: torch.Tensor = events * worth
+        return noisy.to(value.device)
+
+    return _each(context, values, change)
+
+
+def _mask_shape(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    """The shape of what falls on whole pixels: one for all their channels."""
+    axis = layout.find("C") if layout else len(shape) - 1
+    return tuple(1 if number == axis else side for number, side in enumerate(shape))
+
+
+def _extremes(dtype: torch.dtype) -> tuple[float, float]:
+    if dtype.is_floating_point:
+        return -1.0, 1.0
+    if dtype == torch.bool:
+        return 0, 1
+    limits = torch.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def _salt_on_gpu(
+    context: Context,
+    values: Batch,
+    *,
+    prob: PerSample,
+    salt_vs_pepper: PerSample,
+    salt_val: PerSample,
+    pepper_val: PerSample,
+    per_channel: bool,
+) -> Any:
+    shapes, layout = values.spec.shapes, values.layout
+    drawn = shapes if per_channel else [_mask_shape(shape, layout) for shape in shapes]
+    low, high = _extremes(values.spec.dtype)
+    extremes = [
+        (high if salt is None else salt, low if pepper is None else pepper)
+        for salt, pepper in zip(salt_val, pepper_val, strict=True)
+    ]
+    return salt_on_gpu(context, values, drawn, prob.values, salt_vs_pepper.values, extremes)
+
+
+@declare(
+    "noise.salt_and_pepper",
+    draws=True,
+    inputs=("data",),
+    arguments=(
+        Argument("prob", FLOAT, 0.05, "of an element to change", per_sample=True, least=0, most=1),
+        Argument(
+            "salt_vs_pepper", FLOAT, 0.5, "part of salt in it", per_sample=True, least=0, most=1
+        ),
+        Argument("salt_val", FLOAT, None, "of salt; 1, or the largest integer", per_sample=True),
+        Argument("pepper_val", FLOAT, None, "of pepper; -1, or the least integer", per_sample=True),
+        Argument(
+            "per_channel", BOOL, default=False, doc="each channel by itself, not whole pixels"
+        ),
+        SEED,
+    ),
+    kernels={"cuda": _salt_on_gpu},
+)
+def salt_and_pepper(
+    context: Context,
+    values: Batch,
+    *,
+    prob: PerSample,
+    salt_vs_pepper: PerSample,
+    salt_val: PerSample,
+    pepper_val: PerSample,
+    per_channel: bool,
+) -> Batch:
+    """Replace some pixels by one of two values, such as black and white.
+
+    Without a layout the last dimension is taken for channels.
+    """
+
+    def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
+        sides = tuple(value.shape)
+        sides = sides if per_channel else _mask_shape(sides, values.layout)
+        is_hit = rng.random(sides) < prob[position]
+        is_salt = rng.random(sides) < salt_vs_pepper[position]
+        low, high = _extremes(value.dtype)
+        for mask, given, own in (
+            (is_hit & is_salt, salt_val[position], high),
+            (is_hit & ~is_salt, pepper_val[position], low),
+        ):
+            number = torch.tensor(own if given is None else given, dtype=torch.float64)
+            filling = saturate(number, value.dtype).to(value.device)
+            where = torch.from_numpy(np.asarray(mask)).to(value.device)
+            value = torch.where(where, storable(filling), storable(value)).view(value.dtype)
+        return value
+
+    return _each(context, values, change)

@@ -1,0 +1,1 @@
+"""The graph of a pipeline: nodes, expressions, compilation to stages."""

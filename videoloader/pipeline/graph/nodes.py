@@ -1,0 +1,301 @@
+"""Operators and their outputs in the definition of a pipeline: `Node` and `DataNode`.
+
+A node belongs to nobody when it is made: inside a definition, outside, before any pipeline exists.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import PerFrame, PerSample
+from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
+from videoloader.operators.batch import Batch, Inferred
+from videoloader.operators.conditional import MERGE
+from videoloader.operators.general.moving import COPY, PER_FRAME
+from videoloader.operators.operator import Operator
+from videoloader.pipeline.graph.branch import Branch, check_within, current_branch, deepest, path_of
+from videoloader.pipeline.graph.current import current_pipeline
+from videoloader.system.callers import frame_of_user
+from videoloader.tensors import TensorList
+from videoloader.types import Operand
+
+if TYPE_CHECKING:
+    from videoloader.pipeline.run.state import Part
+
+__all__ = ["DataNode", "Node", "Outputs", "add_node", "make_node", "place_of_call"]
+
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataNode(Operand):
+    """What will flow from one output of an operator: a batch, once the pipeline runs.
+
+    Pass it on to operators: as an input, or as an argument, which then has its own value for
+    each sample. In a `branch` of a condition it has values for the samples of that branch.
+    """
+
+    node: Node
+    output: int
+    device: str
+    branch: Branch | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the operator, and the number of the output if there are several."""
+        many = self.node.num_outputs > 1
+        return f"{self.node.name}[{self.output}]" if many else self.node.name
+
+    @property
+    def source(self) -> Node:
+        """The operator whose output this is."""
+        return self.node
+
+    def within(self, branch: Branch | None) -> DataNode:
+        """The same data for the samples of a branch, which has to lie in its own."""
+        if branch == self.branch:
+            return self
+        check_within(self.branch, branch, self.name)
+        return DataNode(self.node, self.output, self.device, branch)
+
+    def get(self) -> TensorList:
+        """The values, in a definition that runs in debug mode; see docs/conditionals.md."""
+        if self.node.part is None:
+            raise ArgumentError(
+                f"{self.name} has no value while the pipeline is defined; it has in debug mode: "
+                "@pipeline.experimental.pipeline_def(debug=True)"
+            )
+        batch = self.node.part.value(self)
+        data = batch.samples if batch.block is None else batch.block
+        return TensorList(data, batch.layout, source_info=batch.source_info or None)
+
+    def shape(self, **arguments: Any) -> Any:
+        """The sizes of every sample: a data node, or in debug mode without arguments a list."""
+        if self.node.part is not None and not arguments:
+            return self.get().shape()
+        return Operand.shape(self, **arguments)
+
+    def gpu(self) -> DataNode:
+        """The same data on the GPU."""
+        return self._copied("gpu")
+
+    def cpu(self) -> DataNode:
+        """The same data on the CPU."""
+        return self._copied("cpu")
+
+    def _copied(self, device: str) -> DataNode:
+        if device == self.device:
+            return self
+        return add_node(COPY, (self,), {}, {}, device)[0]
+
+    def __repr__(self) -> str:
+        return f"DataNode({self.name!r}, device={self.device!r})"
+
+    def __str__(self) -> str:
+        """In debug mode with the values."""
+        return repr(self) if self.node.part is None else f"{self!r}: {self.get()}"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """An operator in a graph.
+
+    Attributes:
+        operator: what it runs.
+        inputs: its inputs.
+        constants: its converted arguments, the same for all samples or `PerSample`.
+        varying: the data nodes that give its other arguments.
+        device: "cpu", "gpu" or "mixed".
+        num_outputs: of its outputs.
+        where: file and line of the call that made it.
+        branch: the samples that it runs on; None for all.
+        name: as given; else its operator's until it is adopted, then with its ordinal.
+        listed: the `PerSample`s among its constants.
+        number: grows with every node that is made; inputs have lower ones than their users.
+        ordinal: its place in the graph that adopted it, -1 before.
+        stage: its place there among the operators that draw random numbers: copies and the like
+            shift nobody's draws.
+        owner: the pipeline that adopted it.
+        is_detached: whether it was made outside of definitions; any number of pipelines may then
+            have it, each but the first a copy.
+        part: in debug mode the batch that it ran on.
+    """
+
+    operator: Operator
+    inputs: tuple[DataNode, ...]
+    constants: Mapping[str, Any]
+    varying: Mapping[str, DataNode]
+    device: str
+    num_outputs: int
+    where: str
+    branch: Branch | None
+    name: str
+    is_named: bool
+    listed: tuple[str, ...]
+    number: int = field(default_factory=_numbers.__next__)
+    ordinal: int = -1
+    stage: int = -1
+    owner: object = None
+    is_detached: bool = field(default_factory=lambda: current_pipeline() is None)
+    part: Part | None = None
+    repeated: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Its constants for so many samples: a `PerSample` for each that may be per sample."""
+    inferred: dict[int, Inferred] | None = field(init=False)
+    """See `Context`; None where outputs depend on more than inputs and constants."""
+
+    def __post_init__(self) -> None:
+        depends = self.listed or self.varying or self.operator.draws
+        calls = any(map(callable, self.constants.values()))  # such as a function of the user's
+        self.inferred = None if depends or calls else {}
+
+    @property
+    def outputs(self) -> tuple[DataNode, ...]:
+        """What will flow from it."""
+        placed = "gpu" if self.device == "mixed" else self.device
+        outputs = tuple(DataNode(self, at, placed, self.branch) for at in range(self.num_outputs))
+        if self.operator.kind == "source":  # it runs for all samples, wherever it is called
+            return tuple(data.within(current_branch()) for data in outputs)
+        return outputs
+
+    @property
+    def sources(self) -> tuple[DataNode, ...]:
+        """All data nodes that it takes, and the predicates that say for which samples."""
+        taken = (*self.inputs, *self.varying.values())
+        branches = {each for data in taken for each in path_of(data.branch)}
+        branches.update(path_of(self.branch))
+        return (*taken, *(each.predicate for each in branches)) if branches else taken
+
+    @property
+    def calls_user(self) -> bool:
+        """Whether it calls a function of the user's."""
+        return self.operator.has_effects and any(map(callable, self.constants.values()))
+
+    def describe(self) -> str:
+        """The operator, its name and the line of the definition, for errors."""
+        return f"fn.{self.operator.name} {self.name!r} ({self.where})"
+
+    def arguments(
+        self, positions: Sequence[int], value_of: Callable[[DataNode], Batch]
+    ) -> Mapping[str, Any]:
+        """Its arguments for some samples of a batch, converted.
+
+        Args:
+            positions: of the samples.
+            value_of: gives the values of a data node for these samples.
+        """
+        constants = self.repeated.get(len(positions))
+        if constants is None:
+            constants = self.repeated[len(positions)] = self._constants_for(len(positions))
+        if not self.listed and not self.varying:
+            return constants
+        arguments = dict(constants)
+        for name in self.listed:
+            values = self.constants[name].values
+            arguments[name] = PerSample(tuple(values[position] for position in positions))
+        for name, data in self.varying.items():
+            declared, batch = self.operator.argument(name), value_of(data)
+            is_per_frame = batch.layout.startswith("F")
+            convert = declared.convert_frames if is_per_frame else declared.convert
+            values = batch.samples if batch.block is None else batch.block.tolist()
+            arguments[name] = PerSample(
+                tuple(convert(value, self.operator.name) for value in values)
+            )
+        return arguments
+
+    def _constants_for(self, count: int) -> dict[str, Any]:
+        """The constants for some samples; kept, as there are few different numbers of them."""
+        per_sample = self.operator.per_sample
+        return {
+            name: PerSample((value,) * count)
+            if name in per_sample and not isinstance(value, PerSample)
+            else value
+            for name, value in self.constants.items()
+        }
+
+    def is_per_frame(self, argument: str) -> bool:
+        """Whether an argument has a value for each frame."""
+        if argument in self.varying:
+            return _counts_frames(self.varying[argument])
+        value = self.constants[argument]
+        return isinstance(value, PerSample) and any(isinstance(v, PerFrame) for v in value)
+
+
+def _counts_frames(data: DataNode) -> bool:
+    """Whether a node comes from `fn.per_frame`, through what keeps the first dimension."""
+    operator = data.node.operator
+    if operator is PER_FRAME:
+        return True
+    passes_on = any(operator is each for each in (COPY, *ARITHMETIC.values()))
+    return passes_on and any(map(_counts_frames, data.node.inputs))
+
+
+class Outputs(list[DataNode]):
+    """The outputs of one operator: a list, as in DALI, that a definition may return as it is."""
+
+
+def make_node(
+    operator: Operator,
+    inputs: tuple[DataNode, ...],
+    constants: Mapping[str, Any],
+    varying: Mapping[str, DataNode],
+    device: str,
+    name: str | None = None,
+) -> Node:
+    """Make a node; its `outputs` go on from there.
+
+    Args:
+        operator: what it runs.
+        inputs: its inputs.
+        constants: bound arguments; see `Operator.bind`.
+        varying: data nodes that give the other arguments.
+        device: where it runs.
+        name: unique in its pipeline; one is made by default.
+    """
+    for data in varying.values():
+        if data.device != "cpu":
+            raise ArgumentError(
+                f"fn.{operator.name}: {data.name} is on the GPU; arguments come from the CPU"
+            )
+    if operator is MERGE:  # its inputs are in branches of its own
+        branch = varying["predicate"].branch
+    else:
+        taken = (*inputs, *varying.values())
+        what = f"fn.{operator.name}"
+        here = None if operator.kind == "source" else current_branch()
+        branch = deepest((here, *(data.branch for data in taken)), what)
+        inputs = tuple(data.within(branch) for data in inputs)
+        varying = {key: data.within(branch) for key, data in varying.items()}
+    node = Node(
+        operator,
+        inputs,
+        constants,
+        varying,
+        device,
+        operator.count_outputs(constants, len(inputs)),
+        place_of_call(),
+        branch,
+        operator.name.rpartition(".")[2] if name is None else name,
+        name is not None,
+        tuple(key for key, value in constants.items() if isinstance(value, PerSample)),
+    )
+    pipeline = current_pipeline()
+    if pipeline is not None:
+        pipeline.node_made(node)
+    return node
+
+
+def add_node(*description: Any) -> tuple[DataNode, ...]:
+    """Make a node and give its outputs; see `make_node`."""
+    return make_node(*description).outputs
+
+
+def place_of_call() -> str:
+    """File and line of the definition: the nearest frame outside this package."""
+    frame = frame_of_user()
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

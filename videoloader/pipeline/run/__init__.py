@@ -1,0 +1,1 @@
+"""Running a compiled graph: the state of a batch, sources, threads, checkpoints."""

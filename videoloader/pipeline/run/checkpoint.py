@@ -1,0 +1,97 @@
+"""The state of a pipeline between two batches: a few integers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from operator import index
+from typing import Any
+
+from videoloader.errors import ArgumentError
+from videoloader.sampling.orders.reader_epochs import Division
+
+__all__ = ["Checkpoint"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where a pipeline is.
+
+    Attributes:
+        seed: of its random draws.
+        batch_size: samples in a batch.
+        batches: that were taken.
+        epoch: epochs of external sources that have ended and were followed by `reset`.
+        epoch_start: number of the first batch of this epoch.
+        readers: how each reader divides its samples.
+        has_seed: whether the seed was given, and so is that of all shards.
+    """
+
+    seed: int
+    batch_size: int
+    batches: int
+    epoch: int = 0
+    epoch_start: int = 0
+    readers: tuple[Division, ...] = ()
+    has_seed: bool = True
+
+    @classmethod
+    def read(cls, text: str | bytes) -> Checkpoint:
+        """From what `write` gave."""
+        try:
+            known = json.loads(text)
+            if known.pop("version") != _VERSION:
+                raise ValueError("another version")
+            readers = tuple(map(_division, known.pop("readers", ())))
+            has_seed = bool(known.pop("has_seed", True))
+            numbers = {name: index(value) for name, value in known.items()}
+            state = cls(**numbers, readers=readers, has_seed=has_seed)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise ArgumentError(
+                f"checkpoint is not what Pipeline.checkpoint() gives: {repr(text)[:60]}"
+            ) from error
+        if state.seed < 0 or state.batch_size < 1:
+            raise ArgumentError(
+                f"checkpoint has seed={state.seed} and batch_size={state.batch_size}"
+            )
+        if not 0 <= state.epoch_start <= state.batches or state.epoch < 0:
+            raise ArgumentError(
+                f"checkpoint has {state.batches} batches, epoch {state.epoch} of which begins "
+                f"with batch {state.epoch_start}"
+            )
+        return state
+
+    def write(self) -> bytes:
+        """As bytes, without what is as by default."""
+        told = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        return json.dumps({"version": _VERSION, **told}, separators=(",", ":")).encode()
+
+    def checked_seed(self, seed: int | None) -> int:
+        """The seed to go on with; an error if another one is asked for."""
+        if seed not in (None, -1, self.seed):
+            raise ArgumentError(
+                f"the checkpoint is of a pipeline with seed={self.seed}, got seed={seed}"
+            )
+        return self.seed
+
+    def check(self, batch_size: int) -> None:
+        """Fail for a pipeline of sources that makes other batches of them."""
+        if batch_size != self.batch_size:
+            raise ArgumentError(
+                f"the checkpoint is of a pipeline with batch_size={self.batch_size}, "
+                f"got batch_size={batch_size}"
+            )
+
+
+def _division(told: list[Any]) -> Division:
+    size, num_shards, batch_size, stick, pad, ended = told
+    before = tuple((index(shards), index(each), index(stop)) for shards, each, stop in ended)
+    return Division(
+        index(size), index(num_shards), index(batch_size), bool(stick), bool(pad), before
+    )

@@ -1,0 +1,211 @@
+"""Runs one node of a graph on samples of a batch."""
+
+from __future__ import annotations
+
+import sysconfig
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorError, VideoError
+from videoloader.operators.batch import Batch, Context, SampleError, Spec, allocate
+from videoloader.operators.conditional import MERGE, check_alike, kind_of
+from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.run.state import BatchState, Part, Positions
+from videoloader.pipeline.run.stats import Meter
+from videoloader.readers.video.planned import Identity
+from videoloader.sampling import generator
+
+__all__ = ["Evaluator", "failure"]
+
+_LIBRARIES = (
+    str(Path(__file__).resolve().parents[1]),
+    sysconfig.get_path("stdlib"),
+    "<frozen",
+)
+"""Where code is that users did not write."""
+
+
+class Evaluator:
+    """Runs the maps of a graph.
+
+    Args:
+        outputs: of the pipeline, in whose memory results are written.
+        devices: torch device for each device of a node.
+        seed: of random draws.
+        meter: counts samples, time and memory.
+        workers: processes that decode for operators.
+    """
+
+    def __init__(
+        self,
+        outputs: Sequence[DataNode],
+        devices: Mapping[str, str],
+        seed: int,
+        meter: Meter,
+        workers: int,
+    ) -> None:
+        self._given = {
+            data.node.ordinal: [each for each in enumerate(outputs) if each[1].node is data.node]
+            for data in outputs
+        }
+        """Outputs of the pipeline with their numbers, by the ordinal of their node."""
+        self._devices = devices
+        self._seed = seed
+        self._meter = meter
+        self._workers = workers
+        self._effects = threading.Lock()  # functions of the user's run one at a time
+
+    def run(self, node: Node, part: Part) -> None:
+        """Run a map on those samples that are in its branch; its outputs are then values."""
+        try:
+            if node.operator.has_effects:
+                with self._effects:
+                    self._run(node, part)
+            else:
+                self._run(node, part)
+        except SampleError as error:
+            position = part.positions(node.branch)[error.position]
+            origin = part.state.origins[position]
+            own = error.error
+            raise failure(node, part.state.iteration, position, origin, own) from own
+        except Exception as error:
+            raise self._blamed(node, part, error) from error
+
+    def _run(self, node: Node, part: Part) -> None:
+        begin = time.perf_counter()
+        positions = part.positions(node.branch)
+        if positions or node.branch is None:
+            outputs = self._apply(node, part, positions)
+        else:
+            outputs = (Batch([]),) * node.num_outputs
+        self.put(node, outputs, part)
+        self._meter.add(node.name, len(positions), time.perf_counter() - begin)
+
+    def gives(self, node: Node) -> bool:
+        """Whether outputs of the pipeline are outputs of a node."""
+        return node.ordinal in self._given
+
+    def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
+        """Take the outputs of a node, and write those of the pipeline where they belong."""
+        part.put(node.ordinal, outputs)
+        if self._meter.with_memory:
+            self._meter.count_bytes(node.name, outputs, part.state.iteration)
+        given = self._given.get(node.ordinal)
+        if not given:
+            return
+        slots, kept = part.state.slots, part.state.kept
+        has_own = node.operator.owns_outputs
+        owned = set(range(len(outputs))) if has_own else set()
+        for at, data in given:
+            if data.branch is None:
+                is_own = data.output in owned
+                slots[at].place(part.start, outputs[data.output], slots, kept, is_own=is_own)
+                owned.discard(data.output)  # the next one gets a copy
+            else:
+                slots[at].keep(part.start, outputs[data.output])
+
+    def _apply(self, node: Node, part: Part, positions: Positions) -> tuple[Batch, ...]:
+        operator = node.operator
+        arguments = node.arguments(positions, part.value)
+        context = Context(
+            len(positions),
+            self._devices[node.device],
+            workers=self._workers,
+            inferred=node.inferred,
+        )
+        if operator.draws:
+            arguments = dict(arguments)
+            seed = arguments.pop("seed", None)
+            identities = part.state.identities
+            context.random = partial(self._generator, node, identities, positions, seed)
+        if node.ordinal in self._given:
+            context.allocate = partial(self._memory, node, part)
+        inputs = list(map(part.value, node.inputs))
+        outputs = operator.apply(context, inputs, arguments)
+        if operator is MERGE:
+            _check_merged(node, outputs[0], part.state)
+        return outputs
+
+    def _generator(
+        self,
+        node: Node,
+        identities: Sequence[Identity],
+        positions: Positions,
+        seed: int | None,
+        position: int,
+        into: np.random.Generator | None = None,
+    ) -> np.random.Generator:
+        identity = identities[positions[position]]
+        if seed in (None, -1):
+            seed, stage = self._seed, node.stage
+        else:
+            stage = 0  # operators with one seed draw the same numbers
+        return generator(
+            seed,
+            stage=stage,
+            sample=identity.sample,
+            epoch=identity.epoch,
+            into=into,
+        )
+
+    def _memory(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
+        """Where a result is written: its place in the batch if the pipeline gives it out."""
+        for at, data in self._given.get(node.ordinal, ()):
+            if data.output == output and data.branch is None:
+                return part.state.slots[at].empty(part.start, spec)
+        return allocate(output, spec)
+
+    def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
+        """The error with the sample that it comes from: the first that fails alone as well."""
+        state = part.state
+        positions: Positions = ()
+        if not node.operator.takes_whole_batch(node.constants):
+            try:
+                positions = part.positions(node.branch)
+            except VideoError:  # a predicate is wrong
+                positions = range(part.start, part.stop)
+        for position in positions:
+            try:
+                self._apply(node, part.alone(position, node), [position])
+            except Exception as own:  # noqa: BLE001  (it is reported)
+                return failure(node, state.iteration, position, state.origins[position], own)
+        return failure(node, state.iteration, None, "", error)
+
+
+def _check_merged(node: Node, merged: Batch, state: BatchState) -> None:
+    """Fail if parts of a batch are merged to different types: each alone may have one side only."""
+    if len(merged):
+        kind = kind_of(merged.spec)
+        check_alike(state.merged.setdefault(node.ordinal, kind), kind)
+
+
+def failure(
+    node: Node, iteration: int, position: int | None, origin: str, error: Exception
+) -> OperatorError:
+    """The error of a node, with what it was working on."""
+    place = _place(error)
+    sample = "" if position is None else f"sample {position} of "
+    file = f" ({origin})" if origin and origin not in str(error) else ""
+    kind = OperatorArgumentError if isinstance(error, ArgumentError) else OperatorError
+    failed = kind(
+        f"{node.describe()} failed on {sample}batch {iteration}{file}: "
+        f"{type(error).__name__}: {error}{place}"
+    )
+    failed.sample = position
+    return failed
+
+
+def _place(error: Exception) -> str:
+    """The line of the user's own code where an error was raised, if it went through any."""
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if not file.startswith(_LIBRARIES) and "site-packages" not in file:
+            place = f" ({Path(file).name}:{line} in {frame.f_code.co_name})"
+    return place

@@ -1,0 +1,447 @@
+"""A graph made ready to run: its sources opened, its stages with what they work on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeGuard
+
+import torch
+
+from videoloader.decoding.memory import Recycler
+from videoloader.errors import (
+    ArgumentError,
+    OperatorError,
+)
+from videoloader.operators.batch import Batch, Sample
+from videoloader.operators.source import Columns
+from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
+from videoloader.pipeline.graph.graph import Graph
+from videoloader.pipeline.graph.nodes import Node
+from videoloader.pipeline.run.affinity import cpus_near_gpu, thread_cpus
+from videoloader.pipeline.run.checkpoint import Checkpoint
+from videoloader.pipeline.run.color_fusion import run_joined
+from videoloader.pipeline.run.containment import Containment
+from videoloader.pipeline.run.evaluate import Evaluator, failure
+from videoloader.pipeline.run.outputs import Outputs
+from videoloader.pipeline.run.pool import sample_pool
+from videoloader.pipeline.run.profiling import Mark, nvtx_ranges
+from videoloader.pipeline.run.resuming import epochs_after, readers
+from videoloader.pipeline.run.sharing import SampleSharing
+from videoloader.pipeline.run.slots import Slots
+from videoloader.pipeline.run.sources import Sources
+from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.pipeline.run.stats import Meter
+from videoloader.pipeline.run.step_decoder import StepDecoder
+from videoloader.pipeline.run.streams import (
+    Here,
+    keep_for,
+    pci_address,
+    stage_stream,
+    stream_here,
+    torch_is_plain,
+)
+from videoloader.readers.failures.failures import ErrorPolicy, Failures
+from videoloader.readers.video import media
+from videoloader.readers.video.planned import Numbered, ReadSample
+from videoloader.runtime.run_stats import OperatorStats
+from videoloader.runtime.stage_thread import Stage
+from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.workers.python_pool import PythonPool
+
+__all__ = ["Program"]
+
+Planned: TypeAlias = "Mapping[Node, Sequence[Any] | Columns]"
+
+_NOTHING: Planned = MappingProxyType({})
+
+
+class Program:
+    """Makes batches. Knows nothing of queues, and of no pipeline.
+
+    Args:
+        graph: what to run.
+        seed: of all random draws.
+        num_threads: that work on samples, and for opening sources.
+        gpu: torch device that "gpu" stands for.
+        depth: batches made ahead; as many blocks of memory are kept for the next ones.
+        fuse: let decoders do what they can of the operators behind them.
+        set_affinity: pin the threads that work on samples to processors.
+        with_memory: count the memory of the outputs of operators.
+        python_pool: runs parallel external sources; not started yet.
+        errors: what readers do with samples that fail, where they do not say themselves.
+        is_async: whether stages may call functions of the user's in threads of their own.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        seed: int,
+        num_threads: int,
+        gpu: str,
+        depth: int,
+        fuse: bool,
+        set_affinity: bool = False,
+        with_memory: bool = False,
+        python_pool: PythonPool | None = None,
+        errors: ErrorPolicy | None = None,
+        is_async: bool = True,
+    ) -> None:
+        self._is_async = is_async
+        self._batch_size = graph.batch_size
+        self._outputs = graph.outputs
+        self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
+        self._num_threads = num_threads
+        self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
+        self.compiled = compile_graph(graph, fuse=fuse)
+        self._nodes = [
+            node for stage in self.compiled for step in stage.steps for node in step.nodes
+        ]
+        self.sources = Sources(
+            seed, graph.batch_size, num_threads, self._devices, python_pool, errors
+        )
+        self._planning = [node for node in self._nodes if node.operator.kind == "source"]
+        for node in self._planning:
+            self.sources.open(node)
+        asked = self.sources.asked
+        self._asked = [node for node in self._planning if node.name in asked]
+        self._interrupted: dict[Node, Sequence[Any] | Columns] = {}
+        self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
+        on_gpu = [node for node in self._nodes if node.device != "cpu"]
+        for node in on_gpu:
+            media.check_gpu(node.describe())
+        first = self.compiled[0] if self.compiled else None
+        self._only_plans = first is not None and first.only_plans
+        self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
+        self.meter = Meter(with_memory=with_memory)
+        self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
+        self._decoder = StepDecoder(
+            self._evaluator,
+            self._devices,
+            num_threads,
+            self.meter,
+            self._recyclers,
+            Containment(self._nodes, errors),
+        )
+        self._sharing = SampleSharing(num_threads)
+        near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
+        self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
+
+    def stages(self) -> list[Stage]:
+        """The work of each stage, the planning of a batch first."""
+        stages = self._planning_stages()
+        for number, compiled in enumerate(self.compiled):
+            if number == 0 and compiled.kind == "plan":
+                continue
+            work: Callable[[BatchState, Any], Any] = functools.partial(self._run, compiled)
+            name = f"{compiled.kind}-{number}"
+            scope = functools.partial(self._scope, compiled, name)
+            # While one batch waits for its last clips, another fills the decoders.
+            threads = 2 if compiled.kind == "decode" else 1
+            is_callers = not self._is_async and compiled.calls_user
+            has_own = self._cpus or is_callers
+            is_little = None if has_own else functools.partial(self._sharing.is_little, compiled)
+            stages.append(Stage(name, work, scope, threads, is_little, is_callers))
+        last = stages[-1]
+        stages[-1] = replace(
+            last, work=lambda item, resource: self._collect(last.work(item, resource))
+        )
+        return stages
+
+    def _planning_stages(self) -> list[Stage]:
+        """The stages that plan a batch, where the caller asks for what its Python code gives."""
+        first = self.compiled[0] if self.compiled else None
+        has_more = first is not None and first.kind == "plan"
+        plan = self._plan_and_run if has_more else self.plan
+        if not self._asked:
+            return [Stage("plan", lambda number, _: plan(number))]
+        is_little = self._asked == self._planning and (self._only_plans or not has_more)
+        is_little &= all(node.device == "cpu" for node in self._asked)
+        return [
+            Stage("sources", lambda number, _: (number, self.ask(number)), is_callers=True),
+            Stage(
+                "plan",
+                lambda given, _: plan(*given),
+                is_little=torch_is_plain if is_little else None,
+            ),
+        ]
+
+    @property
+    def here(self) -> Callable[[], Here | None] | None:
+        """What the stages work with in the thread that takes the batches; None: they never may.
+
+        They may where nothing is made ahead, and all that they do is to queue work on a GPU.
+        """
+        is_queued = {compiled.kind for compiled in self.compiled} == {"plan", "gpu"}
+        if not (is_queued and self.sources.only_repeat) or self.has_effects:
+            return None
+        return functools.partial(stream_here, torch.device(self._devices["gpu"]).index or 0)
+
+    def close(self) -> None:
+        """End worker processes."""
+        self.sources.close()
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether functions of the user's see the batches."""
+        return any(node.operator.has_effects for node in self._nodes)
+
+    @property
+    def epochs(self) -> dict[str, Epochs]:
+        """How each reader divides its samples, by its name."""
+        return {name: reader.order.epochs for name, reader in readers(self.sources).items()}
+
+    def epochs_after(self, state: Checkpoint) -> dict[str, Epochs]:
+        """The same for readers that go on where a run stood, of these or of other shards.
+
+        Raises:
+            ArgumentError: the state is of other readers.
+        """
+        if self.sources.may_end or not state.readers:
+            state.check(self._batch_size)
+        return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
+
+    def go_on(self, state: Checkpoint) -> None:
+        """Have sources go on where the state says."""
+        going_on = readers(self.sources)
+        for name, epochs in self.epochs_after(state).items():
+            going_on[name].go_on(epochs)
+        self.sources.resume(state.epoch, state.epoch_start)
+
+    def failures(self) -> dict[str, Failures]:
+        """What takes the failures of each reader and decoder, by name."""
+        return {**self.sources.failures(), **self._decoder.failures}
+
+    def engines(self) -> dict[str, int]:
+        """What the decoders are, see `RunStats`."""
+        found: dict[str, int] = {}
+        for node in self._nodes:
+            if node.operator.decoding:
+                found |= self._decoder.decoder(node).engines()
+        return found
+
+    def operator_stats(self) -> dict[str, OperatorStats]:
+        """What every operator has done so far, by name."""
+        failures = self.failures()
+        return {
+            node.name: replace(
+                self.meter.read(node.name),
+                failures=failures[node.name].pairs() if node.name in failures else (),
+            )
+            for node in self._nodes
+        }
+
+    def add(self, node: Node) -> None:
+        """Take a node that is run with `run_node`, and in no stage."""
+        if node.device != "cpu":
+            media.check_gpu(node.describe())
+        self._nodes.append(node)
+        if node.operator.kind == "source":
+            self._planning.append(node)
+
+    def run_node(self, node: Node, part: Part) -> None:
+        """Run one node on a whole batch, here and now."""
+        self._step_runner()(Step(node), part)
+
+    def _plan_and_run(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
+        """Plan a batch, and send it through the first stage."""
+        state = self.plan(iteration, asked)
+        if self._only_plans and self._mark is None:
+            return state
+        return self._run(self.compiled[0], state, None)
+
+    def ask(self, iteration: int) -> Planned:
+        """What those sources put into a batch that the thread of the caller asks.
+
+        Where Ctrl-C ends this, the next call asks for the same batch, and only the others.
+        """
+        known = self._interrupted
+        try:
+            items = self._planned(self._asked, iteration, known)
+        except Exception:
+            known.clear()
+            raise
+        self._interrupted = {}
+        return items
+
+    def _planned(
+        self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
+    ) -> Planned:
+        """What sources put into a batch; `known` has what some gave already, and gets the rest."""
+        has_ended = False
+        for node in nodes:
+            try:
+                if node not in known:
+                    known[node] = self.sources.planned(node, iteration)
+            except StopIteration:  # the others go on as well: all count the same batches
+                has_ended = True
+        if has_ended:
+            raise StopIteration
+        return {node: known[node] for node in nodes}
+
+    def plan(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
+        """What every source puts into a batch.
+
+        Args:
+            iteration: its number.
+            asked: what `ask` gave, if anything.
+        """
+        items = self._planned(self._planning, iteration, dict(asked))
+        counts = {len(planned) for planned in items.values()} or {self._batch_size}
+        if len(counts) > 1:
+            sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
+            raise OperatorError(
+                f"batch {iteration}: sources give different numbers of samples ({sizes})"
+            )
+        state = self.new_state(iteration, counts.pop())
+        for node, planned in reversed([*items.items()]):  # of several readers the first tells
+            self.take(node, planned, state)
+        if lists := _lists(items):
+            self._leave_out(lists, state)
+        return state
+
+    def _leave_out(self, lists: Sequence[Sequence[ReadSample]], state: BatchState) -> None:
+        """Go on without the samples that a reader could not read."""
+        out = {at for planned in lists for at, sample in enumerate(planned) if sample.is_left_out}
+        if len(out) == len(state):
+            raise OperatorError(
+                f"batch {state.iteration}: its readers together left out every sample"
+            )
+        if out:
+            state.keep([at for at in range(len(state)) if at not in out], self._recyclers)
+
+    def new_state(self, iteration: int, count: int) -> BatchState:
+        """A batch of so many samples, with nothing in it."""
+        first = iteration * self._batch_size
+        return BatchState(
+            iteration,
+            Numbered(first, count),
+            [""] * count,
+            [Slots(count, recycler) for recycler in self._recyclers],
+        )
+
+    def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
+        """Put what a source has planned into a batch."""
+        if not isinstance(planned, Columns):
+            if node.operator.decoding:
+                state.planned[node.ordinal] = planned
+                state.identities = [clip.identity for clip in planned]
+                state.origins = [str(clip) for clip in planned]
+                return
+            if _has_samples(planned):
+                state.identities = [sample.identity for sample in planned]
+                state.origins = [sample.origin for sample in planned]
+                planned = [sample.outputs for sample in planned]
+        try:
+            if isinstance(planned, Columns):
+                if not self._outputs:  # a definition in debug mode sees the values themselves
+                    planned = planned.own()
+                columns: Sequence[Batch] = planned.batches
+                for batch in columns if planned.is_kept else ():
+                    state.kept += batch.addresses()
+            else:
+                columns = [_column(column) for column in zip(*planned, strict=True)]
+            self._evaluator.put(node, columns, state.whole())
+        except ArgumentError as error:
+            raise failure(node, state.iteration, None, "", error) from error
+        is_made = isinstance(planned, Columns) and not self._evaluator.gives(node)
+        if node.device == "gpu" and not is_made:
+            stream = torch.cuda.current_stream(self._devices["gpu"])
+            keep_for(stream, state.tensors())  # copies to outputs were queued
+            state.ready = stream.record_event()
+
+    @contextmanager
+    def _scope(self, compiled: CompiledStage, name: str) -> Iterator[Any]:
+        """What the thread of a stage works with: a pool of threads, or a stream."""
+        on_gpu = compiled.kind == "gpu" or any(
+            step.node.device in ("gpu", "mixed") for step in compiled.steps
+        )
+        if compiled.kind == "cpu":
+            threads = f"videoloader-{name}"
+            with sample_pool(self._num_threads, threads, self._cpus) as pool:
+                yield pool
+        else:
+            with stage_stream(self._devices["gpu"] if on_gpu else "cpu") as stream:
+                yield stream
+
+    def _run(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
+        """Send a batch through a stage."""
+        if self._mark is None:
+            return self._run_stage(compiled, state, resource)
+        with self._mark(f"{compiled.kind} {state.iteration}"):
+            return self._run_stage(compiled, state, resource)
+
+    def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
+        run_step = self._step_runner()
+        stream = resource.stream if isinstance(resource, Here) else resource
+        on_gpu = isinstance(stream, torch.cuda.Stream)
+        if on_gpu:
+            if state.ready is not None:
+                stream.wait_event(state.ready)
+            keep_for(stream, state.tensors())
+        if compiled.kind == "cpu":
+            self._sharing.run(compiled, state, resource, run_step)
+        else:
+            whole = state.whole()
+            for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
+                run_step(step, whole)
+                whole.drop(dropped)
+        if on_gpu and stream is resource:
+            state.ready = stream.record_event()
+        return state
+
+    def _step_runner(self) -> Callable[[Step, Part], None]:
+        """What sends a part of a batch, or a whole one, through a step."""
+        if self._mark is None:
+            return self._run_step
+        return functools.partial(self._run_marked, self._mark)
+
+    def _run_marked(self, mark: Mark, step: Step, part: Part) -> None:
+        with mark(step.node.name):
+            self._run_step(step, part)
+
+    def _run_step(self, step: Step, part: Part) -> None:
+        if step.node.operator.decoding:
+            self._decoder.run(step, part.state)
+        elif step.joined is not None:
+            run_joined(self._evaluator, step.joined, step.nodes, part)
+        elif step.node.operator.kind == "map":
+            self._evaluator.run(step.node, part)
+
+    def _collect(self, state: BatchState) -> Outputs:
+        lists = []
+        for data, slot in zip(self._outputs, state.slots, strict=True):
+            try:
+                lists.append(slot.collect())
+            except ArgumentError as error:
+                raise OperatorError(
+                    f"{data.node.describe()} made an uneven batch: {error}"
+                ) from error
+        return Outputs(tuple(lists), state.ready, state.places)
+
+
+def _column(samples: Sequence[Sample]) -> Batch:
+    """One output of a source."""
+    info = [sample.source_info for sample in samples]
+    batch = Batch([each.value for each in samples], samples[0].layout, info if any(info) else ())
+    dtypes = [tensor.dtype for tensor in batch.tensors()]
+    for position, dtype in enumerate(dtypes):
+        if dtype != dtypes[0]:  # it would become the other type in the memory of an output
+            raise ArgumentError(
+                f"the samples of a batch have one element type: sample 0 has {dtypes[0]}, "
+                f"sample {position} has {dtype}"
+            )
+    return batch
+
+
+def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[ReadSample]]:
+    """What readers of stored samples have planned."""
+    return [planned for planned in items.values() if _has_samples(planned)]
+
+
+def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[ReadSample]]:
+    return not isinstance(planned, Columns) and isinstance(planned[0], ReadSample)

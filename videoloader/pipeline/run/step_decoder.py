@@ -1,0 +1,156 @@
+"""Runs the decoding operators of a graph: clips in, frames out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from videoloader.decoding.memory import Recycler
+from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.batch import Batch, SampleError
+from videoloader.operators.decoded import DecodedForm
+from videoloader.operators.limits import LIMITS
+from videoloader.pipeline.graph.compiler import Step
+from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.run.containment import Containment
+from videoloader.pipeline.run.evaluate import Evaluator, failure
+from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.pipeline.run.stats import Meter
+from videoloader.readers.video import media
+from videoloader.readers.video.clip_decoding import decode_planned
+from videoloader.readers.video.planned import PlannedClip
+
+__all__ = ["StepDecoder"]
+
+
+class StepDecoder:
+    """Runs steps whose operator decodes.
+
+    Args:
+        evaluator: takes what comes out.
+        devices: torch device for each device of a node.
+        num_threads: processes of a decoder on the CPU.
+        meter: counts samples, time and the work of decoders.
+        recyclers: of the memory of each output of the pipeline.
+        contained: what becomes of clips that fail.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        devices: Mapping[str, str],
+        num_threads: int,
+        meter: Meter,
+        recyclers: Sequence[Recycler],
+        contained: Containment,
+    ) -> None:
+        self._evaluator = evaluator
+        self._devices = devices
+        self._num_threads = num_threads
+        self._meter = meter
+        self._recyclers = recyclers
+        self._contained = contained
+        self.failures = contained.failures
+        """Of the decoding operators of samples, by name."""
+
+    def run(self, step: Step, state: BatchState) -> None:
+        """Decode the clips of a batch, along with what its decoder does of the operators behind."""
+        node, whole = step.node, state.whole()
+        positions = whole.positions(node.branch)
+        count = len(positions)
+        if not count:
+            for each in {node, step.last}:
+                self._evaluator.put(each, [Batch([])] * each.num_outputs, whole)
+            return
+        arguments = [self._arguments(node, whole, at) for at in range(count)]
+        clips = state.planned.pop(node.ordinal, None)
+        try:
+            if not clips:
+                clips = self._contained.contained(
+                    node,
+                    [self._clip(node, whole, at, arguments[at]) for at in range(count)],
+                    [state.identities[at] for at in positions],
+                    [state.origins[at] for at in positions],
+                )
+            with self._meter.measure(node.name, count=count):
+                decoded = decode_planned(
+                    clips,
+                    self.decoder(node),
+                    arguments,
+                    fuse=partial(self._fused, step, whole),
+                    output=step.output,
+                )
+        except SampleError as error:
+            cause = error.error
+            # Of an absorbed operator, or the end of the run.
+            if isinstance(cause, OperatorError | TooManyFailuresError):
+                raise cause from cause.__cause__
+            position = positions[error.position]
+            origin = state.origins[position]
+            raise failure(node, state.iteration, position, origin, cause) from cause
+        self._meter.add_work(decoded.work)
+        if len(decoded.places) < count:
+            state.keep(decoded.places, self._recyclers)
+            whole = state.whole()
+        given = [whole.value(data).source_info for data in node.inputs]
+        info = next(filter(any, [*given, decoded.origins]), ())
+        frames = Batch(decoded.frames, decoded.layout, info)
+        others = [Batch(column) for column in zip(*decoded.others, strict=True)]
+        nothing = Batch([torch.empty(0)] * len(decoded.origins))
+        try:
+            if step.absorbed:
+                self._evaluator.put(node, [nothing, *others], whole)
+                self._evaluator.put(step.last, [frames], whole)
+            else:
+                self._evaluator.put(node, [frames, *others], whole)
+        except ArgumentError as error:
+            raise failure(node, state.iteration, None, "", error) from error
+
+    def _fused(self, step: Step, whole: Part, at: int, form: DecodedForm) -> DecodedForm:
+        """The form of a clip behind the operators that its decoder does as well."""
+        for absorbed in step.absorbed:
+            operator = absorbed.operator
+            try:
+                given = self._arguments(absorbed, whole, at)
+                after = operator.absorb(form, given) if operator.absorb else None
+                if after is None:
+                    raise ArgumentError("its arguments cannot be fused with decoding")
+            except Exception as error:
+                position, state = whole.positions(step.node.branch)[at], whole.state
+                origin = state.origins[position]
+                raise failure(absorbed, state.iteration, position, origin, error) from error
+            form = after
+        return form
+
+    @staticmethod
+    def _arguments(node: Node, whole: Part, at: int) -> dict[str, Any]:
+        """The arguments of a node for one of the samples of its branch."""
+
+        def value(data: DataNode) -> Batch:
+            return whole.value(data).between(at, at + 1)
+
+        given = node.arguments([whole.positions(node.branch)[at]], value)
+        return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
+
+    def decoder(self, node: Node) -> media.ClipDecoder:
+        """The decoder of a node; nodes with the same device and limits share one."""
+        device = self._devices[node.device]
+        limits = {name: node.constants[name] for name in LIMITS}
+        return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
+
+    def _clip(self, node: Node, whole: Part, at: int, arguments: Mapping[str, Any]) -> PlannedClip:
+        """The clip that a decoding operator takes of its input."""
+        (data,) = node.inputs
+        value = whole.value(data)[at]
+        given = {k: v for k, v in arguments.items() if k not in node.operator.decoding}
+        try:
+            planned: PlannedClip = node.operator.run(value, **given)
+        except Exception as error:
+            raise SampleError(at, error) from error
+        position, origins = whole.positions(node.branch)[at], whole.state.origins
+        origins[position] = origins[position] or str(planned)
+        return planned

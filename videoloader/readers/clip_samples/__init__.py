@@ -1,0 +1,1 @@
+"""Samples of `Loader` and `ClipDataset`: sources, requests, labels, columns, batches."""

@@ -1,0 +1,254 @@
+"""Columns that go along with samples: of a data set index, of a table, of files beside clips."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.opening.videos import is_remote
+from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
+from videoloader.readers.clip_samples.files_beside import read_beside
+from videoloader.readers.clip_samples.labels import longest_end
+from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
+from videoloader.sources.address import shown
+from videoloader.sources.faults import blamed_on
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Columns", "SampleColumns", "TableColumns"]
+
+_TAKEN = frozenset(
+    "cu_seqlens error frame_mask frame_numbers frames labels mask max_seqlen patches positions "  # noqa: SIM905
+    "sample sample_ids shapes times token_times".split()
+)  # other names in batches
+_READ_AT_ONCE = 16  # files beside clips behind URLs
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """Columns of a Parquet file, one row a video, that go along with samples.
+
+    A video is found by its key if the table has that, else by its path, as for `LabelColumn`.
+
+    Args:
+        path: of the Parquet file.
+        columns: their names.
+        key: name of the column that says which video it is.
+    """
+
+    path: str | os.PathLike[str]
+    columns: Sequence[str] = ("caption",)
+    key: str = "path"
+
+    def read(self, videos: ListedVideos | IndexedVideos) -> dict[str, _Column]:
+        """The columns for some videos.
+
+        Raises:
+            SourceError: there is no such file.
+            FormatError: it is no Parquet file.
+            ArgumentError: it lacks a column or the row of a video, or has several for one.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        name = shown(str(self.path))
+        try:
+            with pq.ParquetFile(Path(self.path)) as file:
+                known = file.schema_arrow.names
+                for column in (self.key, *self.columns):
+                    if column not in known:
+                        raise ArgumentError(f"{name}: has no column {column!r}; it has {known}")
+                table = file.read(sorted({self.key, *self.columns}))
+        except pa.ArrowException as error:
+            raise FormatError(f"{name}: no Parquet file ({error})") from error
+        except OSError as error:
+            raise SourceError(f"{name}: cannot be read ({error.strerror or error})") from error
+        rows = _join(videos, table[self.key].cast(pa.string()), name)
+        return {column: _column(table[column], rows) for column in self.columns}
+
+
+Columns: TypeAlias = "Sequence[str | TableColumns] | TableColumns"
+"""Names of columns of the data set index, endings of files beside clips, or tables."""
+
+
+class _Column(Protocol):
+    """A column: values by number of the video."""
+
+    def at(self, videos: Sequence[int]) -> Any:
+        """A tensor of numbers, or a list."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """Numbers of all videos."""
+
+    values: NDArray[Any]
+
+    def at(self, videos: Sequence[int]) -> torch.Tensor:
+        return torch.from_numpy(self.values[list(videos)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Objects:
+    """Values of a table, and the row of each video."""
+
+    values: pa.ChunkedArray
+    rows: NDArray[np.int64]
+
+    def at(self, videos: Sequence[int]) -> list[Any]:
+        return [self.values[int(self.rows[video])].as_py() for video in videos]
+
+
+class SampleColumns:
+    """The columns that were asked for, by number of the video.
+
+    Args:
+        videos: of the data set.
+        columns: names of columns of the data set index; endings, such as `.txt`, of files beside
+            the clips; tables.
+
+    Raises:
+        ArgumentError: there is no such column, or a name stands for two.
+    """
+
+    def __init__(self, videos: ListedVideos | IndexedVideos, columns: Columns) -> None:
+        given = [columns] if isinstance(columns, TableColumns | str) else list(columns)
+        _check_names(given)
+        self._videos = videos
+        self._endings = [str(each) for each in given if _is_ending(each)]
+        self._columns: dict[str, _Column] = {}
+        names = [each for each in given if isinstance(each, str) and not _is_ending(each)]
+        if names:
+            self._columns |= self._of_index(names)
+        for table in given:
+            if isinstance(table, TableColumns):
+                self._columns |= table.read(videos)
+
+    def beside(self, videos: Sequence[int]) -> list[dict[str, Any] | VideoError]:
+        """What the files beside some videos hold, by ending; the error where that fails."""
+        if not self._endings:
+            return [{}] * len(videos)
+        if len(videos) < 2 or not is_remote(self._videos.item(videos[0])):
+            return [self._read(video) for video in videos]
+        with ThreadPoolExecutor(min(len(videos), _READ_AT_ONCE)) as pool:
+            return list(pool.map(self._read, videos))
+
+    def values(self, videos: Sequence[int], beside: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """All columns of some videos: tensors of numbers, or lists.
+
+        Args:
+            videos: their numbers.
+            beside: what the files beside them hold; an empty one stands for None.
+        """
+        found = {name: column.at(videos) for name, column in self._columns.items()}
+        return found | {name: [each.get(name) for each in beside] for name in self._endings}
+
+    def _read(self, video: int) -> dict[str, Any] | VideoError:
+        before = self._videos.item(video - 1) if video else None
+        item = self._videos.item(video)
+        try:
+            with blamed_on(item.name):
+                return read_beside(item, self._endings, before)
+        except VideoError as error:
+            return error
+
+    def _of_index(self, names: Sequence[str]) -> dict[str, _Column]:
+        if not isinstance(self._videos, IndexedVideos):
+            raise ArgumentError(
+                f"columns {', '.join(names)}: these videos are listed and have no table; give a "
+                "data set index, a TableColumns, or the ending of a file beside them (.txt)"
+            )
+        from videoloader.indexing.dataset.rows import schema
+
+        dataset = self._videos.videos.dataset
+        known = [name for name in schema().names if name != "index"]
+        for name in names:
+            if name not in known:
+                raise ArgumentError(
+                    f"{shown(str(dataset.path))}: has no column {name!r}; it has "
+                    f"{', '.join(known)}; columns of another Parquet file are given as "
+                    "TableColumns, files beside the clips by their ending (.txt)"
+                )
+        table, rows = dataset.columns(list(names)), self._videos.rows
+        return {name: _column(table[name], rows) for name in names}
+
+
+def _check_names(columns: Sequence[str | TableColumns]) -> None:
+    names = []
+    for column in columns:
+        names += list(column.columns) if isinstance(column, TableColumns) else [column]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise ArgumentError(f"column {name!r} is asked for twice")
+        if name in _TAKEN:
+            raise ArgumentError(f"column {name!r} is something else in a batch; rename it")
+
+
+def _is_ending(column: object) -> bool:
+    return isinstance(column, str) and column.startswith(".")
+
+
+def _column(values: pa.ChunkedArray, rows: NDArray[np.int64]) -> _Column:
+    """A column in the order of `rows`; numbers are taken out of the table."""
+    import pyarrow as pa
+
+    kind = values.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if is_number and values.is_valid().to_numpy()[rows].all():  # failures have no numbers
+        return _Numbers(values.fill_null(pa.scalar(0).cast(kind)).to_numpy()[rows])
+    return _Objects(values, rows)
+
+
+def _keys(videos: ListedVideos | IndexedVideos) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if isinstance(videos, ListedVideos):
+        return pa.chunked_array([videos.keys()], pa.string())
+    return videos.videos.dataset.columns(["key"])["key"].take(pa.array(videos.rows))
+
+
+def _join(
+    videos: ListedVideos | IndexedVideos, known: pa.ChunkedArray, name: str
+) -> NDArray[np.int64]:
+    """The row of each video."""
+    import pyarrow.compute as pc
+
+    if pc.count_distinct(known, mode="all").as_py() < len(known):
+        counts = known.value_counts()
+        twice = next(each["values"].as_py() for each in counts if each["counts"].as_py() > 1)
+        raise ArgumentError(f"{name}: has several rows for {twice!r}")
+    keys = _keys(videos)
+    rows = pc.index_in(keys, value_set=known.combine_chunks())
+    found: NDArray[np.int64] = rows.fill_null(-1).to_numpy().astype(np.int64)
+    missing = np.flatnonzero(found < 0)
+    if not len(missing):
+        return found
+    place, paths = {key: row for row, key in enumerate(known.to_pylist())}, videos.paths()
+    absent = []
+    meant: dict[int, int] = {row: at for at, row in enumerate(found.tolist()) if row >= 0}
+    for at in missing.tolist():
+        end = longest_end(paths[at], place)
+        if end is None:
+            absent.append(paths[at])
+            continue
+        row = found[at] = place[end]
+        if meant.setdefault(row, at) != at:
+            raise ArgumentError(
+                f"{name}: {end!r} stands for {shown(paths[meant[row]])} and {shown(paths[at])}; "
+                "write more of their paths"
+            )
+    if absent:
+        raise ArgumentError(
+            f"{name}: {len(absent)} of {len(keys)} videos have no row; the first is "
+            f"{shown(absent[0])}"
+        )
+    return found

@@ -1,0 +1,224 @@
+"""The samples of a loader or data set: decoded together, and what is done when one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.decoding.batch import BatchDecoder
+from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.rules import Rules
+from videoloader.errors import DecodeError, VideoError
+from videoloader.readers.clip_samples.columns import SampleColumns
+from videoloader.readers.clip_samples.requests import SampleRequests
+from videoloader.readers.clip_samples.samples import taken
+from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
+from videoloader.readers.failures.failures import Failures
+from videoloader.readers.failures.replacing import decode_replacing
+from videoloader.sources.faults import drop_frames
+
+__all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
+
+SampleKey: TypeAlias = tuple[int, int, int]
+"""Which drawing of a sample: its number, the epoch, and the draw within that."""
+
+
+@dataclass(slots=True, eq=False)
+class DecodedSamples:
+    """A batch on its way: decoded, with the event behind what a GPU still computes.
+
+    Attributes:
+        clips: of the samples that are left.
+        keys: of these samples; others than were asked for, where some were replaced.
+        places: of these samples among those that were asked for.
+        errors: for each of them what went wrong, or "".
+        shapes: of the frame numbers that the sampler gave for each.
+        columns: that go along with them.
+        packed: what stands for the frames in a pack.
+        ready: on a GPU, when the clips have been computed.
+    """
+
+    clips: ClipBatch
+    keys: list[SampleKey]
+    places: list[int]
+    errors: list[str]
+    shapes: list[tuple[int, ...]]
+    columns: dict[str, Any] = field(default_factory=dict)
+    packed: dict[str, Any] | None = None
+    ready: Any = None
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """The numbers of the samples."""
+        return np.array([sample for sample, _, _ in self.keys], dtype=np.int64)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the samples."""
+        return self.keys[0][1]
+
+
+@dataclass(slots=True, eq=False)
+class SampleDecoder:
+    """Decodes samples of a data set. What a sample holds depends on its key alone.
+
+    Attributes:
+        requests: what the samples are made of.
+        output: form of the batches.
+        rules: of decoding.
+        failures: takes what goes wrong; its policy says what becomes of samples that fail.
+        is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
+            does.
+        columns: that go along with the samples.
+        batches: the shapes of clips that differ from sample to sample.
+    """
+
+    requests: SampleRequests
+    output: OutputFormat
+    rules: Rules
+    failures: Failures = field(default_factory=Failures)
+    is_never_empty: bool = False
+    columns: SampleColumns | None = None
+    batches: ShapedBatches | None = None
+
+    def decode(
+        self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
+    ) -> DecodedSamples:
+        """Decode the clips of some samples; failures are treated as the policy says.
+
+        Args:
+            decoder: does it.
+            keys: of the samples.
+            in_epochs: whether the epochs of the keys mean something to the user.
+
+        Raises:
+            VideoError: of the first sample that fails, with `raise`.
+            TooManyFailuresError: more failed so far than the policy allows.
+            DecodeError: nothing of the data set decodes.
+        """
+        on_error = self.failures.policy.on_error
+        videos, chosen = self.requests.videos, list(keys)
+        shapes: dict[int, tuple[int, ...]] = {}
+        errors, tries = [""] * len(chosen), [1] * len(chosen)
+        beside: dict[int, dict[str, Any]] = {}
+        left_out: set[int] = set()
+        others: dict[int, Iterator[int]] = {}
+        self.failures.ask(len(chosen))
+
+        def decode(places: Sequence[int]) -> ClipBatch:
+            requests = [
+                self.requests.request(
+                    *chosen[at],
+                    note_shape=partial(shapes.__setitem__, at),
+                    may_be_blank=on_error == "mask",
+                )
+                for at in places
+            ]
+            if self.columns is not None:
+                wanted = [self.requests.video(chosen[at][0]) for at in places]
+                requests = _with_files(requests, places, self.columns.beside(wanted), beside)
+            return decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
+
+        def choose(at: int, failure: ClipFailure) -> bool:
+            sample, epoch, draw = chosen[at]
+            video = self.requests.video(sample)
+            if on_error != "raise":
+                drop_frames(failure.error)
+            self.failures.add(
+                videos.item(video),
+                failure.error,
+                frame=failure.frame,
+                sample=videos.row(video),
+                epoch=epoch if in_epochs else None,
+            )
+            if on_error == "raise":
+                raise failure.error
+            errors[at] = errors[at] or str(failure.error)
+            if on_error == "mask":
+                return False
+            if on_error == "skip":
+                left_out.add(at)
+                if len(left_out) < len(chosen) or not self.is_never_empty:
+                    return False
+                left_out.discard(at)
+            following = next(others.setdefault(at, self._others(sample)), None)
+            if following is None:
+                raise DecodeError(
+                    f"none of the {tries[at]} videos decodes; the last: {failure.error}"
+                ) from failure.error
+            tries[at] += 1
+            chosen[at] = (following, epoch, draw)
+            return True
+
+        clips = decode_replacing(decode, len(chosen), choose)
+        places = [at for at in range(len(chosen)) if at not in left_out]
+        if left_out:
+            clips = taken(clips, places)
+        decoded = DecodedSamples(
+            clips,
+            [chosen[at] for at in places],
+            places,
+            [errors[at] for at in places],
+            [
+                self.requests.shape_of(clips.indices[place].size, shapes.get(at))
+                for place, at in enumerate(places)
+            ],
+        )
+        numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
+        if self.columns is not None:
+            decoded.columns = self.columns.values(numbers, [beside[at] for at in places])
+        if self.batches is not None:
+            decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
+        return decoded
+
+    def _others(self, sample: int) -> Iterator[int]:
+        """What may replace a sample that fails, one after another; of shaped clips those alike.
+
+        Where nothing but it is left of a batch, clips of other shapes come after these.
+        """
+        count = len(self.requests.videos)
+        if self.batches is None:
+            yield from ((sample + step) % count for step in range(1, count))
+            return
+        plan, video = self.batches.plan, self.requests.video(sample)
+        alike = plan.alike(video)
+        groups = [alike[alike != video]]
+        if self.failures.policy.on_error == "skip":
+            groups.append(np.setdiff1d(np.arange(count), np.union1d(plan.unfit, alike)))
+        for group in groups:
+            begin = int(np.searchsorted(group, video))
+            yield from (sample - video + np.roll(group, -begin)).tolist()
+
+
+def _with_files(
+    requests: Sequence[ClipRequest],
+    places: Sequence[int],
+    files: Sequence[dict[str, Any] | VideoError],
+    found: dict[int, dict[str, Any]],
+) -> list[ClipRequest]:
+    """The requests, of which those fail whose files beside the clip cannot be read.
+
+    Args:
+        requests: of some places of a batch.
+        places: these.
+        files: what lies beside their clips.
+        found: is given that by place, nothing where it cannot be read.
+    """
+    result = list(requests)
+    for at, (place, values) in enumerate(zip(places, files, strict=True)):
+        if isinstance(values, VideoError):
+            result[at] = replace(requests[at], resolve=partial(_fail, values))
+            values = {}
+        found[place] = values
+    return result
+
+
+def _fail(error: VideoError, _: Any) -> NoReturn:
+    raise error

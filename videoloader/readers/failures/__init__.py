@@ -1,0 +1,1 @@
+"""What happens to samples that fail, and what is known of them."""

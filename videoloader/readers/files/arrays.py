@@ -1,0 +1,127 @@
+"""`fn.readers.numpy`: arrays of NPY files, or regions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import FLOAT, FLOATS, INTS, TEXT, Argument
+from videoloader.operators.batch import Sample
+from videoloader.operators.general.slice import SLICE
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
+from videoloader.readers.files.listing import StoredFiles
+from videoloader.readers.files.npy import Region, read_region
+from videoloader.readers.files.reader import (
+    FILE_LIST,
+    FILE_ROOT,
+    FILES,
+    check_places,
+    stored_places,
+)
+from videoloader.readers.stored_samples import (
+    ORDER,
+    ORDER_UNUSED,
+    SampleReader,
+    check_order,
+    open_reader,
+)
+from videoloader.sources.items import Item
+
+__all__ = ["read_numpy"]
+
+_AS_SLICE = {
+    **{f"roi_{place}": place for place in ("start", "end", "shape")},
+    **{f"rel_roi_{place}": f"rel_{place}" for place in ("start", "end", "shape")},
+    "roi_axes": "axes",
+    "out_of_bounds_policy": "out_of_bounds_policy",
+    "fill_value": "fill_values",
+}
+"""Arguments of a region, and those of `fn.slice` that mean the same."""
+
+_STARTS = ("roi_start", "rel_roi_start")
+_STOPS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    check_places(given, arguments, "readers.numpy")
+    check_order(given, arguments)
+    for names in (_STARTS, _STOPS):
+        several = [name for name in names if arguments[name] is not None]
+        if len(several) > 1:
+            raise ArgumentError(f"fn.readers.numpy: give {' or '.join(several)}, not both")
+
+
+class _Arrays(StoredFiles):
+    def __init__(self, names: Sequence[str | Item], root: str, region: Region) -> None:
+        super().__init__(names, root)
+        self._region = region
+
+    def read(self, number: int) -> tuple[Sample, ...]:
+        with self.item(number).open() as source:
+            array = read_region(source, self._region)
+        return (Sample(torch.from_numpy(array), source_info=self.name(number)),)
+
+
+def _region(arguments: Mapping[str, Any]) -> Region:
+    start, start_part = arguments["roi_start"], arguments["rel_roi_start"]
+    end, shape = arguments["roi_end"], arguments["roi_shape"]
+    end_part, shape_part = arguments["rel_roi_end"], arguments["rel_roi_shape"]
+    return Region(
+        start if start_part is None else start_part,
+        end if end_part is None else end_part,
+        shape if shape_part is None else shape_part,
+        (start_part is not None, not end_part is shape_part is None),
+        arguments["roi_axes"],
+        arguments["out_of_bounds_policy"],
+        arguments["fill_value"],
+    )
+
+
+@declare(
+    "readers.numpy",
+    kind="source",
+    devices=("cpu",),
+    arguments=(
+        FILE_ROOT,
+        FILE_LIST,
+        FILES,
+        Argument("file_filter", TEXT, "*.npy", "pattern for names of files"),
+        Argument("roi_start", INTS, None, "first element of a region, by axis"),
+        Argument("roi_end", INTS, None, "behind its last element"),
+        Argument("roi_shape", INTS, None, "its shape, in place of its end"),
+        Argument("rel_roi_start", FLOATS, None, "its start as parts of the extents"),
+        Argument("rel_roi_end", FLOATS, None, "its end as parts of the extents"),
+        Argument("rel_roi_shape", FLOATS, None, "its shape as parts of the extents"),
+        Argument("roi_axes", INTS, (), "the axes that these are for; all by default"),
+        Argument(
+            "out_of_bounds_policy",
+            TEXT,
+            "error",
+            "what a region has outside of the array: `error`, `pad` it, or `trim_to_shape`",
+            choices=("error", "pad", "trim_to_shape"),
+        ),
+        Argument("fill_value", FLOAT, 0.0, "of what is padded"),
+        *ORDER,
+    ),
+    check=_check,
+    behind=(SLICE.name, _AS_SLICE),
+    behind_defaults={"axes": ()},  # all
+    unused=(*ORDER_UNUSED, "cache_header_information", "register_buffers"),
+)
+def read_numpy(context: SourceContext, **arguments: Any) -> SampleReader:
+    """Read arrays of NPY files.
+
+    With `file_root` alone the files in it, then those directly in its folders are read, in the
+    order of their names. `file_list` has a path in each line; paths are relative to `file_root`, or
+    to the folder of the list. Of a region only the rows between its first and its last are read.
+    Parts of an extent are rounded to the nearest element, half away from zero. Regions by data
+    nodes, one for each sample, are cut from whole arrays, by `fn.slice`.
+
+    Output: the array, in C order; integers, floats and bool of either byte order.
+    """
+    names, root = stored_places(arguments, "readers.numpy")
+    return open_reader(context, _Arrays(names, root, _region(arguments)), arguments)

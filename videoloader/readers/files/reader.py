@@ -1,0 +1,177 @@
+"""`fn.readers.file`: the bytes of files, and their labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError
+from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
+from videoloader.operators.batch import Sample
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
+from videoloader.readers.clip_samples.label_values import as_labels
+from videoloader.readers.files.listing import PATHS, StoredFiles, folders_below, listed, matching
+from videoloader.readers.stored_samples import (
+    ORDER,
+    ORDER_UNUSED,
+    SampleReader,
+    check_order,
+    open_reader,
+)
+from videoloader.sources.items import Item
+
+__all__ = [
+    "FILES",
+    "FILE_LIST",
+    "FILE_ROOT",
+    "TEXTS",
+    "check_places",
+    "read_files",
+    "stored_places",
+]
+
+_MEDIA = (
+    "*.jpg *.jpeg *.png *.bmp *.tif *.tiff *.pnm *.ppm *.pgm *.pbm *.jp2 *.webp *.flac *.ogg *.wav"
+)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    value = (value,) if isinstance(value, str | os.PathLike) else value
+    return tuple(map(os.fspath, value))
+
+
+TEXTS = Kind("str or list of str", _texts)
+FILE_ROOT = Argument("file_root", PATH, None, "folder, or the folder that paths are relative to")
+FILE_LIST = Argument("file_list", PATH, None, "text file that lists paths")
+FILES = Argument("files", PATHS, None, "paths, URLs or `Item`s of archives")
+
+
+class _LabelledFiles(StoredFiles):
+    def __init__(self, names: Sequence[str | Item], root: str, labels: Sequence[int]) -> None:
+        super().__init__(names, root)
+        self._labels = as_labels(labels, self.name).in_32_bits(self.name)
+
+    def read(self, number: int) -> tuple[Sample, ...]:
+        data = torch.from_numpy(self.contents(number))
+        return Sample(data, "", self.name(number)), Sample(self._labels.at([number]))
+
+
+def check_places(given: Collection[str], arguments: Mapping[str, Any], operator: str) -> None:
+    """Look at the arguments together that say which files are read."""
+    if "files" in given and "file_list" in given:
+        raise ArgumentError(f"fn.{operator}: give files or file_list, not both")
+    if not {"files", "file_list", "file_root"} & set(given):
+        raise ArgumentError(f"fn.{operator} needs file_root, file_list or files")
+    if "files" in given and not arguments["files"]:
+        raise ArgumentError(f"fn.{operator}: files is empty")
+
+
+def stored_places(arguments: Mapping[str, Any], operator: str) -> tuple[Sequence[str | Item], str]:
+    """The names of the files that `files`, `file_list` or else `file_filter` say, and their root.
+
+    Without a list these are the files in the root that match, then those directly in its folders.
+    """
+    root = arguments["file_root"]
+    if arguments["files"] is not None:
+        return arguments["files"], root or ""
+    if arguments["file_list"] is not None:
+        place = arguments["file_list"]
+        names = [path for path, _ in listed(place, labelled=False)]
+        return names, os.path.dirname(os.path.abspath(place)) if root is None else root
+    wanted = matching((arguments["file_filter"],), case_sensitive=True)
+    names = [
+        name if folder == "." else f"{folder}/{name}"
+        for folder, inside in folders_below(root, wanted, with_root=True)
+        for name in inside
+    ]
+    if not names:
+        raise ArgumentError(
+            f"fn.{operator}: {root} has no file that matches {arguments['file_filter']!r}"
+        )
+    return names, root
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    check_places(given, arguments, "readers.file")
+    check_order(given, arguments)
+    labels = arguments.get("labels")
+    if labels is None:
+        return
+    if arguments["files"] is None:
+        raise ArgumentError("fn.readers.file: labels go with files")
+    if len(labels) != len(arguments["files"]):
+        raise ArgumentError(
+            f"fn.readers.file: {len(labels)} labels for {len(arguments['files'])} files"
+        )
+
+
+def _two(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)
+    return 2
+
+
+@declare(
+    "readers.file",
+    kind="source",
+    devices=("cpu",),
+    num_outputs=_two,
+    arguments=(
+        FILE_ROOT,
+        FILE_LIST,
+        FILES,
+        Argument("labels", INTS, None, "of `files`; by default their positions"),
+        Argument("file_filters", TEXTS, tuple(_MEDIA.split()), "patterns for names of files"),
+        Argument("dir_filters", TEXTS, ("*",), "patterns for names of folders"),
+        Argument(
+            "case_sensitive_filter", BOOL, default=False, doc="whether case matters in patterns"
+        ),
+        *ORDER,
+    ),
+    owns_outputs=True,
+    check=_check,
+    unused=ORDER_UNUSED,
+)
+def read_files(context: SourceContext, **arguments: Any) -> SampleReader:
+    """Read whole files as they are, and give each its label.
+
+    With `file_root` alone the files directly in its folders are read, in the order of their names;
+    the label of a file is the position of its folder among those that match `dir_filters`. A line
+    of `file_list` is a path and a label; paths are relative to `file_root`, or to the folder of the
+    list. `files` are relative to `file_root` if there is one; labels are their positions, or
+    `labels`. `random_shuffle` permutes all files before they are divided into shards, so
+    `initial_fill` has no effect.
+
+    Outputs: the bytes (1-D uint8), and the label (int32, shape (1,)).
+    """
+    root = arguments["file_root"]
+    if arguments["files"] is not None:
+        names = arguments["files"]
+        labels = arguments["labels"]
+        labels = range(len(names)) if labels is None else labels
+        return open_reader(context, _LabelledFiles(names, root or "", labels), arguments)
+    if arguments["file_list"] is not None:
+        entries = listed(arguments["file_list"], labelled=True)
+        if root is None:
+            root = os.path.dirname(os.path.abspath(arguments["file_list"]))
+    else:
+        sensitive = arguments["case_sensitive_filter"]
+        folders = folders_below(
+            root,
+            matching(arguments["file_filters"], case_sensitive=sensitive),
+            matching(arguments["dir_filters"], case_sensitive=sensitive),
+        )
+        entries = [
+            (f"{folder}/{name}", label)
+            for label, (folder, inside) in enumerate(folders)
+            for name in inside
+        ]
+        if not entries:
+            raise ArgumentError(
+                f"fn.readers.file: no folder in {root} has files that match file_filters "
+                "(a folder is a class)"
+            )
+    names, numbers = zip(*entries, strict=True)
+    return open_reader(context, _LabelledFiles(names, root, numbers), arguments)

@@ -1,0 +1,1 @@
+"""Readers of records and archives: TFRecord, RecordIO, LMDB, WebDataset."""

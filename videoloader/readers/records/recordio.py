@@ -1,0 +1,105 @@
+"""`fn.readers.mxnet`: images and labels of MXNet's RecordIO files."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, FormatError
+from videoloader.operators.arguments import REQUIRED, Argument
+from videoloader.operators.batch import Sample
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
+from videoloader.readers.files.reader import TEXTS
+from videoloader.readers.records.record_file import StoredRecords, read_offsets, recordio_payload
+from videoloader.readers.stored_samples import (
+    ORDER,
+    ORDER_UNUSED,
+    SampleReader,
+    check_order,
+    open_reader,
+)
+from videoloader.sources.faults import blamed_on
+from videoloader.sources.opening import open_source
+
+__all__ = ["read_mxnet"]
+
+_HEADER = struct.Struct("<IfQQ")  # number of labels behind it, the label if there are none, two ids
+
+
+class _Images(StoredRecords):
+    def read(self, number: int) -> tuple[Sample, ...]:
+        name = self.name(number)
+        with blamed_on(name, FormatError):
+            data = recordio_payload(self.data(number))
+            if len(data) < _HEADER.size:
+                raise FormatError(f"{name}: a record of {len(data)} bytes, shorter than its header")
+            count, label, _, _ = _HEADER.unpack_from(data)
+            labels, at = np.array([label], np.float32), _HEADER.size
+            if count:
+                at += 4 * count
+                if at > len(data):
+                    raise FormatError(f"{name}: {count} labels in a record of {len(data)} bytes")
+                labels = np.frombuffer(data, "<f4", count, _HEADER.size).astype(np.float32)
+            image = np.frombuffer(bytearray(data[at:]), np.uint8)
+        return (
+            Sample(torch.from_numpy(image), source_info=name),
+            Sample(torch.from_numpy(labels)),
+        )
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    check_order(given, arguments)
+    paths, indexes = arguments["path"], arguments["index_path"]
+    if not paths or len(paths) != len(indexes):
+        raise ArgumentError(
+            f"fn.readers.mxnet: {len(paths)} files and {len(indexes)} index files; each has one"
+        )
+
+
+def _num_outputs(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature)
+    return 2
+
+
+@declare(
+    "readers.mxnet",
+    kind="source",
+    devices=("cpu",),
+    num_outputs=_num_outputs,
+    arguments=(
+        Argument("path", TEXTS, REQUIRED, "RecordIO files: paths or URLs"),
+        Argument("index_path", TEXTS, REQUIRED, "an index file for each, as `im2rec` writes"),
+        *ORDER,
+    ),
+    check=_check,
+    unused=ORDER_UNUSED,
+)
+def read_mxnet(context: SourceContext, **arguments: Any) -> SampleReader:
+    """Read images and labels of RecordIO files, in the order of their places in the file.
+
+    Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
+    the record has).
+    """
+    places = [
+        _places(path, index)
+        for path, index in zip(arguments["path"], arguments["index_path"], strict=True)
+    ]
+    images = _Images(arguments["path"], places)
+    return open_reader(context, images, arguments, files=images.ends)
+
+
+def _places(path: str, index: str) -> NDArray[np.int64]:
+    """Where the records of a file lie: from each offset to the next, or the end of the file."""
+    offsets: Sequence[int] = np.sort(read_offsets(index)[:, 1]).tolist()
+    with open_source(path) as source:
+        ends = [*offsets[1:], source.size]
+    if offsets[-1] >= ends[-1]:
+        raise FormatError(f"{index}: names places behind the end of {path}")
+    return np.array(
+        [(start, end - start) for start, end in zip(offsets, ends, strict=True)], dtype=np.int64
+    )

@@ -1,0 +1,1 @@
+"""`fn.readers.video` and its like: files and clips to requests."""

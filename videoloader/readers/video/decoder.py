@@ -1,0 +1,387 @@
+"""`fn.decoders.video`: whole files in, the frames that were asked for out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding import limits
+from videoloader.decoding.output import ColorRange, Matrix
+from videoloader.errors import ArgumentError, FrameRangeError
+from videoloader.operators.arguments import (
+    BOOL,
+    FLOAT,
+    FLOATS,
+    IMAGE,
+    INT,
+    INTS,
+    TEXT,
+    Argument,
+    Kind,
+)
+from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
+from videoloader.operators.operator import declare
+from videoloader.readers.video import media
+from videoloader.readers.video.planned import PlannedClip
+from videoloader.readers.video.soundtrack import sound_outputs
+from videoloader.sampling import (
+    PAD_MODES,
+    SNAPS,
+    pad_frames,
+    select_at_rate,
+    select_frames,
+)
+from videoloader.sampling.clips import check_length
+from videoloader.sources.items import Item
+from videoloader.types import ImageType
+
+__all__ = [
+    "COLOR",
+    "DECODING",
+    "FRAME_NUM",
+    "PAD",
+    "TIMESTAMPS",
+    "check_color",
+    "decode_video",
+    "wanted_frames",
+]
+
+
+def _frame_num(value: Any) -> str:
+    if isinstance(value, bool):  # DALI before 2.4
+        return "scalar" if value else "none"
+    return str(value)
+
+
+def _rate(value: Any) -> float:
+    rate: float = FLOAT.convert(value)
+    if not 0 < rate < np.inf:
+        raise ValueError
+    return rate
+
+
+def _window(value: Any) -> tuple[int, ...]:
+    window: tuple[int, ...] = INTS.convert(value)
+    if len(window) != 4 or min(window) < 0 or 0 in window[2:]:
+        raise ValueError
+    return window
+
+
+FRAME_NUM = Argument(
+    "enable_frame_num",
+    Kind("str", _frame_num),
+    "none",
+    "an output with the number of the first frame (`scalar`) or of every frame (`sequence`)",
+    choices=("none", "scalar", "sequence"),
+)
+TIMESTAMPS = Argument(
+    "enable_timestamps",
+    BOOL,
+    default=False,
+    doc="an output with the time of every frame, in seconds from the first frame of the video",
+)
+RESOLUTION = Argument(
+    "resolution_change",
+    TEXT,
+    "error",
+    "what to do with frames of another size than the first: `error`, or `scale` them to it",
+    choices=("error", "scale"),
+)
+MATRIX = Argument(
+    "matrix",
+    TEXT,
+    "auto",
+    "from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020` whatever "
+    "the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert",
+    choices=get_args(Matrix),
+)
+COLOR_RANGE = Argument(
+    "color_range",
+    TEXT,
+    "auto",
+    "of the samples: `auto` by the tags of the stream, `limited` or `full` whatever the tags",
+    choices=get_args(ColorRange),
+)
+OUTPUT = Argument(
+    "output",
+    TEXT,
+    "rgb",
+    "`rgb`, or `gray` for the luma in one channel, which is converted from no colours",
+    choices=("rgb", "gray"),
+)
+SNAP = Argument(
+    "snap",
+    TEXT,
+    "none",
+    "`keyframe` gives, in place of each frame, the last keyframe at or before it, which costs one "
+    "packet; numbers and times are those of the keyframes",
+    choices=SNAPS,
+)
+FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
+MAX_PIXELS = Argument(
+    "max_pixels",
+    INT,
+    limits.MAX_PIXELS,
+    "pixels of a picture; a file that claims more fails",
+    least=1,
+)
+DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
+"""What goes to the batch decoder as it is, for whole files and for clips of a reader."""
+
+
+def COLOR(name: str) -> Argument:  # noqa: N802  (stands among constants)
+    """The argument with the colour space of the pictures."""
+    return Argument(
+        name,
+        IMAGE,
+        ImageType.RGB,
+        "colour space of the frames; all but RGB are converted as `fn.color_space_conversion` "
+        "does. A `fill_value` is RGB",
+        choices=(ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr),
+    )
+
+
+def check_color(operator: str, name: str, arguments: Mapping[str, Any]) -> None:
+    """Fail if luma, which has no colours, is to have a colour space."""
+    if arguments["output"] == "gray" and arguments[name] is not ImageType.RGB:
+        raise ArgumentError(
+            f'fn.{operator}: output="gray" gives luma without colours, leave {name} out; or '
+            f"leave output out: {name}=GRAY makes grey of RGB"
+        )
+
+
+def PAD(default: str) -> Argument:  # noqa: N802  (stands among constants)
+    """The `pad_mode` argument, with a default."""
+    return Argument("pad_mode", TEXT, default, "what stands outside the video", choices=PAD_MODES)
+
+
+def wanted_frames(
+    index: media.Index,
+    *,
+    frames: tuple[int, ...] | None,
+    times: tuple[float, ...] | None,
+    start_frame: int | None,
+    end_frame: int | None,
+    stride: int | None,
+    sequence_length: int | None,
+    fps: float | None,
+    pad_mode: str,
+    name: str,
+) -> NDArray[np.int64]:
+    """Frame numbers asked for; some may lie outside the video.
+
+    With `pad_mode="none"` a range ends where the video does. One without a frame is an error.
+    """
+    if frames is not None:
+        return np.asarray(frames, dtype=np.int64)
+    if times is not None:
+        return media.frames_at_seconds(index, times, pad_mode, name)
+    num_frames = index.num_frames
+    stride = 1 if stride is None else stride
+    start = start_frame
+    if start is None:
+        start = num_frames - 1 if stride < 0 else 0
+    if fps is not None:
+        if start < 0:
+            raise ArgumentError(f"start_frame must be at least 0 with fps, got {start}")
+        chosen = select_at_rate(index, fps, start=start, stop=end_frame, count=sequence_length)
+    else:
+        chosen = select_frames(
+            num_frames=num_frames, start=start, stop=end_frame, stride=stride, count=sequence_length
+        )
+    if pad_mode == "none" and start >= 0:
+        chosen = chosen[(chosen >= 0) & (chosen < num_frames)]
+    if not len(chosen) and (start_frame, end_frame) != (None, None) and sequence_length != 0:
+        stop = "" if end_frame is None else f" and before end_frame={end_frame}"
+        steps = f"in steps of {stride}" if fps is None else f"at fps={fps:g}"
+        raise FrameRangeError(
+            f"{name}: no frame from start_frame={start}{stop} {steps}; the video has {num_frames}"
+        )
+    return chosen
+
+
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+    ranged = {"start_frame", "end_frame", "stride", "sequence_length", "fps"} & set(given)
+    if "frames" in given and ranged:
+        raise ArgumentError(f"fn.decoders.video: frames excludes {', '.join(sorted(ranged))}")
+    ranged |= {"frames"} & set(given)
+    if "times" in given and ranged:
+        raise ArgumentError(f"fn.decoders.video: times excludes {', '.join(sorted(ranged))}")
+    if {"stride", "fps"} <= set(given):
+        raise ArgumentError("fn.decoders.video: give stride or fps, not both")
+    if {"end_frame", "sequence_length"} <= set(given):
+        raise ArgumentError("fn.decoders.video: give end_frame or sequence_length, not both")
+    if {"size", "resize_shorter"} <= set(given):
+        raise ArgumentError("fn.decoders.video: give size or resize_shorter, not both")
+    if arguments.get("stride") == 0:
+        raise ArgumentError("fn.decoders.video: stride must not be 0")
+    check_color("decoders.video", "output_type", arguments)
+
+
+def _num_outputs(arguments: Mapping[str, Any]) -> int:
+    numbered = bool(arguments["enable_frame_num"] != "none")
+    return 1 + numbered + bool(arguments["enable_timestamps"]) + 2 * bool(arguments["audio"])
+
+
+@declare(
+    "decoders.video",
+    kind="decode",
+    inputs=("encoded",),
+    arguments=(
+        Argument("frames", INTS, None, "frame numbers, any order, repeats too", per_sample=True),
+        Argument(
+            "times",
+            FLOATS,
+            None,
+            "seconds from the first frame, in place of `frames`: the frame shown at each time",
+            per_sample=True,
+        ),
+        Argument("start_frame", INT, None, "first frame", per_sample=True),
+        Argument("end_frame", INT, None, "end, exclusive", per_sample=True),
+        Argument("stride", INT, None, "step; negative plays backwards", per_sample=True),
+        Argument("sequence_length", INT, None, "number of frames", per_sample=True, least=0),
+        Argument(
+            "fps",
+            Kind("float above 0", _rate),
+            None,
+            "frames in a second, in place of `stride`: the frames nearest to times 1 / fps apart, "
+            "by presentation times",
+            per_sample=True,
+        ),
+        Argument(
+            "pad_mode",
+            TEXT,
+            None,
+            "what stands outside the video; by default `constant`, but `none` for the `frames` of "
+            "an eager call",
+            choices=PAD_MODES,
+        ),
+        FILL,
+        Argument(
+            "size",
+            INTS,
+            None,
+            "(height, width) to decode to; pictures of another aspect ratio are stretched",
+            per_sample=True,
+            least=1,
+        ),
+        Argument(
+            "resize_shorter",
+            INT,
+            None,
+            "length of the shorter side, in place of `size`; keeps the aspect ratio",
+            per_sample=True,
+            least=1,
+        ),
+        Argument(
+            "roi",
+            Kind("(top, left, height, width)", _window, rank=1),
+            None,
+            "the part of the frames to give; of the resized ones with `size` or `resize_shorter`",
+            per_sample=True,
+        ),
+        *DECODING,
+        COLOR("output_type"),
+        FRAME_NUM,
+        TIMESTAMPS,
+        Argument(
+            "audio",
+            BOOL,
+            default=False,
+            doc="two outputs with the sound of the clip and its rate",
+        ),
+    ),
+    devices=("cpu", "mixed"),
+    num_outputs=_num_outputs,
+    decoding=(
+        "fill_value",
+        "size",
+        "resize_shorter",
+        "roi",
+        "output_type",
+        *(argument.name for argument in DECODING),
+    ),
+    color="output_type",
+    check=_check,
+    unused=("affine", "build_index"),
+)
+def decode_video(
+    encoded: Any, *, enable_frame_num: str, enable_timestamps: bool, audio: bool, **selection: Any
+) -> PlannedClip:
+    """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`.
+
+    Without a selection all frames. `frames` lists them; `start_frame`, `end_frame` and `stride`
+    give ceil((end - start) / stride) of them; `start_frame`, `sequence_length` and `stride`
+    exactly that many. With `pad_mode="none"` both end where the video does, and a frame in a list
+    that the video does not have is an error; so is a range without any frame.
+
+    `times` are on the clock of `enable_timestamps`; one that was rounded finds its frame. With
+    `fps` a range has `sequence_length` frames, or one for each time before that of `end_frame`;
+    behind the end of the video frames of average duration are counted.
+
+    The output is uint8 (F, H, W, C), then the frame numbers (int32, -1 for a filled frame) and the
+    times (float64) if they were asked for. With `audio` the samples follow, float32 (n, channels),
+    from the beginning of the earliest frame to the end of the latest, zeros where there is no
+    sound; then their rate in hertz, a float32 scalar. A file without sound is an error; a clip of
+    which all is masked has no samples, (0, 1), and the rate 0.
+    """
+
+    def select(index: media.Index) -> NDArray[np.int64]:
+        name = str(planned) or "video"
+        pad_mode = selection["pad_mode"] or "constant"
+        wanted = wanted_frames(index, **{**selection, "pad_mode": pad_mode}, name=name)
+        return pad_frames(wanted, index.num_frames, pad_mode, name=name)[0]
+
+    def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        outputs = frame_outputs(index, frames, enable_frame_num, enable_timestamps)
+        if audio:
+            outputs += sound_outputs(planned.source, index, frames)
+        return outputs
+
+    planned = PlannedClip(_source(encoded), select, others, length=_known_length(selection))
+    return planned
+
+
+def _known_length(selection: Mapping[str, Any]) -> int:
+    """Frames of a clip whose video does not open, as far as the selection tells; else none."""
+    if selection["frames"] is not None:
+        return len(selection["frames"])
+    count = selection["sequence_length"]
+    if count is None:
+        start, end, stride = (selection[name] for name in ("start_frame", "end_frame", "stride"))
+        count = 0 if end is None else max(len(range(start or 0, end, stride or 1)), 0)
+    check_length(count)
+    return int(count)
+
+
+def frame_outputs(
+    index: media.Index | None, frames: NDArray[np.int64], frame_num: str, timestamps: bool
+) -> list[torch.Tensor]:
+    """The outputs beside the pictures: frame numbers and times, where they are wanted.
+
+    Without an index all frames are `FILLED`.
+    """
+    outputs = []
+    if frame_num != "none":
+        numbers = frames[:1] if frame_num == "scalar" else frames
+        outputs.append(torch.as_tensor(numbers.astype(np.int32)))
+    if timestamps:
+        times = np.full(frames.shape, -1.0) if index is None else media.seconds(index, frames)
+        outputs.append(torch.as_tensor(times))
+    return outputs
+
+
+def _source(encoded: Any) -> Any:
+    if isinstance(encoded, str | Path | bytes | Item):
+        return encoded
+    if isinstance(encoded, torch.Tensor) and encoded.dtype == torch.uint8 and encoded.ndim == 1:
+        return encoded.cpu().numpy().tobytes()
+    raise ArgumentError(
+        "fn.decoders.video takes the bytes of a file as 1-D uint8, or a path; "
+        f"got {type(encoded).__name__} {tuple(getattr(encoded, 'shape', ()))}"
+    )

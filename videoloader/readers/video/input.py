@@ -1,0 +1,176 @@
+"""`fn.inputs.video`: whole videos are fed, and come out as consecutive sequences of frames."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.clip import ClipFailure
+from videoloader.decoding.limits import worker_limit
+from videoloader.decoding.opening.indexer import Indexer
+from videoloader.errors import ArgumentTypeError, FormatError
+from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
+from videoloader.operators.operator import declare
+from videoloader.operators.source import SourceContext
+from videoloader.readers.external.feeding import FedSource
+from videoloader.readers.failures.failures import Failures, own_policy
+from videoloader.readers.video import media
+from videoloader.readers.video.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
+from videoloader.readers.video.planned import Identity, PlannedClip
+from videoloader.sampling import FILLED
+from videoloader.sources.items import Item
+from videoloader.tensors import TensorList
+
+__all__ = ["VideoInput", "video_input"]
+
+
+class VideoInput(FedSource):
+    """Videos that were fed, as batches of sequences. A batch has sequences of one video only."""
+
+    def __init__(self, context: SourceContext, arguments: Mapping[str, Any]) -> None:
+        super().__init__(context.name)
+        self._batch_size = context.batch_size
+        self._length: int = arguments["sequence_length"]
+        self._pads = arguments["last_sequence_policy"] == "pad"
+        self._frame_num: str = arguments["enable_frame_num"]
+        self._timestamps: bool = arguments["enable_timestamps"]
+        self.is_blocking = bool(arguments["blocking"])
+        self._batches: deque[list[PlannedClip]] = deque()
+        self._given = 0  # sequences that were planned so far
+        self.failures = Failures(own_policy(context.errors))
+        """Takes what goes wrong in decoding; what is no video fails where it is fed."""
+
+    def prepared(
+        self,
+        data: Any,
+        layout: str | None = None,  # noqa: ARG002
+        cuda_stream: Any = None,  # noqa: ARG002
+    ) -> list[tuple[Item | bytes, media.Index]]:
+        """Videos with their indexes; each is a path, URL, `Item`, or the bytes of a file."""
+        with closing(Indexer(memory_limit=worker_limit("auto"))) as indexer:
+            return [(source, _indexed(source, indexer)) for source in _sources(data, self._name)]
+
+    def queue(self, prepared: list[tuple[Item | bytes, media.Index]]) -> None:
+        """Queue the sequences of videos."""
+        for source, index in prepared:
+            clips = []
+            for first in range(0, index.num_frames, self._length):
+                identity = Identity(self._given)
+                self._given += 1
+                clips.append(self._planned(first, source, index, identity))
+            for first in range(0, len(clips), self._batch_size):
+                self._batches.append(clips[first : first + self._batch_size])
+                self.num_fed += 1
+
+    def plan(self, iteration: int) -> list[PlannedClip]:  # noqa: ARG002
+        """The next sequences of the video that was fed first."""
+        if not self._batches:
+            raise self._nothing_fed()
+        clips = self._batches.popleft()
+        self.failures.ask(len(clips))
+        return clips
+
+    def _planned(
+        self, first: int, source: Item | bytes, index: media.Index, identity: Identity
+    ) -> PlannedClip:
+        """The sequence that begins with a frame."""
+        return PlannedClip(
+            source,
+            partial(self._frames, first),
+            self._others,
+            identity,
+            index,
+            self._length,
+            self.failures.policy.on_error,
+            partial(self._note, Item(index.name), identity),
+        )
+
+    def _note(self, item: Item, identity: Identity, failure: ClipFailure) -> None:
+        self.failures.add(item, failure.error, frame=failure.frame, sample=identity.sample)
+
+    def _frames(self, first: int, index: media.Index) -> NDArray[np.int64]:
+        frames = np.arange(first, first + self._length)
+        if self._pads:
+            return np.where(frames < index.num_frames, frames, FILLED)
+        return frames[frames < index.num_frames]
+
+    def _others(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        return frame_outputs(index, frames, self._frame_num, self._timestamps)
+
+
+def _indexed(source: Item | bytes, indexer: Indexer) -> media.Index:
+    index = media.index_video(source, indexer)
+    if not index.num_frames:
+        raise FormatError(f"{index.name}: there is no frame in it")
+    return index
+
+
+def _sources(given: Any, name: str) -> Iterable[Item | bytes]:
+    """The videos that somebody feeds: one, or a batch of them."""
+    if isinstance(given, str | Path | Item):
+        return [given if isinstance(given, Item) else Item(str(given))]
+    if isinstance(given, bytes | bytearray | memoryview):
+        return [bytes(given)]
+    if isinstance(given, TensorList | list | tuple):
+        return [source for each in given for source in _sources(each, name)]
+    data = given.cpu() if isinstance(given, torch.Tensor) else given
+    array = np.asarray(data)
+    if array.dtype == np.uint8 and array.ndim in (1, 2):
+        return [row.tobytes() for row in np.atleast_2d(array)]
+    raise ArgumentTypeError(
+        f"{name} takes paths, URLs, items, or the bytes of files as 1-D uint8; got "
+        f"{type(given).__name__} {tuple(array.shape)} of {array.dtype}"
+    )
+
+
+def _num_outputs(arguments: Mapping[str, Any]) -> int:
+    numbered = bool(arguments["enable_frame_num"] != "none")
+    return 1 + numbered + bool(arguments["enable_timestamps"])
+
+
+@declare(
+    "inputs.video",
+    kind="source",
+    arguments=(
+        Argument("sequence_length", INT, REQUIRED, "frames in a sequence", least=1),
+        Argument(
+            "last_sequence_policy",
+            TEXT,
+            "partial",
+            "the last sequence of a video, where frames are missing: `partial` is shorter, `pad` "
+            "is filled with `fill_value`",
+            choices=("partial", "pad"),
+        ),
+        FILL,
+        Argument(
+            "blocking", BOOL, default=False, doc="let `run` wait until data was fed, by a thread"
+        ),
+        *DECODING,
+        FRAME_NUM,
+        TIMESTAMPS,
+    ),
+    devices=("cpu", "mixed"),
+    num_outputs=_num_outputs,
+    decoding=("fill_value", *(argument.name for argument in DECODING)),
+    unused=("affine", "no_copy"),
+)
+def video_input(context: SourceContext, **arguments: Any) -> VideoInput:
+    """Decode videos that are fed, sequence after sequence, one video after another.
+
+    `Pipeline.feed_input(name, video)` takes the bytes of a file as a batch of one (or several), or
+    paths, URLs and `Item`s. Each run gives the next `batch_size` sequences of `sequence_length`
+    frames; the last batch of a video may be smaller, and the next video begins a batch. So a video
+    of any length takes the memory of a few batches. A run without data is an error.
+
+    Outputs: the sequence, uint8 (F, H, W, C); then, if they are asked for, frame numbers (int32, -1
+    where filled) and times (float64, seconds from the first frame).
+    """
+    return VideoInput(context, arguments)

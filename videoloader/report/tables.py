@@ -1,0 +1,184 @@
+"""What a person looks at: tables of videos, and sheets of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import UnsupportedError
+from videoloader.indexing.index import VideoIndex
+from videoloader.system.writing import written
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["contact_sheet", "draw_timeline", "gop_table", "video_table", "write_png"]
+
+_GAP = 4
+_CAPTION = 18
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> Table:
+    """A table with a row of facts for each video.
+
+    `keys` counts keyframes, `turn` is the rotation for display, anti-clockwise, and `from` says
+    what the index was made from (`VideoIndex.exactness`). Codecs bear their bit depth over 8.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("video", overflow="fold", min_width=16)
+    for name in ("codec", "size", "frames", "fps", "seconds", "keys", "turn", "from"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for index in indexes:
+        deep = f"/{index.bit_depth}" if (index.bit_depth or 8) > 8 else ""
+        table.add_row(
+            Text(Path(index.name).name),
+            index.codec + deep,
+            f"{index.width}x{index.height}",
+            f"{index.num_frames:,}",
+            f"{index.average_fps:.2f}",
+            f"{index.duration:.2f}",
+            f"{len(index.keyframes):,}",
+            f"{index.rotation}°" if index.rotation else "",
+            index.exactness,
+        )
+    return table
+
+
+def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:
+    """A row for each group of pictures: frames, bytes, disposable share, and sizes as bars.
+
+    Args:
+        index: with headers.
+        most: rows at the most; a last row says how many more there are.
+        width: characters for the bars.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("group", "frames", "bytes", "droppable"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("frame sizes, in presentation order", no_wrap=True)
+    sizes = index.packets["size"][index.frame_packets].astype(np.int64)
+    droppable = index.disposable[index.frame_packets] if index.disposable is not None else sizes < 0
+    edges = [*index.keyframes.tolist(), index.num_frames]
+    if edges[0] != 0:
+        edges.insert(0, 0)
+    tallest = int(sizes.max(initial=1))
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        if number == most:
+            table.add_row("", f"and {len(edges) - 1 - most} more")
+            break
+        inside = sizes[start:stop]
+        table.add_row(
+            f"{number}",
+            f"{start}-{stop - 1}",
+            f"{inside.sum():,}",
+            f"{droppable[start:stop].mean():.0%}",
+            _bars(inside, tallest, width),
+        )
+    return table
+
+
+def _bars(sizes: NDArray[np.int64], tallest: int, width: int) -> str:
+    """Sizes as a line of blocks; where frames share a block it is as tall as the largest."""
+    parts = np.array_split(sizes, min(width, len(sizes)))
+    heights = [int(np.ceil((len(_BLOCKS) - 1) * (part.max() / tallest) ** 0.5)) for part in parts]
+    return "".join(_BLOCKS[height] for height in heights)
+
+
+def draw_timeline(index: VideoIndex, path: Path) -> None:
+    """Draw the size of every frame over time, by kind, with its groups of pictures.
+
+    Raises:
+        UnsupportedError: matplotlib is not installed.
+        SourceError: the file cannot be written.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UnsupportedError(
+            "drawing a timeline needs matplotlib; pip install videoloader[plot]"
+        ) from error
+    times = index.seconds(np.arange(index.num_frames))
+    sizes = index.packets["size"][index.frame_packets] / 1024
+    is_key = np.isin(np.arange(index.num_frames), index.keyframes)
+    disposable = np.zeros(index.num_frames, dtype=np.bool_)
+    if index.disposable is not None:
+        disposable = index.disposable[index.frame_packets] & ~is_key
+    kinds = {
+        "keyframe": (is_key, "#d1495b"),
+        "referred to": (~is_key & ~disposable, "#30638e"),
+        "disposable": (disposable, "#9bc1bc"),
+    }
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, (chosen, color) in kinds.items():
+        if chosen.any():
+            label = f"{name} ({chosen.sum():,})"
+            axes.vlines(times[chosen], 0, sizes[chosen], color=color, label=label, linewidth=1.2)
+    for time in times[is_key]:
+        axes.axvline(time, color="#d1495b", alpha=0.25, linewidth=0.8, zorder=0)
+    axes.set(
+        xlabel="seconds",
+        ylabel="KiB",
+        ylim=(0, None),
+        title=f"{Path(index.name).name}: {index.num_frames:,} frames, {index.codec} "
+        f"{index.width}x{index.height}, {len(index.keyframes):,} keyframes",
+    )
+    figure.legend(loc="outside lower center", ncols=len(kinds))
+    with written(path):
+        figure.savefig(path, dpi=110, format="png")
+
+
+def contact_sheet(
+    rows: Sequence[tuple[str, Sequence[NDArray[Any]]]], *, height: int = 96
+) -> NDArray[np.uint8]:
+    """One picture with a captioned row of thumbnails for each clip.
+
+    Args:
+        rows: caption and frames, each uint8 RGB (H, W, 3).
+        height: of a thumbnail in pixels.
+    """
+    import cv2
+
+    strips = []
+    for caption, frames in rows:
+        thumbnails = []
+        for frame in frames:
+            width = max(round(frame.shape[1] * height / frame.shape[0]), 1)
+            small = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
+            thumbnails.append(np.pad(small, ((0, 0), (0, _GAP), (0, 0))))
+        strip = np.concatenate(thumbnails, axis=1) if thumbnails else np.zeros((height, 1, 3))
+        strip = np.pad(strip.astype(np.uint8), ((_CAPTION, _GAP), (_GAP, 0), (0, 0)))
+        place = (_GAP, _CAPTION - 5)
+        cv2.putText(
+            strip, caption, place, cv2.FONT_HERSHEY_SIMPLEX, 0.4, (230,) * 3, 1, cv2.LINE_AA
+        )
+        strips.append(strip)
+    width = max(strip.shape[1] for strip in strips)
+    return np.concatenate(
+        [np.pad(strip, ((0, 0), (0, width - strip.shape[1]), (0, 0))) for strip in strips]
+    )
+
+
+def write_png(picture: NDArray[np.uint8], path: Path) -> None:
+    """Write an RGB picture (H, W, 3).
+
+    Raises:
+        SourceError: the file cannot be written.
+    """
+    import cv2
+
+    done, data = cv2.imencode(".png", np.ascontiguousarray(picture[:, :, ::-1]))
+    assert done
+    with written(path):
+        path.write_bytes(data.tobytes())

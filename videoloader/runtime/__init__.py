@@ -1,0 +1,1 @@
+"""Whatever runs ahead of its consumer: stages, queues, threads, and their statistics."""

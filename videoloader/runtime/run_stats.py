@@ -1,0 +1,231 @@
+"""What a loader, pipeline or iterator has done so far, in one form: `stats()` of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from videoloader.runtime.runner_stats import RunnerStats, StageStats
+from videoloader.runtime.work import NO_WORK, Work
+
+__all__ = ["OperatorStats", "RunStats", "WorkerRunStats"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStats:
+    """One operator of a pipeline.
+
+    `seconds` is the sum over all threads, so two busy threads make two seconds a second.
+    `failures` are (file, what went wrong) of samples that failed: each of them once, however often
+    it happened, and the first 10,000; `Pipeline.failures` has more of them.
+    """
+
+    samples: int = 0
+    seconds: float = 0.0
+    failures: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RunStats(Mapping[str, OperatorStats]):
+    """What was done so far: a mapping from the names of operators to what each of them did.
+
+    `str()` of it says in one line whether the consumer waits, and for what. `as_dict()` has all
+    numbers for a logger.
+
+    Attributes:
+        operators: by name.
+        batches: that the consumer took.
+        samples: in these batches.
+        first_samples: in the first of them, which was there when `seconds` began.
+        seconds: from the first batch to the last.
+        waited: seconds that the consumer waited for all of them but the first.
+        stages: how long each stage worked, waited for input and waited for room, and how many
+            batches wait behind it now.
+        work: of the decoders: packets, bytes, frames decoded and discarded, seconds. It counts the
+            batches made ahead, too.
+        engines: of the decoders, as they are now: worker processes and how many of them were
+            replaced, NVDEC sessions and how busy the engines are, runs that the CPU took over.
+            Loaders and pipelines of one process with the same device and limits share decoders.
+        errors: samples that failed.
+    """
+
+    operators: Mapping[str, OperatorStats] = field(default_factory=dict)
+    batches: int = 0
+    samples: int = 0
+    first_samples: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+    stages: tuple[StageStats, ...] = ()
+    work: Work = NO_WORK
+    engines: Mapping[str, int] = field(default_factory=dict)
+    errors: int = 0
+
+    @classmethod
+    def of(cls, runner: RunnerStats | None, **others: Any) -> RunStats:
+        """With what a runner tells."""
+        runner = runner or RunnerStats(0, 0.0, 0.0, ())
+        return cls(
+            batches=runner.items,
+            seconds=runner.seconds,
+            waited=runner.waited,
+            stages=runner.stages,
+            **others,
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[RunStats]) -> RunStats:
+        """Of pipelines that run in step, one after another in each of their consumer's steps.
+
+        The names of operators and stages begin with the number of the pipeline, if there are
+        several: "0/Reader".
+        """
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            operators={
+                f"{number}/{name}": one
+                for number, part in enumerate(parts)
+                for name, one in part.operators.items()
+            },
+            batches=max(part.batches for part in parts),
+            samples=sum(part.samples for part in parts),
+            first_samples=sum(part.first_samples for part in parts),
+            seconds=max(part.seconds for part in parts),
+            waited=sum(part.waited for part in parts),
+            stages=tuple(
+                replace(stage, name=f"{number}/{stage.name}")
+                for number, part in enumerate(parts)
+                for stage in part.stages
+            ),
+            work=sum((part.work for part in parts), NO_WORK),
+            engines={
+                f"{number}/{name}": count
+                for number, part in enumerate(parts)
+                for name, count in part.engines.items()
+            },
+            errors=sum(part.errors for part in parts),
+        )
+
+    def since(self, earlier: RunStats) -> RunStats:
+        """What was done since earlier statistics of the same run; queues and engines as now."""
+        before = {stage.name: stage for stage in earlier.stages}
+        return RunStats(
+            operators={
+                name: replace(
+                    one,
+                    samples=one.samples - earlier.operators[name].samples,
+                    seconds=one.seconds - earlier.operators[name].seconds,
+                )
+                if name in earlier.operators
+                else one
+                for name, one in self.operators.items()
+            },
+            batches=self.batches - earlier.batches,
+            samples=self.samples - earlier.samples,
+            first_samples=self.first_samples - earlier.first_samples,
+            seconds=self.seconds - earlier.seconds,
+            waited=self.waited - earlier.waited,
+            stages=tuple(_since(stage, before.get(stage.name)) for stage in self.stages),
+            work=self.work - earlier.work,
+            engines=self.engines,
+            errors=self.errors - earlier.errors,
+        )
+
+    def __getitem__(self, name: str) -> OperatorStats:
+        return self.operators[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.operators)
+
+    def __len__(self) -> int:
+        return len(self.operators)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def samples_per_second(self) -> float:
+        """Samples, which are clips or sets of clips, that the consumer took a second."""
+        timed = self.samples - self.first_samples
+        return timed / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def waited_share(self) -> float:
+        """Share of the time that the consumer waited, from 0 to 1."""
+        return self.waited / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def slowest(self) -> str:
+        """The stage that the consumer waits for, if it waits: the one whose threads are busiest."""
+        return max(self.stages, key=lambda stage: stage.busy).name if self.stages else ""
+
+    def as_dict(self) -> dict[str, float]:
+        """All numbers under flat names: what `add_scalar` or `wandb.log` take.
+
+        Names of stages, operators and engines stand between slashes: `stage/decode/queued`.
+        """
+        numbers: dict[str, float] = {
+            "batches": self.batches,
+            "samples": self.samples,
+            "seconds": self.seconds,
+            "samples_per_second": self.samples_per_second,
+            "waited_seconds": self.waited,
+            "waited_share": self.waited_share,
+            "errors": self.errors,
+            "packets": self.work.packets,
+            "bytes_read": self.work.bytes,
+            "frames_decoded": self.work.decoded,
+            "frames_discarded": self.work.discarded,
+            "decode_seconds": self.work.decode_seconds,
+            "convert_seconds": self.work.convert_seconds,
+        }
+        for stage in self.stages:
+            name = f"stage/{stage.name}"
+            numbers[f"{name}/batches"] = stage.items
+            numbers[f"{name}/busy_seconds"] = stage.busy
+            numbers[f"{name}/waiting_for_input_seconds"] = stage.waiting_for_input
+            numbers[f"{name}/waiting_for_room_seconds"] = stage.waiting_for_room
+            numbers[f"{name}/queued"] = stage.queued
+            numbers[f"{name}/room"] = stage.room
+        for operator, one in self.operators.items():
+            numbers[f"operator/{operator}/samples"] = one.samples
+            numbers[f"operator/{operator}/seconds"] = one.seconds
+        numbers |= {f"engine/{name}": count for name, count in self.engines.items()}
+        return numbers
+
+    def __str__(self) -> str:
+        """One line: whether the consumer waits and for which stage; the rate; failures."""
+        line = str(RunnerStats(self.batches, self.seconds, self.waited, self.stages))
+        if self.batches > 1:
+            line += f"; {self.samples_per_second:.4g} samples/s"
+        if self.errors:
+            line += f", {self.errors} failed"
+        return line
+
+    def __repr__(self) -> str:
+        return f"<RunStats: {self}>"
+
+
+class WorkerRunStats(RunStats):
+    """Those of processes that do not know whether the loop waits for them."""
+
+    def __str__(self) -> str:
+        """One line: how busy the processes are; the rate; failures."""
+        busy = self["decode"].seconds
+        line = f"decoding took {busy:.1f} s, the sum over processes, in {self.seconds:.1f} s"
+        if self.batches > 1:
+            line += f"; {self.samples_per_second:.4g} samples/s"
+        return line + (f", {self.errors} failed" if self.errors else "")
+
+
+def _since(stage: StageStats, before: StageStats | None) -> StageStats:
+    if before is None:
+        return stage
+    return replace(
+        stage,
+        items=stage.items - before.items,
+        busy=stage.busy - before.busy,
+        waiting_for_input=stage.waiting_for_input - before.waiting_for_input,
+        waiting_for_room=stage.waiting_for_room - before.waiting_for_room,
+    )

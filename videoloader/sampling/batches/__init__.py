@@ -1,0 +1,1 @@
+"""Batches of videos of many sizes and lengths: buckets and packs."""

@@ -1,0 +1,269 @@
+"""Batches of clips of several shapes: the list for an epoch, and its division among ranks.
+
+The list is made before decoding, from the sizes of the videos. It depends on the data set, the
+seed and the epoch, not on ranks. So the state of a run is the epoch and the number of batches of
+the list that all ranks have done, and a different number of ranks can resume from it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.sampling.batches.video_sizes import VideoSizes
+from videoloader.sampling.orders.epoch_order import Remainder, chosen_remainder
+from videoloader.sampling.orders.permutation import Permutation
+from videoloader.sampling.states import whole_number
+
+__all__ = [
+    "BatchList",
+    "BatchOrder",
+    "BatchPlan",
+    "OnUnfit",
+    "Shape",
+    "check_limit",
+    "check_unfit",
+]
+
+OnUnfit = Literal["error", "skip"]
+Shape = tuple[int, int, int]
+"""Frames, height and width of a clip."""
+
+_CHUNK = 1 << 17  # batches or samples that are computed at once
+_BATCH_STAGE = 1  # random stage of the order of batches; the order of samples has stage 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchList:
+    """The batches of an epoch: batch i is `samples[begins[i] : ends[i]]`.
+
+    Attributes:
+        samples: sample numbers, see `EpochSamples`; int32 if they fit, else int64.
+        begins: start of each batch in `samples`, int64.
+        ends: end of each batch in `samples`, int64.
+    """
+
+    samples: NDArray[np.int32] | NDArray[np.int64]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def __getitem__(self, batch: int) -> NDArray[np.int64]:
+        """Numbers of the samples of a batch."""
+        return self.samples[self.begins[batch] : self.ends[batch]].astype(np.int64)
+
+    def permuted(self, seed: int, epoch: int) -> BatchList:
+        """The same batches in a random order."""
+        order = np.empty(len(self), dtype=np.int32)
+        for first in range(0, len(self), _CHUNK):
+            places = np.arange(first, min(first + _CHUNK, len(self)))
+            permutation = Permutation(len(self), seed, _BATCH_STAGE, epoch)
+            order[first : first + _CHUNK] = permutation[places]
+        return BatchList(self.samples, self.begins[order], self.ends[order])
+
+
+@dataclass(slots=True, eq=False)
+class BatchPlan:
+    """The shape of the clip of each video, and the batches of any epoch.
+
+    Attributes:
+        shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros if the
+            video is in no batch. Sample n is a clip of video n modulo N.
+        num_samples: samples in an epoch, before batches are filled up or dropped.
+        tokens: tokens in the clip of each video, int64 (N,); a token may be a pixel.
+        limit: maximum tokens of a batch, None if batches are limited in samples.
+        description: of the sampler that made the plan.
+        make: epoch -> its batches.
+    """
+
+    shapes: NDArray[np.int32]
+    num_samples: int
+    tokens: NDArray[np.int64]
+    limit: int | None
+    description: str
+    make: Callable[[int], BatchList]
+    _last: tuple[int, BatchList] | None = field(default=None, init=False)
+
+    @property
+    def unfit(self) -> NDArray[np.int64]:
+        """Numbers of the videos that are in no batch."""
+        return np.flatnonzero(self.shapes[:, 0] == 0)
+
+    @property
+    def digest(self) -> int:
+        """A hash of videos, shapes and limits, to detect that a plan differs."""
+        return zlib.crc32(np.ascontiguousarray(self.shapes).data, zlib.crc32(self._text))
+
+    @property
+    def _text(self) -> bytes:
+        return self.description.encode()
+
+    def shape(self, video: int) -> Shape:
+        """Frames, height and width of the clips of a video."""
+        frames, height, width = self.shapes[video].tolist()
+        return frames, height, width
+
+    def alike(self, video: int) -> NDArray[np.int64]:
+        """All videos whose clips have the same shape as this one's, itself included, ascending."""
+        return np.flatnonzero((self.shapes == self.shapes[video]).all(axis=1))
+
+    def batches(self, epoch: int) -> BatchList:
+        """The batches of an epoch; caches the last result."""
+        last = self._last
+        if last is None or last[0] != epoch:
+            last = self._last = (epoch, self.make(epoch))
+        return last[1]
+
+    def fill_rate(self, epoch: int = 0) -> float:
+        """Mean share of `limit` that the batches of an epoch use, 0 to 1; 1.0 without a limit."""
+        batches = self.batches(epoch)
+        if self.limit is None or not len(batches):
+            return 1.0
+        samples = batches.samples
+        used = sum(
+            int(self.tokens[samples[first : first + _CHUNK] % len(self.tokens)].sum())
+            for first in range(0, len(samples), _CHUNK)
+        )
+        return used / (self.limit * len(batches))
+
+    def summary(self, epoch: int = 0) -> str:
+        """A readable summary of an epoch: numbers of videos, clips, batches and tokens."""
+        batches = self.batches(epoch)
+        videos, clips = len(self.shapes), len(batches.samples)
+        text = (
+            f"{clips} clips of {videos - len(self.unfit)} of {videos} videos in {len(batches)} "
+            f"batches of {clips / max(len(batches), 1):.1f}"
+        )
+        if self.limit is not None:
+            text += f", {100 * self.fill_rate(epoch):.1f} % of {self.limit} tokens used"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOrder:
+    """The batches of one rank: every `num_ranks`-th of the list of an epoch.
+
+    A position is the number of batches of the list that all ranks together have done.
+
+    Args:
+        plan: makes the lists.
+        seed: of the plan.
+        rank: number of this rank.
+        num_ranks: number of ranks that share the list.
+        remainder: what to do in the last step if there is not a batch for each rank. `keep`: the
+            first ranks have one more step. `drop`: omit the step. `repeat`: fill it with the first
+            batches of the epoch. None is `keep` for one rank, `repeat` for several.
+    """
+
+    plan: BatchPlan
+    seed: int = 0
+    rank: int = 0
+    num_ranks: int = 1
+    remainder: Remainder | None = "keep"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rank < self.num_ranks:
+            raise ArgumentError(
+                f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
+            )
+        object.__setattr__(self, "remainder", chosen_remainder(self.remainder, self.num_ranks))
+
+    @property
+    def size(self) -> int:
+        """Samples in an epoch."""
+        return self.plan.num_samples
+
+    @property
+    def unfit(self) -> NDArray[np.int64]:
+        """Numbers of the videos that are in no batch."""
+        return self.plan.unfit
+
+    @property
+    def state(self) -> dict[str, int]:
+        """Values that must be equal when a run is resumed."""
+        return {"seed": self.seed, "size": self.size, "batches": self.plan.digest}
+
+    def num_steps(self, start: int = 0, epoch: int = 0) -> int:
+        """Batches that this rank gets in an epoch from a position on.
+
+        Raises:
+            ArgumentError: an epoch does not have so many batches, or it is no such number.
+        """
+        end = self.end(epoch)
+        left = end - whole_number("start of an epoch", start, most=end)
+        full, rest = divmod(left, self.num_ranks)
+        if self.remainder == "drop" or not rest:
+            return full
+        return full + (self.remainder == "repeat" or self.rank < rest)
+
+    def end(self, epoch: int = 0) -> int:
+        """The position at the end of an epoch."""
+        return len(self.plan.batches(epoch))
+
+    def is_over(self, position: int, epoch: int = 0) -> bool:
+        """Whether no rank gets another batch of an epoch from a position on."""
+        return not replace(self, rank=0).num_steps(position, epoch)
+
+    def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:
+        """The position after some steps from a position on."""
+        return min(start + steps * self.num_ranks, self.end(epoch))
+
+    def batch(self, epoch: int, step: int, start: int = 0) -> NDArray[np.int64]:
+        """Numbers of the samples in a batch of this rank."""
+        if not 0 <= step < self.num_steps(start, epoch):
+            raise IndexError(f"step {step} of an epoch of {self.num_steps(start, epoch)} steps")
+        batches = self.plan.batches(epoch)
+        return batches[(start + step * self.num_ranks + self.rank) % len(batches)]
+
+
+def check_unfit(
+    unfit: NDArray[np.int64],
+    videos: VideoSizes,
+    on_unfit: OnUnfit,
+    explain: Callable[[VideoSizes], str],
+    *,
+    of: str,
+) -> None:
+    """Raise if videos are in no batch and `on_unfit` is `error`, or if no video is left.
+
+    Args:
+        unfit: their numbers.
+        videos: all of them.
+        on_unfit: whether they may be left out.
+        explain: says why some videos are in no batch.
+        of: the class that `on_unfit` is an argument of.
+    """
+    if on_unfit not in get_args(OnUnfit):
+        raise ArgumentError(f'on_unfit must be "error" or "skip", got {on_unfit!r}')
+    if not len(unfit) or (on_unfit == "skip" and len(unfit) < len(videos)):
+        return
+    first = int(unfit[0])
+    advice = "" if on_unfit == "skip" else f'; {of}(..., on_unfit="skip") leaves them out'
+    raise ArgumentError(
+        f"{len(unfit)} of {len(videos)} videos are in no batch: {explain(videos.take(unfit))}; the "
+        f"first is number {first}: {videos.describe(first)}{advice}"
+    )
+
+
+def counted(*reasons: tuple[NDArray[np.bool_], str]) -> str:
+    """How many there are for each reason; the first of them that holds counts."""
+    texts, rest = [], np.ones(len(reasons[0][0]), dtype=bool)
+    for holds, text in reasons:
+        if (rest & holds).any():
+            texts.append(f"{np.count_nonzero(rest & holds)} {text}")
+        rest &= ~holds
+    return ", ".join(texts)
+
+
+def check_limit(name: str, value: int | None) -> None:
+    """Raise unless a limit is an integer of at least 1, or None."""
+    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+        raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")

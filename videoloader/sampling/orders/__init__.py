@@ -1,0 +1,1 @@
+"""Orders of samples: permutations, shards, epochs, weights; all of it arithmetic."""

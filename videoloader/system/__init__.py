@@ -1,0 +1,1 @@
+"""Forks, whole files, pickles of functions, warnings at the line of the caller."""
