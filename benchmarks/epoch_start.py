@@ -76,10 +76,11 @@ def write_many(folder: Path, videos: int) -> Path:
     table = pq.read_table(few.path)
     rng = np.random.default_rng(0)
     out = folder / "many.parquet"
-    with pq.ParquetWriter(out, schema(), compression="zstd", write_page_checksum=True) as writer:
+    form = schema().with_metadata(table.schema.metadata)  # the folder that paths are relative to
+    with pq.ParquetWriter(out, form, compression="zstd", write_page_checksum=True) as writer:
         for first in range(0, videos, GROUP):
             rows = rng.integers(len(few), size=min(GROUP, videos - first))
-            writer.write_table(table.take(rows).cast(schema()))
+            writer.write_table(table.take(rows).cast(form))
     return out
 
 

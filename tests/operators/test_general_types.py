@@ -42,8 +42,11 @@ def test_elements_are_moved_and_not_changed(dtype, shape):
         (lambda x: fn.reinterpret(x, dtype=dtype), lambda x: x),
     ]
     if shape:
+        calls.append(
+            (lambda x: fn.cat(x, x, x, axis=axis), lambda x: np.concatenate([x, x, x], axis))
+        )
+    if len(shape) > 1:
         calls += [
-            (lambda x: fn.cat(x, x, x, axis=axis), lambda x: np.concatenate([x, x, x], axis)),
             (lambda x: fn.sequence_rearrange(x, new_order=[1, 0, 1]), lambda x: x[[1, 0, 1]]),
             (lambda x: fn.element_extract(x, element_map=[1]), lambda x: x[1]),
         ]

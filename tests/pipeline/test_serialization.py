@@ -194,12 +194,13 @@ def test_what_is_no_pipeline_is_an_error():
             Pipeline.deserialize(**arguments)
 
 
+texts = st.text().filter(lambda text: "://" not in text)  # URLs lose their secrets
 numbers = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.binary()
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), texts, st.binary()
 )
 values = st.recursive(
     numbers,
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(texts, inner),
 )
 
 

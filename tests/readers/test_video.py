@@ -349,7 +349,7 @@ def decoded(*inputs, **arguments):
         ({}, list(range(10))),
         ({"frames": [5, 0, 5]}, [5, 0, 5]),
         ({"frames": []}, []),
-        ({"frames": [8, 12], "fill_value": 99}, [8, 99]),
+        ({"frames": [8, 12], "fill_value": 99, "pad_mode": "constant"}, [8, 99]),
         ({"frames": [8, 12], "pad_mode": "edge"}, [8, 9]),
         ({"start_frame": 2, "end_frame": 9, "stride": 3}, [2, 5, 8]),
         ({"stride": -4}, [9, 5, 1]),
@@ -373,7 +373,12 @@ def test_a_decoder_gives_the_frames_asked_for(videos, arguments, frames):
 
 def test_a_decoder_gives_numbers_and_times_and_a_size(videos):
     clip, numbers, times = fn.decoders.video(
-        "a.mp4", frames=[3, 99], size=(2, 5), enable_frame_num="sequence", enable_timestamps=True
+        "a.mp4",
+        frames=[3, 99],
+        pad_mode="constant",
+        size=(2, 5),
+        enable_frame_num="sequence",
+        enable_timestamps=True,
     )
     assert clip.shape == (2, 2, 5, 3)
     assert numbers.tolist() == [3, -1]

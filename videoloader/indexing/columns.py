@@ -74,7 +74,7 @@ def decode_columns(specs: Any, data: memoryview) -> tuple[NDArray[Any], Ints | N
         raise FormatError("its columns are not those of an index")
     count, start, *described = specs
     if not _is_int(count, 0, min(MAX_PACKETS, FREE_PACKETS + len(data))) or not _is_int(start):
-        raise FormatError(f"its columns of {len(data)} bytes cannot be of {count!r} packets")
+        raise FormatError(f"its columns of {len(data)} bytes cannot be of {count!r:.40} packets")
     columns, position = [], 0
     for number, spec in enumerate(described):
         column, position = _unpack(spec, data, position, count, is_order=number == 6)

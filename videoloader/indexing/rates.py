@@ -35,6 +35,11 @@ def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction
     span = int(pts[-1]) - int(pts[0]) if steps > 0 else 0
     if steps < 1 or span < _LEAST_TICKS * steps:
         return None
+    if steps > 1 and (np.diff(pts) == pts[1] - pts[0]).all():  # nothing was rounded
+        step = Fraction(span, steps)
+        rate = 1 / (step * time_base)
+        is_even = abs(end - int(pts[-1]) - step) <= _SLACK
+        return rate if is_even and rate in _usual(rate, rate) else None
     # Rounding moves the first and the last frame apart by less than a tick.
     low, high = Fraction(span - 1, steps), Fraction(span + 1, steps)
     found: list[tuple[bool, float, Fraction]] = []

@@ -173,17 +173,17 @@ class Running(Feeding, Inspection):
     def _started(self) -> StageRunner:
         program = self._built()
         if self._runner is None:
-            fed = program.sources.num_fed
             is_lazy = program.has_effects and (
                 self.prefetch_queue_depth == 1 or not self.exec_async
             )
             self._runner = StageRunner(
                 program.stages(),
                 depth=self.prefetch_queue_depth,
-                on_demand=fed is not None or is_lazy,
+                on_demand=program.sources.num_fed is not None or is_lazy,
                 first=self.resumed_at,
                 close_with=program.sources.parallel,
                 here=program.here,
             )
-            self._runner.allow(fed or 0)
+            # Read only now: what another thread fed meanwhile has found no runner.
+            self._runner.allow(program.sources.num_fed or 0)
         return self._runner

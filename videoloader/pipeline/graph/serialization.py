@@ -222,8 +222,12 @@ def _branch(place: Sequence[Any] | None, made: Sequence[tuple[DataNode, ...]]) -
     return Branch(_data(predicate, made), bool(outcome))
 
 
+_SECRETS = frozenset("@?#")
+"""Characters of a URL in front of or behind which passwords and signatures stand."""
+
+
 def encode(value: Any) -> Any:
-    """A value as JSON has it.
+    """A value as JSON has it; URLs without user, password, query and fragment.
 
     >>> encode([1, 2.5, None, "a"]), encode(float("inf")), encode(torch.uint8)
     ({'list': [1, 2.5, None, 'a']}, {'float': 'inf'}, {'type': 'uint8'})
@@ -234,7 +238,8 @@ def encode(value: Any) -> Any:
         case None | bool() | int():
             return value
         case str():
-            return public(value) if is_url(value) else value
+            has_secrets = is_url(value) and not _SECRETS.isdisjoint(value)
+            return public(value) if has_secrets else value
         case float():
             return value if math.isfinite(value) else {"float": str(value)}
         case bytes():
