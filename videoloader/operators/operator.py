@@ -327,7 +327,10 @@ class Operator:
         given = []
         for batch, spec in zip(results, context.outputs, strict=True):
             given.append(_given(batch, spec.layout, channel))
-        self._set_origins(given, inputs, arguments)
+        for batch in inputs:
+            if batch.source_info:
+                self._set_origins(given, inputs, arguments)
+                break
         return tuple(given)
 
     def _set_origins(
