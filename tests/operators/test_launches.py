@@ -20,7 +20,7 @@ from videoloader.operators.batch import Batch, Context
 from videoloader.operators.kernels import Kernel, are_frames, row_type, rows_of
 from videoloader.operators.operator import OPERATORS
 
-KERNEL = Kernel("fills.cu", "erase", row_type(("more", "f4", 20)))
+KERNEL = Kernel("fills/fills.cu", "erase", row_type(("more", "f4", 20)))
 
 
 class Driver:
