@@ -20,19 +20,26 @@ DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
 MODULES ?=
 
+# Tests that start no process and decode little.
+QUICK := tests/sampling tests/codecs tests/tensors tests/fn tests/test_types.py \
+	videoloader/sampling videoloader/codecs
+
 # Our own clips when empty; `make demo VIDEOS=folder` for one's own.
 VIDEOS ?=
 
 PIP := -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format pyav bench dropins fuzz attack soak dali clean
+.PHONY: help demo check test lint types format pyav bench dropins fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed ## run the main job on a few generated clips, or on VIDEOS=folder
 	@$(VENV)/bin/python -m videoloader.demo $(if $(VIDEOS),"$(VIDEOS)")
+
+check: $(VENV)/.installed-test lint types ## lint, types and the quick tests of pure layers, in a minute
+	$(VENV)/bin/python -m pytest -n auto -q $(QUICK)
 
 test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them
 	$(VENV)/bin/python -m pytest -n auto
