@@ -133,7 +133,7 @@ def test_an_index_that_cannot_be_written_leaves_nothing_behind(clip, tmp_path):
     with pytest.raises(vl.SourceError, match=r"none/clip\.index: cannot be written"):
         index.save(tmp_path / "none" / "clip.index")
     (tmp_path / "clip.index").mkdir()
-    with pytest.raises(vl.SourceError, match="cannot be written"):
+    with pytest.raises(vl.SourceError, match="is a folder; name a file to write"):
         index.save(tmp_path / "clip.index")
     assert os.listdir(tmp_path) == ["clip.index"]
 

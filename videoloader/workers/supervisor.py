@@ -235,9 +235,9 @@ class Supervisor(Generic[_Task, _Known]):
             self._dismiss(worker)
 
     def _dismiss(self, worker: WorkerProcess[_Task, _Known]) -> None:
+        worker.stop()  # first: what an interrupt leaves of it is ended by the next `run`
         with suppress(ValueError):  # `close` may have removed it already
             self._team.remove(worker)
-        worker.stop()
 
     def _let_go(self) -> None:
         """In a fork: forget the workers and their users, which belong to the parent."""
