@@ -66,10 +66,16 @@ def test_depth_video_gives_its_very_samples(tmp_path, pixel_format):
     assert np.array_equal(clip.frames.numpy()[..., 0], wanted[[4, 0, 0]])
 
 
+def luma_of(frame):
+    """The first plane of a frame of more than 8 bits; PyAV 15 gives no array of such a format."""
+    rows = np.frombuffer(frame.planes[0], "<u2").reshape(frame.height, -1)
+    return rows[:, : frame.width]
+
+
 @pytest.mark.parametrize("codec", ["ffv1", "libx265"])
 def test_luma_of_deep_colour_video_is_given_as_coded(tmp_path, codec):
     path = encoded(tmp_path / "deep.mkv", codec, "yuv420p10le")
-    wanted = [frame.to_ndarray(format="yuv420p10le")[:48] for frame in decoded(path)]
+    wanted = [luma_of(frame) for frame in decoded(path)]
     with vl.Video(path) as video:
         clip = video.get_frames(output="gray", dtype="uint16", layout="FCHW")
     assert clip.frames.shape == (6, 1, 48, 64)

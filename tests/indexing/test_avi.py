@@ -40,6 +40,15 @@ def clip(tmp_path_factory):
     return make
 
 
+def samples_of(frame):
+    """The planes of a frame of 8 bits one after another; PyAV 15 gives no array of yuv422p."""
+    planes = [
+        np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[:, : plane.width]
+        for plane in frame.planes
+    ]
+    return np.concatenate([plane.reshape(-1) for plane in planes])
+
+
 @pytest.mark.parametrize("codec", INTRA)
 def test_pictures_that_stand_alone_need_no_decoding(clip, codec):
     pixel_format, exactness = INTRA[codec]
@@ -54,12 +63,12 @@ def test_pictures_that_stand_alone_need_no_decoding(clip, codec):
         assert getattr(index, name) == getattr(expected, name), name
     assert index.num_frames == len(index.keyframes) == FRAMES
     with av.open(str(path)) as container:
-        reference = [frame.to_ndarray() for frame in container.decode(video=0)]
+        reference = [samples_of(frame) for frame in container.decode(video=0)]
     with vl.Video(path, index=index) as video:
         for number in random.Random(codec).sample(range(FRAMES), 5):
             ((_, surface),) = video.decode([number])
             rows = np.concatenate([plane.reshape(-1) for plane in surface.planes])
-            assert (rows == reference[number].reshape(-1)).all()
+            assert (rows == reference[number]).all()
 
 
 @pytest.mark.parametrize("pixel_format", ["yuvj420p", "yuvj422p", "yuvj444p"])

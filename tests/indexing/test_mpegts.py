@@ -44,13 +44,13 @@ def demuxed(data, stream=0):
         return [(p.pts, p.dts, p.is_keyframe, bytes(p)) for p in container.demux(video) if p.size]
 
 
-def native(data, **choice):
-    """The index, read natively, checked to be that of FFmpeg's packets."""
+def native(data, oracle=None, **choice):
+    """The index, read natively, checked to be that of FFmpeg's packets, from `oracle` if given."""
     source = open_source(data)
     found = index_mpegts(source, **choice)
     assert found is not None
     index, is_told = found
-    packets = demuxed(data, index.stream)
+    packets = demuxed(data if oracle is None else oracle, index.stream)
     assert index.exactness == "tables"
     assert index.packets["pts"].tolist() == [pts for pts, _, _, _ in packets]
     assert index.packets["dts"].tolist() == [dts for _, dts, _, _ in packets]
@@ -181,7 +181,7 @@ def test_packets_of_192_and_204_bytes_are_the_same_video(stream):
     disc = b"".join(b"\x12\x34\x47\x78" + packet for packet in packets_of(stream))
     received = b"".join(packet + b"\x47" * 16 for packet in packets_of(stream))
     for data, step, lead in ((disc, 192, 4), (received, 204, 0)):
-        index, is_told = native(data)
+        index, is_told = native(data, stream)  # FFmpeg 7 opens no short file of 192-byte packets
         assert is_told
         assert index.packing == f"mpegts:{step}:0x100"
         assert index.pts.tolist() == expected.pts.tolist()

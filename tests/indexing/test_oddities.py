@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from mp4_files import Part, Run, box, demuxed, indexed, movie, read_clip
+from pyav_versions import IS_BEFORE_16
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
@@ -48,7 +49,8 @@ def test_tables_that_fall_short(clip):
     data = movie(clip, clip.samples)
     agree(patched(data, b"ctts", 4, 10))
     agree(patched(movie(clip, clip.samples, edits=[(900, 1024, 1)]), b"ctts", 4, 10))
-    agree(patched(data, b"stts", 4, 10))
+    if not IS_BEFORE_16:  # ours is that of later versions whatever is installed
+        agree(patched(data, b"stts", 4, 10))
 
 
 def test_what_may_follow_the_last_box(clip):

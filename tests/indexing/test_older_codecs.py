@@ -1,9 +1,12 @@
 """Older codecs in MP4 and MOV: the tables and a few headers say what FFmpeg's demuxer says."""
 
+from dataclasses import replace
+
 import av
 import numpy as np
 import pytest
 from corpus_files import md5_of
+from pyav_versions import IS_BEFORE_17
 
 import videoloader as vl
 from videoloader.codecs import mpeg2, mpeg4
@@ -67,6 +70,9 @@ def test_the_index_is_that_of_the_demuxer(file):
             expected = scan_order(expected, read_packets(expected, source))
     assert is_told
     assert index.exactness == "tables"
+    if index.codec == "prores" and IS_BEFORE_17:
+        assert (index.color.range, expected.color.range) == ("tv", None)
+        expected = replace(expected, color=replace(expected.color, range="tv"))
     for name in ("codec", "codec_tag", "width", "height", "pixel_format", "bit_depth", "color"):
         assert getattr(index, name) == getattr(expected, name), name
     for name in ("offset", "size", "pts", "flags"):

@@ -155,8 +155,14 @@ def test_what_was_drawn_at_once_goes_into_no_graph(way):
 
 
 def test_neither_does_what_was_drawn_for_data():
-    with pytest.raises(ArgumentError, match=r"fn\.noise\.gaussian ran at once"):
+    with pytest.raises(ArgumentError, match=r"fn\.noise\.gaussian ran at once.*types\.Constant"):
         Pipeline(batch_size=2).set_outputs(noisy())
+
+
+def test_a_draw_for_a_constant_makes_a_node():
+    data = types.Constant(np.full((9, 9, 3), 100, np.uint8), layout="HWC")
+    (first,), (second,) = batches(fn.noise.gaussian(data, stddev=5))
+    assert first != second
 
 
 def test_a_fixed_draw_that_is_meant_goes_in_as_a_copy():

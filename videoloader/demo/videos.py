@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import struct
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from av.video.frame import PictureType
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.indexing.containers.mp4.boxes import Box
 
 __all__ = [
     "DEMO_VIDEOS",
@@ -237,14 +239,16 @@ def encode_video(
         pts: when each frame is shown, in units of `time_base`; every 1/fps seconds when None.
         time_base: seconds per tick of `pts`; 1/fps when None.
         container_options: the muxer's options, added to those that keep the file reproducible.
-        rotation: counter-clockwise degrees by which a player turns the picture, kept in the
-            container; the frames are coded as they are.
+        rotation: counter-clockwise degrees by which a player turns the picture, a multiple of 90,
+            kept in the header of an MP4 or QuickTime file; the frames are coded as they are.
         picture: a generated source of FFmpeg's `lavfi`, with its options: `testsrc2`,
             `mandelbrot=maxiter=200`.
 
     Returns:
         `path`.
     """
+    if rotation % 90:
+        raise ArgumentError(f"rotation must be a multiple of 90 degrees, got {rotation}")
     if not 1 <= frames <= 1 << BLOCKS:
         raise ArgumentError(f"frames must be 1 to {1 << BLOCKS}, got {frames}")
     if pts is not None and len(pts) != frames:
@@ -269,8 +273,6 @@ def encode_video(
         context = stream.codec_context
         context.time_base = time_base
         context.flags |= Flags.bitexact
-        if rotation:
-            stream.set_display_rotation(rotation)
         for number, frame in enumerate(_pictures(picture, size, pixel_format, frames)):
             _draw_frame_number(frame, number)
             frame.pts = number if pts is None else pts[number]
@@ -278,7 +280,22 @@ def encode_video(
             frame.pict_type = PictureType.NONE  # the source's "intra" would force keyframes
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
+    if rotation:
+        _write_rotation(path, rotation)
     return Path(path)
+
+
+def _write_rotation(path: str | os.PathLike[str], degrees: int) -> None:
+    """Set the matrix of the only track of an MP4 file; PyAV writes it from version 17 on alone."""
+    cos, sin = ((1, 0), (0, 1), (-1, 0), (0, -1))[degrees // 90 % 4]
+    data = Path(path).read_bytes()
+    header = Box(b"file", data, 0, len(data)).need(b"moov", b"trak", b"tkhd")
+    one = 1 << 16
+    with open(path, "r+b") as file:
+        file.seek(header.start + (52 if data[header.start] else 40))  # version 1 has 64-bit times
+        file.write(
+            struct.pack(">9i", cos * one, -sin * one, 0, sin * one, cos * one, 0, 0, 0, 1 << 30)
+        )
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -90,7 +90,7 @@ def _decode_all(
             frames = decoder.decode(packet)
         except av.error.FFmpegError:
             frames = []  # as FFmpeg's decode, skip packets that fail to decode
-        budget.charge(decoder, len(frames))
+        budget.charge(decoder, frames)
         for frame in frames:
             if frame.pts is not None:
                 yield frame.pts, frame
@@ -109,14 +109,17 @@ class _Budget:
         self._check(index.width * index.height * len(index.packets), self._pixels, "pixels")
         self._check(_bytes_of("yuv420p", index.width, index.height), self._memory, "bytes")
 
-    def charge(self, decoder: av.VideoCodecContext, frames: int) -> None:
-        """Add the cost of a packet: at least one picture, even if the decoder returned none."""
-        self._spent += decoder.width * decoder.height * max(frames, 1)
+    def charge(self, decoder: av.VideoCodecContext, frames: Sequence[av.VideoFrame]) -> None:
+        """Add the cost of a packet: at least one picture, even if the decoder returned none.
+
+        PyAV before 17 does not tell a decoder's pixel format; that of the first frame counts, and
+        until then the smallest usual one.
+        """
+        self._spent += decoder.width * decoder.height * max(len(frames), 1)
         self._check(self._spent, self._pixels, "pixels")
-        form = pixel_format_of(decoder)
-        if form is not None:
-            picture = _bytes_of(form, decoder.width, decoder.height)
-            self._check(picture * self._held, self._memory, "bytes")
+        form = frames[0].format.name if frames else pixel_format_of(decoder) or "yuv420p"
+        picture = _bytes_of(form, decoder.width, decoder.height)
+        self._check(picture * self._held, self._memory, "bytes")
 
     def _check(self, cost: int, limit: int, unit: str) -> None:
         if cost > limit:

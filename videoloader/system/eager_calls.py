@@ -61,8 +61,9 @@ def check_not_drawn(value: Any) -> None:
     if operator is not None:
         raise ArgumentError(
             f"fn.{operator} ran at once, so what it drew would be the same for every sample of "
-            "every batch: call it outside of videoloader.eager() and it makes a node; for a "
-            "constant that is meant, pass value.clone()"
+            "every batch: call it outside of videoloader.eager(), with data as "
+            "types.Constant(data), and it makes a node; for a constant that is meant, pass "
+            "value.clone()"
         )
 
 
