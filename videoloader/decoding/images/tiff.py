@@ -232,8 +232,8 @@ def as_strips_of_words(data: memoryview, directory: Directory) -> Iterator[memor
             _STRIPS: [at for at, _ in alike],
             _STRIP_SIZES: [size for _, size in alike],
             **{tag: [1] for tag in (_CHANNELS, _PHOTOMETRIC, _ORIENTATION, _PLANES)},
-            **{tag: () for tag in (_PREDICTOR, _PALETTE, _EXTRA, _FORMAT)},
-            **{tag: () for tag in (_TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_SIZES)},
+            **dict.fromkeys((_PREDICTOR, _PALETTE, _EXTRA, _FORMAT), ()),
+            **dict.fromkeys((_TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_SIZES), ()),
         }
         yield _rewritten(data, directory, changes)
 
