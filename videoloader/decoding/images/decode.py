@@ -24,7 +24,14 @@ from videoloader.decoding.images.jpeg import (
     with_longer_scans,
 )
 from videoloader.decoding.images.pixels import convert, oriented
-from videoloader.decoding.images.tiff import predictor, read_tiff, readable, widened
+from videoloader.decoding.images.tiff import (
+    as_strips_of_words,
+    check_strips,
+    predictor,
+    read_tiff,
+    readable,
+    widened,
+)
 from videoloader.errors import DecodeError, UnsupportedError
 
 __all__ = ["check_size", "decode_image"]
@@ -134,6 +141,9 @@ def _stored_pixels(data: memoryview, header: ImageHeader, name: str) -> Pixels:
 def _tiff(data: memoryview, header: ImageHeader, name: str) -> Pixels:
     data = readable(data, read_tiff(data)[1])
     directory = read_tiff(data)[1]
+    check_strips(directory)
+    for words in as_strips_of_words(data, directory):
+        _by_opencv(words, name)
     own = directory.stored
     # OpenCV reads RGB and grey; it premultiplies alpha and drops other channels.
     wide = widened(data, directory) if header.channels == own and own not in (1, 3) else None

@@ -7,28 +7,33 @@ channels as one wide grey image, and ZSTD strips recompressed with deflate.
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from videoloader.decoding.images.fields import Fields, ImageHeader
-from videoloader.errors import FormatError, UnsupportedError
+from videoloader.errors import DecodeError, FormatError, UnsupportedError
 
-__all__ = ["Directory", "read_tiff", "readable", "widened"]
+__all__ = ["Directory", "as_strips_of_words", "check_strips", "read_tiff", "readable", "widened"]
 
 _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC = 256, 257, 258, 259, 262
 _STRIPS, _ORIENTATION, _CHANNELS, _STRIP_SIZES, _PLANES = 273, 274, 277, 279, 284
-_PREDICTOR, _PALETTE, _TILE_WIDTH, _TILES, _TILE_SIZES = 317, 320, 322, 324, 325
+_ROWS, _PREDICTOR, _PALETTE = 278, 317, 320
+_TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_SIZES = 322, 323, 324, 325
 _EXTRA, _FORMAT = 338, 339
 
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8}
+_SIZES |= {13: 4, 16: 8, 17: 8, 18: 8}
 _INTEGERS = {1: "B", 3: "H", 4: "I"}
 _MOST_ENTRIES = 1 << 12
 _MOST_CHANNELS = 1 << 16
-_GREYS, _RGB, _PALETTED = (0, 1), 2, 3
-_DEFLATE, _ZSTD = 8, 50000
+_MOST_VALUES = 4  # times the file; sound files have less than one
+_GREYS, _RGB, _PALETTED, _CMYK = (0, 1), 2, 3, 5
+_RAW, _LZW, _DEFLATE, _OLD_DEFLATE, _PACKBITS, _ZSTD = 1, 5, 8, 32946, 32773, 50000
+_MOST_COLUMNS = 1 << 20  # of OpenCV
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ def read_tiff(data: memoryview) -> tuple[ImageHeader, Directory]:
         tag, kind, length = (fields.number(entry + n, s) for n, s in ((0, 2), (2, 2), (4, 4)))
         entries[tag] = (kind, length, fields.take(entry + 8, 4))
     directory = Directory(fields, entries)
+    _check_values(directory)
     for tag in (_WIDTH, _HEIGHT):
         if not directory.numbers(tag, 1):
             raise FormatError("a TIFF without a size; the file is damaged")
@@ -160,7 +166,7 @@ def widened(data: memoryview, directory: Directory) -> memoryview | None:
 
 def predictor(directory: Directory) -> int:
     """The predictor; 2: samples are differences to the pixel on the left."""
-    has_one = directory.one(_COMPRESSION, 1) in (5, _DEFLATE, 32946, _ZSTD)
+    has_one = directory.one(_COMPRESSION, 1) in (_LZW, _DEFLATE, _OLD_DEFLATE, _ZSTD)
     return directory.one(_PREDICTOR, 1) if has_one else 1
 
 
@@ -189,6 +195,87 @@ def _deflated(data: memoryview, directory: Directory) -> memoryview:
         sizes: [len(piece) for piece in pieces],
     }
     return _rewritten(whole, directory, changes)
+
+
+def check_strips(directory: Directory) -> None:
+    """Refuse an image of stored samples with a strip or tile that is shorter than they are.
+
+    OpenCV leaves the rest as it is in memory.
+    """
+    if directory.one(_COMPRESSION, 1) != _RAW:
+        return
+    for number, (_, size, wanted) in enumerate(_pieces(directory)):
+        if 0 < size < wanted:  # 0: readers work it out
+            raise DecodeError(
+                f"strip {number} has {size} bytes of {wanted}; the file is truncated or damaged"
+            )
+
+
+def as_strips_of_words(data: memoryview, directory: Directory) -> Iterator[memoryview]:
+    """Grey images of 16 bits that hold the strips or tiles of an image, those of one size each.
+
+    OpenCV tells of the end of a strip only where samples have 16 bits; of 8 bits, zeros are left.
+    None of images that are stored in another way.
+    """
+    compressed = (_LZW, _DEFLATE, _OLD_DEFLATE, _PACKBITS)
+    if directory.one(_COMPRESSION, 1) not in compressed or set(directory.bits) != {8}:
+        return
+    pieces = list(_pieces(directory))
+    for wanted in {wanted for _, _, wanted in pieces if wanted > 1}:
+        rows = math.ceil(wanted / 2 / _MOST_COLUMNS)
+        alike = [(at, size) for at, size, own in pieces if own == wanted]
+        changes: dict[int, Sequence[int]] = {
+            _WIDTH: [wanted // 2 // rows],
+            _HEIGHT: [rows * len(alike)],
+            _ROWS: [rows],
+            _BITS: [16],
+            _STRIPS: [at for at, _ in alike],
+            _STRIP_SIZES: [size for _, size in alike],
+            **{tag: [1] for tag in (_CHANNELS, _PHOTOMETRIC, _ORIENTATION, _PLANES)},
+            **dict.fromkeys((_PREDICTOR, _PALETTE, _EXTRA, _FORMAT), ()),
+            **dict.fromkeys((_TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_SIZES), ()),
+        }
+        yield _rewritten(data, directory, changes)
+
+
+def _pieces(directory: Directory) -> Iterator[tuple[int, int, int]]:
+    """Offset and size of each strip or tile, and how many bytes of samples it stands for."""
+    height, width = directory.one(_HEIGHT, 0), directory.one(_WIDTH, 0)
+    if directory.one(_PHOTOMETRIC, 1) not in (*_GREYS, _RGB, _PALETTED, _CMYK):
+        return
+    planes = directory.stored if directory.one(_PLANES, 1) == 2 else 1
+    bits = max(directory.bits) * directory.stored // planes
+    is_tiled = _TILES in directory.entries
+    if is_tiled:
+        rows, columns = directory.one(_TILE_HEIGHT, 0), directory.one(_TILE_WIDTH, 0)
+    else:
+        rows, columns = min(directory.one(_ROWS, height), height), width
+    if not (rows and columns):
+        return
+    down = math.ceil(height / rows)
+    count = planes * down * math.ceil(width / columns)
+    offsets, sizes = (_TILES, _TILE_SIZES) if is_tiled else (_STRIPS, _STRIP_SIZES)
+    places = zip(directory.numbers(offsets, count), directory.numbers(sizes, count), strict=False)
+    for number, (at, size) in enumerate(places):
+        is_last = not is_tiled and number % down == down - 1
+        own = height - rows * (down - 1) if is_last else rows
+        yield at, size, own * ((columns * bits + 7) // 8)
+
+
+def _check_values(directory: Directory) -> None:
+    """Refuse entries that share their values: libtiff reads and keeps those of each."""
+    whole = len(directory.fields)
+    values = 0
+    for kind, count, value in directory.entries.values():
+        size = _SIZES.get(kind, 0) * count
+        if size > 4:
+            left = whole - int.from_bytes(value, directory.order)
+            values += min(size, max(left, 0))
+    if values > _MOST_VALUES * whole:
+        raise FormatError(
+            f"a TIFF directory with {values} bytes of values in a file of {whole}; "
+            "the file is damaged"
+        )
 
 
 def _strip_bytes(directory: Directory) -> int:

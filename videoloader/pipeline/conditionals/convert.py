@@ -19,12 +19,12 @@ from typing import Any, Literal, TypeVar
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals.rewrite import RUNTIME, Function, rewrite
 from videoloader.pipeline.conditionals.source import function_tree
+from videoloader.system.callers import PACKAGE
 
 __all__ = ["NOT_A_DEFINITION", "Converter", "do_not_convert"]
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
-_PACKAGE = str(Path(__file__).resolve().parents[2])
 _INSTALLED = tuple(
     {str(Path(sysconfig.get_path(name)).resolve()) for name in ("purelib", "platlib")}
 )
@@ -130,9 +130,9 @@ class Converter:
 
 @functools.cache
 def _kind_of_file(name: str) -> Literal["installed", "fixed", "user"]:
-    path = str(Path(name).resolve())
-    if path.startswith(_PACKAGE):
+    if name.startswith(PACKAGE):
         return "fixed"
+    path = str(Path(name).resolve())
     if path.startswith(_INSTALLED):
         return "installed"
     return "fixed" if path.startswith(_STANDARD) else "user"

@@ -20,11 +20,12 @@ from videoloader.pipeline.run.state import BatchState, Part, Positions
 from videoloader.pipeline.run.stats import Meter
 from videoloader.readers.video.planned import Identity
 from videoloader.sampling import generator
+from videoloader.system.callers import PACKAGE
 
 __all__ = ["Evaluator", "failure"]
 
 _LIBRARIES = (
-    str(Path(__file__).resolve().parents[1]),
+    PACKAGE,
     sysconfig.get_path("stdlib"),
     "<frozen",
 )
