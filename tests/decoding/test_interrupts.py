@@ -13,7 +13,7 @@ from audio_files import make_signal, write_sound
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.workers import supervisor, worker
+from videoloader.workers import process, supervisor
 
 COUNT = 72
 
@@ -161,8 +161,8 @@ def interrupted(function, *, at):
 
 
 PLACES = {
-    "sending": (worker.Connection, "send_bytes"),
-    "receiving": (worker.Connection, "recv"),
+    "sending": (process.Connection, "send_bytes"),
+    "receiving": (process.Connection, "recv"),
     "waiting": (supervisor, "wait"),
     "dismissing": (supervisor.WorkerProcess, "stop"),
 }

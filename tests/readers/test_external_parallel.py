@@ -187,6 +187,19 @@ def test_an_error_arrives_with_its_traceback_and_costs_one_batch():
         pipe.run()
 
 
+@pytest.mark.parametrize("error", [ConnectionResetError, EOFError, BrokenPipeError])
+def test_an_error_of_a_connection_of_the_source_is_no_death_of_its_worker(error):
+    def source(info):
+        if info.idx_in_epoch == 2:
+            raise error("the database went away")
+        return np.array(info.idx_in_epoch)
+
+    with pipe_of(source, workers=1) as pipe:
+        assert epoch(pipe, 1) == [[0, 1]]
+        with pytest.raises(OperatorError, match="the database went away"):
+            pipe.run()
+
+
 @pytest.mark.parametrize("gives", [sources.no_array, lambda info: "text"])
 def test_what_is_no_array_is_refused(gives):
     with pipe_of(gives) as pipe, pytest.raises(OperatorError, match="gives arrays"):

@@ -15,7 +15,7 @@ from misbehaving import Misbehaving
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.workers import supervisor
-from videoloader.workers.processes import Helper
+from videoloader.workers.process import WorkerProcess, start_program
 from videoloader.workers.tasks import run_tasks
 
 FOREVER = 1000
@@ -83,7 +83,7 @@ def test_workers_that_are_killed_while_they_start_are_no_fault_of_a_clip(
     clip, started, monkeypatch, deaths, lost
 ):
     left = [deaths]
-    start = Helper.__init__
+    start = WorkerProcess.__init__
 
     def begin(self, *arguments, **options):
         start(self, *arguments, **options)
@@ -91,7 +91,7 @@ def test_workers_that_are_killed_while_they_start_are_no_fault_of_a_clip(
             left[0] -= 1
             self.kill()
 
-    monkeypatch.setattr(Helper, "__init__", begin)
+    monkeypatch.setattr(WorkerProcess, "__init__", begin)
     with vl.BatchDecoder(workers=1) as decoder:
         batch = decoder.decode([(clip, [3]), (clip, [16])], on_error="skip")
     assert numbers(batch) == ([16] if lost else [3, 16])
@@ -186,7 +186,7 @@ def test_a_process_that_does_not_start_leaves_no_descriptor(monkeypatch):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         with pytest.raises(OSError, match="unavailable"):
-            Helper("math:sqrt", {})
+            WorkerProcess(start_program)
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -1,22 +1,49 @@
-"""Jobs of worker processes for parallel sources: call Python code for samples or batches.
+"""What workers of parallel sources do: call Python code, and write its outputs to shared memory.
 
 This module does not import torch, which takes seconds to load in a fresh worker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import gc
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.system.eager_calls import eager
 from videoloader.types.sample_info import BatchInfo, SampleInfo
+from videoloader.workers.protocol import Worker, work
 
-__all__ = ["BatchJob", "Column", "IterableJob", "Job", "SampleJob", "SampleRange", "as_array"]
+__all__ = [
+    "BatchJob",
+    "Column",
+    "IterableJob",
+    "Job",
+    "JobOrder",
+    "Layout",
+    "SampleJob",
+    "SampleRange",
+    "as_array",
+    "views",
+    "work_for_sources",
+]
+
+_ALIGNMENT = 64
 
 Column: TypeAlias = "NDArray[Any] | list[NDArray[Any]]"
 """One output of a batch: an array (N, ...), or the array of each sample."""
+
+Array: TypeAlias = tuple[int, tuple[int, ...], str]
+"""Offset, shape and element type of an array in a slot."""
+
+Layout: TypeAlias = "list[Array | list[Array]]"
+"""For each output an array (N, ...), or a list of arrays if samples differ in shape."""
 
 
 class SampleRange(NamedTuple):
@@ -120,6 +147,67 @@ class IterableJob:
 Job: TypeAlias = SampleJob | BatchJob | IterableJob
 
 
+class JobOrder(NamedTuple):
+    """Do work for a source, and write the outputs to a slot; the result is their layout.
+
+    If the slot (uint8, shared memory) is too small, the worker asks for one of the size that it
+    needs.
+    """
+
+    source: int
+    work: Any
+    slot: NDArray[np.uint8]
+
+    def perform(self, worker: Worker) -> Layout:
+        """Call the user's code."""
+        try:
+            with eager():
+                columns = worker.kept(_Jobs).jobs[self.source].perform(self.work)
+                size, layout = _arrange(columns)
+        except BaseException as error:
+            if isinstance(error, Exception):
+                raise
+            # `KeyboardInterrupt` and `SystemExit` of the user's code end the work, not the worker.
+            text = "".join(traceback.format_exception_only(error)).strip()
+            raise RuntimeError(text) from error
+        slot = self.slot if size <= len(self.slot) else worker.ask(size)
+        _write(slot, columns, layout)
+        return layout
+
+
+class _Jobs:
+    """The jobs of a worker, by number of the source."""
+
+    jobs: Sequence[Job]
+
+
+def work_for_sources(
+    connection: Connection[Any, Any],
+    parent: int,
+    jobs: Any,
+    loads: Callable[[Any], Sequence[Job]] | None,
+) -> None:
+    """Execute job orders, see `protocol.work`.
+
+    Args:
+        connection: delivers orders and takes answers.
+        parent: process id of the parent.
+        jobs: job of each source, by number; pickled unless this process is a fork.
+        loads: unpickles `jobs`; None in a fork.
+    """
+
+    def prepare(worker: Worker) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends workers
+        gc.freeze()  # never collect objects inherited from the parent
+        # A fork lacks the threads of libraries, which would wait for them.
+        for module, function in (("torch", "set_num_threads"), ("cv2", "setNumThreads")):
+            if module in sys.modules:
+                getattr(sys.modules[module], function)(1)
+        worker.kept(_Jobs).jobs = jobs if loads is None else loads(jobs)
+
+    work(connection, parent, prepare)
+
+
 def as_array(value: Any) -> NDArray[Any]:
     """Convert a sample to an array in host memory.
 
@@ -180,3 +268,54 @@ def _values(item: Any, num_outputs: int | None) -> tuple[Any, ...]:
             f"got {type(item).__name__}{count}"
         )
     return tuple(item[number] for number in range(num_outputs))
+
+
+def views(slot: NDArray[Any], layout: Layout) -> list[Column]:
+    """The arrays in a slot; they keep its memory alive."""
+    return [
+        [_view(slot, array) for array in part] if isinstance(part, list) else _view(slot, part)
+        for part in layout
+    ]
+
+
+def _view(slot: NDArray[Any], array: Array) -> NDArray[Any]:
+    offset, shape, dtype = array
+    kind = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    return slot[offset : offset + size].view(kind).reshape(shape)
+
+
+def _arrange(columns: Sequence[Column]) -> tuple[int, Layout]:
+    """The total bytes and the layout of the arrays."""
+    size = 0
+
+    def place(array: NDArray[Any]) -> Array:
+        nonlocal size
+        offset, size = size, size + -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        return offset, array.shape, array.dtype.newbyteorder("=").str
+
+    def place_all(arrays: list[NDArray[Any]]) -> Array | list[Array]:
+        first = arrays[0] if arrays else None
+        if first is None or any(
+            array.shape != first.shape or array.dtype != first.dtype for array in arrays
+        ):
+            return [place(array) for array in arrays]
+        nonlocal size
+        offset, size = size, size + -(-first.nbytes * len(arrays) // _ALIGNMENT) * _ALIGNMENT
+        return offset, (len(arrays), *first.shape), first.dtype.newbyteorder("=").str
+
+    layout: Layout = [
+        place_all(column) if isinstance(column, list) else place(column) for column in columns
+    ]
+    return size, layout
+
+
+def _write(slot: NDArray[Any], columns: Sequence[Column], layout: Layout) -> None:
+    for column, targets in zip(columns, views(slot, layout), strict=True):
+        if isinstance(targets, list):
+            for array, target in zip(column, targets, strict=True):
+                target[...] = array
+        elif isinstance(column, list):
+            np.stack(column, out=targets, casting="equiv")
+        else:
+            np.copyto(targets, column)

@@ -1,4 +1,8 @@
-"""Worker processes that run the Python code of parallel sources."""
+"""Worker processes that run the Python code of parallel sources.
+
+One of the two policies of `protocol`: the callables have state, so a worker that dies, or that a
+signal has stopped for long, takes the pool with it, and every order is answered by an error.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +13,199 @@ import queue
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple
 
-from videoloader.errors import ArgumentError
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.system.pickling import CallbackPickler
-from videoloader.workers.python_jobs import Job
-from videoloader.workers.python_program import Ready, work
-from videoloader.workers.python_team import (
-    Answer,
-    Given,
-    PythonWorkerError,
-    Team,
-    TeamWorker,
-    end_of,
-    observe,
-)
+from videoloader.workers.process import Parcel, StartError, WorkerProcess, vacant
+from videoloader.workers.protocol import Answer, Question, Reply
+from videoloader.workers.python_jobs import Column, Job, JobOrder, views, work_for_sources
+from videoloader.workers.shared_memory import SharedMemory
 
-__all__ = ["Answer", "PythonPool", "PythonWorkerError"]
+__all__ = ["Outcome", "PythonPool", "PythonWorkerError"]
+
+_AHEAD = 2  # orders per worker at a time: it continues while the first answer is read
+_SPARE = 4  # memory that was too small is replaced by 1/4 more than needed
+_KILL_LIMIT = 1.0  # seconds to wait for the end of a killed process
 
 _log = logging.getLogger(__name__)
+
+
+class PythonWorkerError(VideoError, RuntimeError):
+    """A worker process that runs Python code cannot start, or has died."""
+
+
+class Outcome(NamedTuple):
+    """What came of an order: its outputs or its error.
+
+    `size` is the bytes of memory that it had.
+    """
+
+    ticket: int
+    columns: list[Column] | None
+    error: BaseException | None
+    size: int
+
+
+@dataclass(slots=True)
+class _Given:
+    """A pending order, and the memory for its outputs."""
+
+    ticket: int
+    source: int
+    work: Any
+    size: int
+    answers: queue.SimpleQueue[Outcome | None]
+    slot: NDArray[Any] | None = None
+
+    def lose(self, reason: str) -> None:
+        """Answer with an error of the pool."""
+        self.answers.put(Outcome(self.ticket, None, PythonWorkerError(reason), self.size))
+
+
+class _Team:
+    """Workers and their orders. Shared by submitting threads and the thread that reads answers."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.workers: list[WorkerProcess[_Given]] = []
+        self.memory = SharedMemory()
+        self.is_closed = False
+        self.owner = os.getpid()
+        self._names = names
+        self._lock = threading.Lock()
+        self._shared: deque[_Given] = deque()
+        self._own: dict[int, deque[_Given]] = {}  # orders that only one worker may execute
+        self._failure = ""  # why no more orders are executed; not an exception, which holds frames
+
+    def give(self, order: _Given, number: int | None) -> None:
+        """Queue an order, for the worker with a number or for any."""
+        with self._lock:
+            if not self._failure:
+                waiting = self._shared
+                if number is not None:
+                    waiting = self._own.setdefault(self.workers[number].pid, deque())
+                waiting.append(order)
+                self._send_all()
+                return
+        order.lose(self._failure)
+
+    def observe(self) -> None:
+        """Read answers until the workers are ended."""
+        while not self.is_closed:
+            ready = wait([sign for worker in self.workers for sign in worker.signs])
+            for worker in self.workers:
+                if self.is_closed or not any(sign in ready for sign in worker.signs):
+                    continue
+                try:
+                    for message in worker.read(ready):
+                        self._take(worker, message)
+                except StartError as error:
+                    self.fail(f"a Python worker cannot load the callables:\n{error}")
+                    self.end()
+                except (EOFError, OSError):
+                    if not self.is_closed:
+                        death = f"{self._name(worker)} died ({worker.death()})"
+                        self.fail(f"{death}{self._at_work(worker)}")
+                        self.end()
+        self.fail("the Python workers of the pipeline were ended")
+        for worker in self.workers:
+            worker.stop(_KILL_LIMIT)
+        self.memory.close()
+
+    def fail(self, reason: str) -> None:
+        """Answer every order with an error, now and later."""
+        with self._lock:
+            self._failure = self._failure or reason
+            lost = [*self._shared, *(given for own in self._own.values() for given in own)]
+            self._shared.clear()
+            self._own.clear()
+            for worker in self.workers:
+                lost += [worker.finish() for _ in range(len(worker.given))]
+        for given in lost:
+            given.lose(self._failure)
+
+    def stopped(self) -> set[int]:
+        """Numbers of workers that have work and are stopped."""
+        return {
+            number
+            for number, worker in enumerate(self.workers)
+            if worker.given and worker.is_stopped
+        }
+
+    def give_up(self, number: int, seconds: float) -> None:
+        """End the processes because one has been stopped for so long."""
+        worker = self.workers[number]
+        at_work = f"{self._at_work(worker)}," if worker.given else ""
+        self.fail(
+            f"{self._name(worker)}{at_work} has been stopped by a signal for {seconds:.0f} s; "
+            "the workers are ended"
+        )
+        self.end()
+
+    def end(self) -> None:
+        """End the processes. Takes no lock, since finalizers call it, in any thread at any line."""
+        self.is_closed = True
+        if os.getpid() == self.owner:
+            for worker in self.workers:
+                worker.kill()
+            for worker in self.workers:
+                worker.join(_KILL_LIMIT)
+
+    def _send_all(self) -> None:
+        """Send queued orders to workers with room."""
+        for worker in vacant(self.workers, _AHEAD, lambda worker: bool(self._waiting(worker))):
+            given = self._waiting(worker).popleft()
+            slot = given.slot = self.memory.allocate((given.size,), np.uint8)
+            worker.give(given, Parcel(JobOrder(given.source, given.work, slot), [slot]))
+
+    def _waiting(self, worker: WorkerProcess[_Given]) -> deque[_Given]:
+        return self._own.get(worker.pid) or self._shared
+
+    def _take(self, worker: WorkerProcess[_Given], message: Answer | Question) -> None:
+        """Process a message of a worker."""
+        with self._lock:
+            if not worker.given:  # another worker has died, and `fail` has answered this order
+                return
+            given = worker.given[0]
+            if isinstance(message, Question):
+                given.size = message.value + message.value // _SPARE  # outputs may grow further
+                slot = given.slot = self.memory.allocate((given.size,), np.uint8)
+                worker.reply(Parcel(Reply(slot), [slot]))
+                return
+            worker.finish()
+            self._send_all()
+        if message.fault is not None:
+            error = message.fault.restored("a Python worker process")
+            given.answers.put(Outcome(given.ticket, None, error, given.size))
+        else:
+            assert given.slot is not None
+            columns = views(given.slot, message.value)
+            given.answers.put(Outcome(given.ticket, columns, None, given.size))
+
+    def _name(self, worker: WorkerProcess[_Given]) -> str:
+        return f"Python worker {self.workers.index(worker)} (process {worker.pid})"
+
+    def _at_work(self, worker: WorkerProcess[_Given]) -> str:
+        return f", at work for {self._names[worker.given[0].source]}" if worker.given else ""
 
 
 class _Observer:
     """A thread that reads the answers of workers, and detects their death."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: _Team) -> None:
         # The thread refers to the team, not to the pool, so that a dropped pool is collected and
         # its finalizer ends the team.
         self.thread = threading.Thread(
-            target=observe, args=(team,), name="videoloader-python-workers", daemon=True
+            target=team.observe, name="videoloader-python-workers", daemon=True
         )
         self.thread.start()
 
@@ -47,13 +213,13 @@ class _Observer:
 class _Processes:
     """The processes of a pool, and the thread that reads their answers."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: _Team) -> None:
         self._team = team
         self._observer = _Observer(team)
 
     def pids(self) -> list[int]:
         """Process ids."""
-        return [worker.process.pid for worker in self._team.workers]
+        return [worker.pid for worker in self._team.workers]
 
     def close(self) -> None:
         """End the processes and wait for them."""
@@ -81,7 +247,7 @@ class PythonPool:
         self._jobs: list[Job] = []
         self._names: list[str] = []
         self._tickets = 0
-        self._team = Team(self._names)
+        self._team = _Team(self._names)
         self.pool: _Processes | None = None
         """The processes, once they have started."""
 
@@ -123,7 +289,8 @@ class PythonPool:
                     f"be imported, or pass py_callback_pickler:\n{problem}"
                 )
         except BaseException:
-            self._team.end()
+            for worker in self._team.workers:
+                worker.stop(_KILL_LIMIT)
             raise
         self.pool = _Processes(self._team)
         self._end = weakref.finalize(self, self._team.end)
@@ -134,7 +301,7 @@ class PythonPool:
         work: Any,
         *,
         size: int,
-        answers: queue.SimpleQueue[Answer | None],
+        answers: queue.SimpleQueue[Outcome | None],
         worker: int | None = None,
     ) -> int:
         """Submit work; returns the ticket of its answer.
@@ -147,7 +314,7 @@ class PythonPool:
             worker: number of the worker that has to do it; None for any.
         """
         self._tickets += 1
-        self._team.give(Given(self._tickets, source, work, size, answers), worker)
+        self._team.give(_Given(self._tickets, source, work, size, answers), worker)
         return self._tickets
 
     def pids(self) -> list[int]:
@@ -159,7 +326,7 @@ class PythonPool:
         return self._team.stopped()
 
     def give_up(self, number: int, seconds: float) -> None:
-        """Answer all orders with an error: a worker has been stopped for so long."""
+        """Outcome all orders with an error: a worker has been stopped for so long."""
         self._team.give_up(number, seconds)
 
     def end(self) -> None:
@@ -176,21 +343,22 @@ class PythonPool:
         context = multiprocessing.get_context(method)
         loads = None if method == "fork" else self._pickler.loader()
         jobs = self._jobs if loads is None else self._packed()
-        for number in range(self._count):
-            ours, theirs = context.Pipe()
-            process = context.Process(  # type: ignore[attr-defined]
-                target=work,
-                args=(theirs, jobs, loads, os.getpid()),
-                name=f"videoloader-python-{number}",
+
+        def start_process(connection: Connection[Any, Any]) -> BaseProcess:
+            process: BaseProcess = context.Process(  # type: ignore[attr-defined]
+                target=work_for_sources,
+                args=(connection, os.getpid(), jobs, loads),
+                name=f"videoloader-python-{len(self._team.workers)}",
                 daemon=True,
             )
             with _without_threads_of_opencv() if method == "fork" else nullcontext():
                 process.start()
-            theirs.close()
-            worker = TeamWorker(number, process, ours, end_of(process.pid))
+            return process
+
+        for number in range(self._count):
+            worker: WorkerProcess[_Given] = WorkerProcess(start_process, self._team.memory)
             self._team.workers.append(worker)
             if number == 0 and (problem := _problem(worker)):
-                process.join()
                 self._team.workers.clear()
                 return problem
         return ""
@@ -221,10 +389,16 @@ def _without_threads_of_opencv() -> Iterator[None]:
             cv2.setNumThreads(count)
 
 
-def _problem(worker: TeamWorker) -> str:
-    """The error of the first worker while loading its jobs, "" if there is none."""
+def _problem(worker: WorkerProcess[_Given]) -> str:
+    """Why the first worker could not load its jobs, and was ended; "" if it could."""
     try:
-        ready: Ready = worker.connection.recv()
+        while not worker.is_ready:
+            list(worker.read(wait(worker.signs)))
+    except StartError as error:
+        problem = str(error)
     except (EOFError, OSError):
-        return f"it ended as it started ({worker.death()})"
-    return ready.error
+        problem = f"it ended as it started ({worker.death()})"
+    else:
+        return ""
+    worker.stop()
+    return problem

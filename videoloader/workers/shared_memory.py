@@ -10,7 +10,7 @@ import mmap
 import os
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,12 +184,6 @@ class MappedSegments:
         """Unmap segments that will not be used again."""
         for segment in segments:
             self._memory.pop(segment, None)
-
-    def exchange(self, gone: Iterable[int], new: Iterable[int], files: Sequence[int]) -> None:
-        """Drop segments, and add new ones; their files are the first of `files`."""
-        self.drop(gone)
-        for segment, descriptor in zip(new, files, strict=False):
-            self.add(segment, descriptor)
 
     def array(self, place: Place) -> NDArray[Any]:
         """An array in a mapped segment."""

@@ -1,7 +1,7 @@
 """Runs tasks in worker processes; a worker that crashes, hangs or runs out of memory costs a task.
 
-Tasks are opaque here: `pack` turns each into an order that `program.work` executes. A worker has
-tasks queued after the current one, so it never waits for the next, and nothing polls.
+One of the two policies of `protocol`: a worker that is lost is replaced, and its task retried.
+Tasks are opaque here: `pack` turns each into an order.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import wait
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from videoloader.errors import DecodeError, ResourceError
 from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.system.forking import reset_after_fork
+from videoloader.workers.process import Parcel, StartError, WorkerProcess, start_program, vacant
+from videoloader.workers.protocol import Question
+from videoloader.workers.shared_memory import SharedMemory
 from videoloader.workers.use import Use
-from videoloader.workers.worker import Failure, Given, Parcel, Result, WorkerProcess
 
 __all__ = ["Failure", "NoWorkerError", "Parcel", "Result", "Supervisor", "WorkerLostError"]
 
@@ -28,7 +31,37 @@ _STARTS = 3  # workers that may die before they begin a task
 _log = logging.getLogger(__name__)
 
 _Task = TypeVar("_Task")
-_Known = TypeVar("_Known")
+
+
+class Failure(NamedTuple):
+    """Why there is no result: a text, and a kind for grouping."""
+
+    reason: str
+    kind: str = "WorkerDied"
+
+
+class Result(NamedTuple):
+    """The result of a task: its number, and its value or error.
+
+    `loss` is set if the task failed because its worker was lost.
+    """
+
+    number: int
+    value: Any
+    failure: Exception | None
+    loss: Failure | None = None
+
+
+class _Given(NamedTuple, Generic[_Task]):
+    """A task in a worker, and how many workers died during it or while starting for it."""
+
+    number: int
+    task: _Task
+    deaths: int = 0
+    starts: int = 0
+
+
+_Member: TypeAlias = WorkerProcess[_Given[_Task]]
 
 
 class WorkerLostError(DecodeError):
@@ -39,7 +72,7 @@ class NoWorkerError(ResourceError, DecodeError):
     """No worker process can be started; the cause is the system's own error."""
 
 
-class Supervisor(Generic[_Task, _Known]):
+class Supervisor(Generic[_Task]):
     """Worker processes and their tasks.
 
     Workers start when there is work, and are kept. A worker that dies, or exceeds the time limit
@@ -48,11 +81,11 @@ class Supervisor(Generic[_Task, _Known]):
     failure. One thread at a time may use this, except for `close`. A fork gets its own workers.
 
     Args:
-        pack: (task, state of its worker) -> order, new state. `str` of a task names it in messages.
-        known: makes the state of a fresh worker.
+        pack: makes the order of a task. `str` of a task names it in messages.
+        memory: shared memory that orders use.
         workers: number of processes.
         time_limit: seconds that a task may take.
-        memory_limit: bytes that a worker may allocate, see `program.work`.
+        memory_limit: bytes that a worker may allocate, see `protocol.run_program`.
         prepare: `module:name` of a function that a worker calls first, to load its libraries.
         preparation: arguments of that call.
         ahead: tasks that are queued in a worker, the current one included.
@@ -61,29 +94,27 @@ class Supervisor(Generic[_Task, _Known]):
 
     def __init__(
         self,
-        pack: Callable[[_Task, _Known], tuple[Parcel, _Known]],
-        known: Callable[[], _Known],
+        pack: Callable[[_Task], Parcel],
         *,
         workers: int,
         time_limit: float,
         memory_limit: int | None,
+        memory: SharedMemory | None = None,
         prepare: str | None = None,
         preparation: dict[str, Any] | None = None,
         ahead: int = 2,
         tries: Callable[[_Task], int] = lambda task: 2,  # noqa: ARG005
     ) -> None:
         self._pack = pack
-        self._known = known
         self._workers = self._most = workers
         self._time_limit = time_limit
-        self._program = {
-            "prepare": prepare,
-            "preparation": preparation or {},
-            "memory_limit": memory_limit,
-        }
+        self._memory = memory
+        self._start = partial(
+            start_program, prepare=prepare, preparation=preparation, memory_limit=memory_limit
+        )
         self._ahead = ahead
         self._tries = tries
-        self._team: list[WorkerProcess[_Task, _Known]] = []
+        self._team: list[_Member[_Task]] = []
         self._use = Use("the decoder")
         self.replaced = 0
         """Number of workers that died or were ended at the time limit."""
@@ -131,33 +162,30 @@ class Supervisor(Generic[_Task, _Known]):
             if not busy:
                 return
             left = min(worker.deadline for worker in busy) - time.monotonic()
-            ready = wait([worker.connection for worker in busy], timeout=max(left, 0))
+            signs = [sign for worker in busy for sign in worker.signs]
+            ready = wait(signs, timeout=max(left, 0))
             now = time.monotonic()  # before results are yielded, since the caller may be slow
             for worker in busy:
-                if worker.connection in ready:
-                    yield from self._take(worker, waiting)
+                if any(sign in ready for sign in worker.signs):
+                    yield from self._take(worker, ready, waiting)
                 elif now > worker.deadline:
                     loss = Failure(f"it took longer than {self._time_limit:g} s", "TimeLimit")
                     yield _lost(self._lose(worker, waiting), loss)
 
     def _give(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
         """Send tasks to workers, idle ones first; yields failures of tasks that cannot be sent."""
-        full = len(self._team) >= self._most
-        held = [len(worker.given) for worker in self._team if not worker.is_alone]
-        for depth in range(min(held, default=0) + 1 if full else 1, self._ahead + 1):
-            place = 0
-            while place < self._most and waiting:
-                if place == len(self._team) and not self._hire():
-                    break
-                worker = self._team[place]
-                if worker.is_alone or worker.is_full or len(worker.given) >= depth:
-                    place += 1
-                else:
-                    yield from self._hand(worker, waiting.take())
+        vacancies = vacant(
+            self._team,
+            self._ahead,
+            lambda worker: not (worker.is_full or _is_alone(worker)),
+            self._hire if len(self._team) < self._most else None,
+        )
+        while waiting and (worker := next(vacancies, None)) is not None:
+            yield from self._hand(worker, waiting.take())
 
-    def _hand(self, worker: WorkerProcess[_Task, _Known], given: Given[_Task]) -> Iterator[Result]:
+    def _hand(self, worker: _Member[_Task], given: _Given[_Task]) -> Iterator[Result]:
         try:
-            worker.give(given, self._pack)
+            worker.give(given, self._pack(given.task))
         except Exception as error:
             if is_mistake(error):
                 raise
@@ -169,10 +197,10 @@ class Supervisor(Generic[_Task, _Known]):
         Raises:
             NoWorkerError: there is no worker at all.
         """
+        if len(self._team) >= self._most:
+            return False
         try:
-            worker: WorkerProcess[_Task, _Known] = WorkerProcess(
-                self._known(), self._time_limit, self._program
-            )
+            worker: _Member[_Task] = WorkerProcess(self._start, self._memory, self._time_limit)
         except (OSError, MemoryError, RuntimeError) as error:
             if not self._team:
                 raise NoWorkerError(f"no worker process can be started ({error})") from error
@@ -183,17 +211,24 @@ class Supervisor(Generic[_Task, _Known]):
         return True
 
     def _take(
-        self, worker: WorkerProcess[_Task, _Known], waiting: _Waiting[_Task]
+        self, worker: _Member[_Task], ready: Sequence[Any], waiting: _Waiting[_Task]
     ) -> Iterator[Result]:
         try:
-            while True:
-                result = worker.take()
-                if result is not None:
-                    yield result
-                if not worker.given or not worker.connection.poll():
+            for answer in worker.read(ready):
+                assert not isinstance(answer, Question)
+                number = worker.finish().number
+                fault = answer.fault
+                if fault is not None and fault.is_mistake:
+                    raise fault.restored("a worker process")
+                yield Result(number, answer.value, None if fault is None else fault.restored())
+                if not worker.given:
                     return
+            return
+        except StartError as error:
+            _log.warning("a worker process could not load what it needs:\n%s", error)
         except (EOFError, OSError):
-            reason = worker.death()
+            pass
+        reason = f"the worker process died ({worker.death()})"
         lost = self._lose(worker, waiting)
         self._use.check()
         if worker.is_ready:
@@ -207,7 +242,7 @@ class Supervisor(Generic[_Task, _Known]):
             reason = f"{reason}, as another one did at this task before"
         yield _lost(lost, Failure(reason))
 
-    def _hire_for(self, lost: Given[_Task]) -> bool:
+    def _hire_for(self, lost: _Given[_Task]) -> bool:
         """Start a worker for a task whose worker died."""
         try:
             return self._hire()
@@ -215,7 +250,7 @@ class Supervisor(Generic[_Task, _Known]):
             _log.warning("%s: not tried again: %s", lost.task, error)
             return False
 
-    def _lose(self, worker: WorkerProcess[_Task, _Known], waiting: _Waiting[_Task]) -> Given[_Task]:
+    def _lose(self, worker: _Member[_Task], waiting: _Waiting[_Task]) -> _Given[_Task]:
         """Dismiss a worker; returns its current task, and requeues the tasks after it."""
         task, *rest = worker.given
         waiting.put_back(rest)
@@ -234,8 +269,8 @@ class Supervisor(Generic[_Task, _Known]):
         for worker in busy:
             self._dismiss(worker)
 
-    def _dismiss(self, worker: WorkerProcess[_Task, _Known]) -> None:
-        worker.stop()  # first: an interrupt here leaves the worker to the next `run`
+    def _dismiss(self, worker: _Member[_Task]) -> None:
+        worker.stop()  # first: if an interrupt cuts it short, the next `run` stops the worker
         with suppress(ValueError):  # `close` may have removed it already
             self._team.remove(worker)
 
@@ -249,28 +284,33 @@ class _Waiting(Generic[_Task]):
     """Tasks that no worker has; truthy while there are any."""
 
     def __init__(self, tasks: Iterable[_Task]) -> None:
-        self._tasks = itertools.starmap(Given, enumerate(tasks))
-        self._first: deque[Given[_Task]] = deque()
+        self._tasks = itertools.starmap(_Given, enumerate(tasks))
+        self._first: deque[_Given[_Task]] = deque()
 
     def __bool__(self) -> bool:
         if not self._first:
             self._first.extend(itertools.islice(self._tasks, 1))
         return bool(self._first)
 
-    def take(self) -> Given[_Task]:
+    def take(self) -> _Given[_Task]:
         """The next task, if there is one."""
         return self._first.popleft()
 
-    def put_back(self, tasks: Sequence[Given[_Task]]) -> None:
+    def put_back(self, tasks: Sequence[_Given[_Task]]) -> None:
         """Put tasks at the front of the queue, in this order."""
         self._first.extendleft(reversed(tasks))
 
 
-def _lost(given: Given[Any], loss: Failure) -> Result:
+def _is_alone(worker: WorkerProcess[_Given[Any]]) -> bool:
+    """Whether its task is a retry, which must not share a worker with other tasks."""
+    return bool(worker.given) and worker.given[0].deaths + worker.given[0].starts > 0
+
+
+def _lost(given: _Given[Any], loss: Failure) -> Result:
     return Result(given.number, None, WorkerLostError(f"{given.task}: {loss.reason}"), loss)
 
 
-def _stop(team: list[WorkerProcess[Any, Any]]) -> None:
+def _stop(team: list[WorkerProcess[Any]]) -> None:
     """End workers; thread-safe, since each is removed from the list by one thread only."""
     while team:
         with suppress(IndexError):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from videoloader.errors import ResourceError, VideoError
 from videoloader.sources.faults import raise_shortage
-from videoloader.workers.processes import load
+from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.program import Worker
-from videoloader.workers.supervisor import Failure, Parcel, Supervisor
+from videoloader.workers.protocol import Worker, load
+from videoloader.workers.supervisor import Failure, Supervisor
 
 __all__ = ["Failure", "Job", "load_libraries", "run_tasks"]
 
@@ -52,10 +52,9 @@ def run_tasks(
         for task in tasks:
             yield task, call(task, **arguments)
         return
-    job = Job(function, arguments)
-    supervisor: Supervisor[Any, bool] = Supervisor(
-        lambda task, has_job: (Parcel(_Call(task, None if has_job else job)), True),
-        bool,
+    job = Shared(0, Job(function, arguments))
+    supervisor: Supervisor[Any] = Supervisor(
+        lambda task: Parcel(_Call(task, job.value), values=[job]),
         workers=min(workers, len(tasks)),
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -83,36 +82,21 @@ class Job(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """An order to call the function of a job; a worker's first order includes the job."""
+    """An order to call the function of a job."""
 
     task: Any
-    job: Job | None
+    job: Job
 
-    def accept(self, worker: Worker, files: list[int]) -> None:  # noqa: ARG002
-        """Store the job, if the order includes it."""
-        if self.job is not None:
-            worker.kept(_Function).set(self.job)
-
-    def perform(self, worker: Worker) -> Any:
+    def perform(self, worker: Worker) -> Any:  # noqa: ARG002
         """Call the function; its errors fail the task, not the job."""
         try:
-            return worker.kept(_Function)(self.task)
+            return load(self.job.function)(self.task, **self.job.arguments)
         except Exception as error:  # noqa: BLE001  (a bug must not stop a job of millions)
             raise_shortage(error, "a worker process")
             kind = type(error).__name__
             return Failure(
                 str(error) if isinstance(error, VideoError) else f"{kind}: {error}", kind
             )
-
-
-class _Function:
-    """The function of a job in a worker process."""
-
-    def set(self, job: Job) -> None:
-        self._call, self._arguments = load(job.function), job.arguments
-
-    def __call__(self, task: Any) -> Any:
-        return self._call(task, **self._arguments)
 
 
 def load_libraries(function: str, *, decodes: bool) -> None:

@@ -1,4 +1,8 @@
-"""One task on the CPU: frames of one video into slots."""
+"""Frames of one video into slots on the CPU: the task, and the decoders that do it.
+
+A worker process gets the task itself: its slots by their place in shared memory, its index by
+number, see `workers.protocol`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from mmap import mmap
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,12 +28,14 @@ from videoloader.runtime.work import Work
 from videoloader.sampling import Run, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
+from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
+from videoloader.workers.protocol import Worker
 
-__all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots"]
+__all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots", "load_libraries"]
 
-TaskSource: TypeAlias = "str | bytes | Item"
-"""A path or URL, a video in memory, or one in an archive."""
+TaskSource: TypeAlias = "str | bytes | mmap | Item"
+"""A path or URL, a video in memory (mapped in a worker), or one in an archive."""
 
 _Frame = TypeVar("_Frame")
 
@@ -62,7 +69,7 @@ class CpuTask:
         rotate: turn pictures as the container says.
         threads: of the codec.
         max_pixels: of a picture; packets of larger ones do not decode.
-        runs: that decode `frames`, where they are known.
+        runs: that decode `frames`, where they are planned already.
         reads_on: see `CpuDecoder.decode`.
         whole: of the source that was opened here, see `Source.whole`.
         tries: workers that it may cost.
@@ -86,6 +93,21 @@ class CpuTask:
         wanted = [target.frames for target in self.targets]
         frames = np.unique(np.concatenate(wanted)) if wanted else np.empty(0, np.int64)
         return frames[frames >= 0]
+
+    def perform(self, worker: Worker) -> Work:
+        """Decode in a worker process; returns what it took."""
+        where = id(self.source) if isinstance(self.source, bytes | mmap) else self.source
+        # What is open keeps the index and the mapped file, so no others get their ids.
+        key = (id(self.index), where, self.whole)
+        return worker.kept(Decoders).run(self, key=key, open_video=self._open)
+
+    def _open(self) -> Source:
+        source = self.source
+        if isinstance(source, Item):
+            return source.open() if self.whole is None else source.open(known=self.whole)
+        if isinstance(source, str):
+            return open_source(source, known=self.whole)
+        return open_source(memoryview(source))
 
     def __str__(self) -> str:
         """The video and the frames, for messages."""
@@ -259,3 +281,16 @@ class Decoders:
 def _close_all(opened: OrderedDict[Any, _Opened]) -> None:
     while opened:
         opened.popitem()[1].close()
+
+
+def load_libraries() -> None:
+    """Load what the tasks of a worker process need, and bound the threads of libraries."""
+    import av.filter
+    import av.video.reformatter  # noqa: F401
+    import cv2
+
+    from videoloader.audio.request import SoundRequest  # noqa: F401
+    from videoloader.decoding.images.jpeg import codec
+
+    cv2.setNumThreads(1)
+    codec()

@@ -18,13 +18,12 @@ from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.errors import DecodeError, VideoError
-from videoloader.workers.program import Worker
-from videoloader.workers.shared_memory import MappedSegments, Place
+from videoloader.workers.protocol import Worker
 
 if TYPE_CHECKING:
     from videoloader.decoding.cpu.pool import CpuPool
 
-__all__ = ["Decoded", "ImageOrder", "ImageTask", "PlacedImages", "decode_images"]
+__all__ = ["Decoded", "ImageTask", "PlacedImages", "decode_images"]
 
 Decoded: TypeAlias = NDArray[Any] | Exception
 """The pixels of an image, or why there are none."""
@@ -71,42 +70,20 @@ class ImageTask:
     form: ImageForm
     tries: int
 
+    def perform(self, worker: Worker) -> list[tuple[tuple[int, ...], str] | VideoError]:  # noqa: ARG002
+        """Decode: shape and element type of each image, or why there are no pixels."""
+        results: list[tuple[tuple[int, ...], str] | VideoError] = []
+        for image in self.images:
+            try:
+                results.append(_fill(self.memory, image, self.form))
+            except VideoError as error:
+                results.append(error)
+        return results
+
     def __str__(self) -> str:
         """The first image and how many others, for messages."""
         others = f" and {len(self.images) - 1} others" if len(self.images) > 1 else ""
         return f"{self.images[0].name}{others}"
-
-
-class ImageOrder(NamedTuple):
-    """Images to decode within shared memory.
-
-    Attributes:
-        memory: place of the memory of the batch.
-        segments: new ones, whose open files come along.
-        gone: segments that will not be used again.
-        images: as of `ImageTask`; `form` likewise.
-    """
-
-    memory: Place
-    segments: tuple[int, ...]
-    gone: tuple[int, ...]
-    images: tuple[_Placed, ...]
-    form: ImageForm
-
-    def accept(self, worker: Worker, files: list[int]) -> None:
-        """Map what is new, and forget what is gone."""
-        worker.kept(MappedSegments).exchange(self.gone, self.segments, files)
-
-    def perform(self, worker: Worker) -> list[tuple[tuple[int, ...], str] | VideoError]:
-        """Decode: shape and element type of each image, or why there are no pixels."""
-        memory = worker.kept(MappedSegments).array(self.memory)
-        results: list[tuple[tuple[int, ...], str] | VideoError] = []
-        for image in self.images:
-            try:
-                results.append(_fill(memory, image, self.form))
-            except VideoError as error:
-                results.append(error)
-        return results
 
 
 class PlacedImages(NamedTuple):

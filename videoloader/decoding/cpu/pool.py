@@ -8,33 +8,25 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Generator, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.decoding.cpu.decoders import CpuTask
-from videoloader.decoding.cpu.images import ImageOrder, ImageTask
-from videoloader.decoding.cpu.order import KNOWN_VIDEOS, DecodeOrder, remember
-from videoloader.decoding.cpu.sounds import SoundOrder, SoundTask
+from videoloader.decoding.cpu.images import ImageTask
+from videoloader.decoding.cpu.sounds import SoundTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.work import NoteWork
 from videoloader.system.forking import reset_after_fork
+from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.shared_memory import SharedMemory, memory_file
-from videoloader.workers.supervisor import Parcel, Result, Supervisor, WorkerLostError
+from videoloader.workers.supervisor import Result, Supervisor, WorkerLostError
 
 __all__ = ["CpuPool", "WorkerLostError"]
 
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What a worker has met: segments of shared memory, and videos by number."""
-
-    segments: frozenset[int] = frozenset()
-    videos: OrderedDict[int, None] = field(default_factory=OrderedDict)
+_MOST_FILES = 64  # of videos in memory
 
 
 class CpuPool:
@@ -69,18 +61,18 @@ class CpuPool:
                 f"workers={workers}, time_limit={time_limit:g}, memory_limit={memory_limit}"
             )
         self._memory = SharedMemory()
-        self._packer = _Packer(self._memory)
+        self._packer = _Packer()
         self._stats = {"tasks": 0, "failures": 0}
-        self._workers = Supervisor(
+        self._workers: Supervisor[CpuTask | ImageTask | SoundTask] = Supervisor(
             self._packer.pack,
-            _Known,
+            memory=self._memory,
             workers=count,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            prepare="videoloader.decoding.cpu.order:load_libraries",
+            prepare="videoloader.decoding.cpu.decoders:load_libraries",
             tries=lambda task: task.tries,
         )
-        reset_after_fork(self, CpuPool._begin_anew)
+        reset_after_fork(self._packer, _Packer.forget)
 
     def allocate(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
         """Memory for slots: its contents are arbitrary, and it is used again when it is garbage."""
@@ -131,7 +123,7 @@ class CpuPool:
         For good, at any time and from any thread: `decode` in another thread raises `ClosedError`.
         """
         self._workers.close()
-        self._packer.videos.close()
+        self._packer.close()
         self._memory.close()
 
     def _run(
@@ -149,103 +141,45 @@ class CpuPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begin_anew(self) -> None:
-        """In a fork: what is open may have been in use by threads that are not here."""
-        self._packer.videos = _Videos()
-
 
 class _Packer:
-    """Makes the orders of tasks."""
-
-    def __init__(self, memory: SharedMemory) -> None:
-        self._memory = memory
-        self.videos = _Videos()
-
-    def pack(self, task: CpuTask | ImageTask | SoundTask, known: _Known) -> tuple[Parcel, _Known]:
-        """The order for a worker that knows some videos and segments, and what it knows then."""
-        if isinstance(task, SoundTask):
-            return Parcel(SoundOrder(task.request)), known
-        if isinstance(task, ImageTask):
-            return self._pack_images(task, known)
-        video = self.videos.number(task)
-        targets = tuple(
-            (
-                np.asarray(target.frames, dtype=np.int64),
-                self._memory.locate(target.slots),
-                target.view,
-            )
-            for target in task.targets
-        )
-        new, gone, files, segments = self._segments(
-            {place.segment for _, place, _ in targets}, known
-        )
-        facts = None
-        if video not in known.videos:
-            facts = {f.name: getattr(task.index, f.name) for f in fields(task.index)}
-            if isinstance(task.source, bytes):
-                files.append(self.videos.file(video, task.source))
-        order = DecodeOrder(
-            video,
-            facts,
-            None if isinstance(task.source, bytes) else task.source,
-            new,
-            gone,
-            targets,
-            task.output,
-            task.rotate,
-            task.threads,
-            task.max_pixels,
-            task.whole,
-        )
-        videos = known.videos.copy()
-        remember(videos, video, None)
-        return Parcel(order, files), _Known(segments, videos)
-
-    def _pack_images(self, task: ImageTask, known: _Known) -> tuple[Parcel, _Known]:
-        place = self._memory.locate(task.memory)
-        new, gone, files, segments = self._segments({place.segment}, known)
-        order = ImageOrder(place, new, gone, task.images, task.form)
-        return Parcel(order, files), _Known(segments, known.videos)
-
-    def _segments(
-        self, used: set[int], known: _Known
-    ) -> tuple[tuple[int, ...], tuple[int, ...], list[int], frozenset[int]]:
-        """Segments that are new to a worker, that it may forget, files of the new; all it knows."""
-        new = tuple(used - known.segments)
-        gone = tuple(segment for segment in known.segments if self._memory.gone(segment))
-        files = [self._memory.descriptor(segment) for segment in new]
-        return new, gone, files, (known.segments | used) - set(gone)
-
-
-class _Videos:
-    """Numbers of videos, and the files of those that are in memory."""
+    """Makes parcels of tasks: numbers indexes, and opens videos in memory as files."""
 
     def __init__(self) -> None:
-        self._numbers: weakref.WeakKeyDictionary[VideoIndex, dict[Any, int]] = (
-            weakref.WeakKeyDictionary()
-        )
         self._count = itertools.count()
-        self._files: OrderedDict[int, tuple[bytes, int]] = OrderedDict()
+        self.forget()
 
-    def number(self, task: CpuTask) -> int:
-        """The same for equal indexes of one source."""
-        known = self._numbers.setdefault(task.index, {})
-        key = id(task.source) if isinstance(task.source, bytes) else task.source
-        if key not in known:
-            known[key] = next(self._count)
-        return known[key]
+    def forget(self) -> None:
+        """Begin anew, as in a fork: what is open may be in use by threads that are not here."""
+        self._indexes: weakref.WeakKeyDictionary[VideoIndex, int] = weakref.WeakKeyDictionary()
+        self._files: OrderedDict[int, Shared] = OrderedDict()  # by `id` of the bytes
 
-    def file(self, video: int, source: bytes) -> int:
-        """An open file with the bytes of a video."""
-        if video not in self._files:
-            while len(self._files) >= KNOWN_VIDEOS:
-                os.close(self._files.popitem(last=False)[1][1])
-            self._files[video] = (source, memory_file(source))
-        self._files.move_to_end(video)
-        return self._files[video][1]
+    def pack(self, task: CpuTask | ImageTask | SoundTask) -> Parcel:
+        """The task as it is sent; equal indexes have one number."""
+        if isinstance(task, SoundTask):
+            return Parcel(task)
+        if isinstance(task, ImageTask):
+            return Parcel(task, [task.memory])
+        number = self._indexes.get(task.index)
+        if number is None:
+            number = self._indexes[task.index] = next(self._count)
+        values = [Shared(number, task.index)]
+        if isinstance(task.source, bytes):
+            values.append(self._file(task.source))
+        return Parcel(task, [target.slots for target in task.targets], values)
 
     def close(self) -> None:
-        for _, descriptor in self._files.values():
-            os.close(descriptor)
+        """Close the files."""
+        for shared in self._files.values():
+            os.close(shared.file)
         self._files.clear()
-        self._numbers.clear()
+        self._indexes.clear()
+
+    def _file(self, source: bytes) -> Shared:
+        """An open file with the bytes of a video, of which the last few are kept."""
+        if id(source) not in self._files:
+            while len(self._files) >= _MOST_FILES:
+                os.close(self._files.popitem(last=False)[1].file)
+            self._files[id(source)] = Shared(next(self._count), source, memory_file(source))
+        self._files.move_to_end(id(source))
+        return self._files[id(source)]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.workers.program import Worker
+from videoloader.workers.protocol import Worker
 
-__all__ = ["SoundOrder", "SoundTask"]
+__all__ = ["SoundTask"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,19 +17,10 @@ class SoundTask:
     request: SoundRequest
     tries: int = 2
 
-    def __str__(self) -> str:
-        """The file, for messages."""
-        return self.request.name
-
-
-class SoundOrder(NamedTuple):
-    """What a worker is told to decode."""
-
-    request: SoundRequest
-
-    def accept(self, worker: Worker, files: list[int]) -> None:
-        """Nothing comes along."""
-
     def perform(self, worker: Worker) -> DecodedSound:  # noqa: ARG002
         """Decode it."""
         return self.request.decode()
+
+    def __str__(self) -> str:
+        """The file, for messages."""
+        return self.request.name

@@ -11,8 +11,9 @@ from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock
-from videoloader.workers.program import Worker
-from videoloader.workers.supervisor import Parcel, Supervisor
+from videoloader.workers.process import Parcel
+from videoloader.workers.protocol import Worker
+from videoloader.workers.supervisor import Supervisor
 
 __all__ = ["IndexOrder", "Indexer"]
 
@@ -28,9 +29,6 @@ class IndexOrder:
 
     name: str
     place: str | Item | bytes
-
-    def accept(self, worker: Worker, files: list[int]) -> None:
-        """Nothing comes along."""
 
     def perform(self, worker: Worker) -> VideoIndex:  # noqa: ARG002
         """Make it."""
@@ -61,7 +59,7 @@ class Indexer:
     def __init__(self, *, time_limit: float = 60.0, memory_limit: int | None = None) -> None:
         self._time_limit = time_limit
         self._memory_limit = memory_limit
-        self._workers: Supervisor[IndexOrder, None] | None = None
+        self._workers: Supervisor[IndexOrder] | None = None
         self._lock = ForkSafeLock()
 
     def index(self, source: Source, place: str | Item | None = None) -> VideoIndex:
@@ -94,8 +92,7 @@ class Indexer:
             workers = self._workers
             if workers is None:
                 workers = self._workers = Supervisor(
-                    _pack,
-                    _know,
+                    Parcel,
                     workers=1,
                     time_limit=self._time_limit,
                     memory_limit=self._memory_limit,
@@ -108,14 +105,6 @@ class Indexer:
         return index
 
 
-def _pack(order: IndexOrder, _: None) -> tuple[Parcel, None]:
-    return Parcel(order), None
-
-
 def load_libraries() -> None:
     """Load what indexing by FFmpeg needs."""
     import av  # noqa: F401
-
-
-def _know() -> None:
-    """A worker that indexes keeps nothing."""

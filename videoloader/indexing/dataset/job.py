@@ -33,7 +33,6 @@ from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root, find_items
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.system.writing import check_target, written, written_whole
-from videoloader.workers.processes import INDEXING_MEMORY
 from videoloader.workers.tasks import Failure, run_tasks
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ Progress = Callable[[int, int, int], None]
 _T = TypeVar("_T")
 _GROUP = 4096  # rows in a row group
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
+_MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
 _LOOKS = 16  # remote files to check concurrently
 
 
@@ -130,7 +130,7 @@ def index_dataset(
                 workers=workers,
                 time_limit=time_limit,
                 arguments=arguments,
-                memory_limit=INDEXING_MEMORY,
+                memory_limit=_MEMORY,
             )
         for item, result in results:
             row = failed_row(item, result, base) if isinstance(result, Failure) else result

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from videoloader.errors import UnsupportedError
-from videoloader.workers.processes import load
+from videoloader.workers.protocol import load
 from videoloader.workers.tasks import Failure
 
 __all__ = ["run_on_ray"]

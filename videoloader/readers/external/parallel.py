@@ -14,7 +14,7 @@ import numpy as np
 from videoloader.errors import ArgumentError
 from videoloader.types.sample_info import BatchInfo
 from videoloader.workers.python_jobs import BatchJob, Column, Job, SampleJob, SampleRange
-from videoloader.workers.python_pool import Answer, PythonPool
+from videoloader.workers.python_pool import Outcome, PythonPool
 
 __all__ = ["ParallelSource"]
 
@@ -28,7 +28,7 @@ class _Scheduled:
     """A batch that workers make: a ticket for each piece of it, and the answers so far."""
 
     tickets: list[int]
-    answers: dict[int, Answer] = field(default_factory=dict)
+    answers: dict[int, Outcome] = field(default_factory=dict)
 
 
 class ParallelSource:
@@ -65,7 +65,7 @@ class ParallelSource:
         self._samples = -(-batch_size // self._pieces)  # in the largest piece
         self._size = max(_SLOT, (size_hint or 0) * self._samples)
         self._capacities = [self._size] * (depth * self._pieces)
-        self._answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
         self._scheduled: deque[_Scheduled] = deque()
         self._next = self._epoch = 0
         self._passes = 0  # through an iterable
@@ -146,7 +146,7 @@ class ParallelSource:
             self._number, work, size=self._size, answers=self._answers, worker=own
         )
 
-    def _answer(self) -> Answer | None:
+    def _answer(self) -> Outcome | None:
         """The next answer; None when the workers are ended.
 
         Python code may take any time. Only workers that a signal has stopped are not waited for.
