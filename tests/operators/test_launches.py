@@ -255,7 +255,7 @@ def test_an_operator_works_out_once_what_its_arguments_say(driver, name):
     context = Context(8, outputs=known.outputs)
 
     def run():
-        assert declared.kernels["cuda"](context, frames, **known.arguments) is not NotImplemented
+        assert declared.kernels["cuda"](context, frames, **known.taken) is not NotImplemented
 
     run()
     frames = clips()

@@ -281,13 +281,15 @@ class Inferred:
     Attributes:
         inputs: what went in.
         outputs: the specs of the outputs.
-        arguments: what `run` and the kernels take: the plan, or the arguments without one.
+        arguments: with a `PerSample` for each that may be one.
+        taken: what `run` and the kernels take: the plan, or the arguments without one.
         recording: what was launched on a GPU, where that can be repeated.
     """
 
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
     arguments: Mapping[str, Any]
+    taken: Mapping[str, Any]
     recording: Recording | None = None
 
 

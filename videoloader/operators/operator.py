@@ -289,8 +289,7 @@ class Operator:
         Args:
             context: of the call; its `outputs` are set here.
             inputs: one batch an input, of `context.count` samples each.
-            arguments: a converted value or a `PerSample` for every argument, without the seed. They
-                are always `PerSample`s where they may be, if the context has `inferred`.
+            arguments: a converted value or a `PerSample` for every argument, without the seed.
         """
         if self.by_frames and has_frames(inputs, arguments):
             return run_on_frames(self.name, self.apply, context, inputs, arguments)
@@ -321,12 +320,12 @@ class Operator:
         if results is NotImplemented:
             results = self._by_kernel(context, seen, known, is_repeated=is_repeated)
         if results is NotImplemented:
-            results = self.run(context, *seen, **known.arguments)
+            results = self.run(context, *seen, **known.taken)
         results = results if isinstance(results, tuple) else (results,)
         given = []
         for batch, spec in zip(results, context.outputs, strict=True):
             given.append(_given(batch, spec.layout, channel))
-        self._set_origins(given, inputs, arguments)
+        self._set_origins(given, inputs, known.arguments)
         return tuple(given)
 
     def _infer(
@@ -341,9 +340,10 @@ class Operator:
         arguments = self._per_sample(context, inputs, arguments)
         found = self.infer(context, *specs, **arguments)
         if isinstance(found, Planned):
-            known = Inferred(specs, found.outputs, {"plan": found.plan})
+            known = Inferred(specs, found.outputs, arguments, {"plan": found.plan})
         else:
-            known = Inferred(specs, found if isinstance(found, tuple) else (found,), arguments)
+            outputs = found if isinstance(found, tuple) else (found,)
+            known = Inferred(specs, outputs, arguments, arguments)
         if context.inferred is not None:
             context.inferred[context.count] = known
         return known
@@ -382,9 +382,9 @@ class Operator:
             return NotImplemented
         is_recorded = is_repeated and self.is_replayable and context.is_recorded
         if not is_recorded or kind != "cuda" or len(inputs) > 1:
-            return kernel(context, *inputs, **known.arguments)
+            return kernel(context, *inputs, **known.taken)
         with recorded() as (launches, kept):
-            result = kernel(context, *inputs, **known.arguments)
+            result = kernel(context, *inputs, **known.taken)
         known.recording = Recording.of(launches, kept, inputs[0], result)
         return result
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,19 +197,17 @@ def crop_window(
 
 def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tuple[Windows, ...]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
-    return _crop_windows(frames.shapes, tuple(arguments.items()))
+    return _crop_windows(frames.shapes, arguments)
 
 
-@lru_cache(maxsize=256)  # `infer` and `run` ask for the same; so do batches alike
 def _crop_windows(
-    shapes: tuple[Shape, ...], arguments: tuple[tuple[str, PerSample | Any], ...]
+    shapes: tuple[Shape, ...], given: Mapping[str, PerSample | Any]
 ) -> tuple[Windows, ...]:
-    given = dict(arguments)
-    per_sample = {k: v for k, v in arguments if isinstance(v, PerSample)}
+    per_sample = {k: v for k, v in given.items() if isinstance(v, PerSample)}
     if len(shapes) > 1 and not any(values.has_frames for values in per_sample.values()):
         if len(set(shapes)) == 1 and all(v.is_all(v[0]) for v in per_sample.values()):
             first = {name: PerSample(values.values[:1]) for name, values in per_sample.items()}
-            return _crop_windows(shapes[:1], tuple({**given, **first}.items())) * len(shapes)
+            return _crop_windows(shapes[:1], {**given, **first}) * len(shapes)
         windows = _windows_at_once(shapes, given)
         if windows is not None:
             return windows
@@ -218,7 +215,7 @@ def _crop_windows(
     for position, shape in enumerate(shapes):
         own = {
             name: value[position] if isinstance(value, PerSample) else value
-            for name, value in arguments
+            for name, value in given.items()
         }
         lengths = {len(value) for value in own.values() if isinstance(value, PerFrame)}
         several = []
