@@ -131,7 +131,7 @@ def _infer_normalized(
 ) -> Planned:
     windows = crop_windows(frames, window)
     layout, shapes = _shapes_of(
-        frames.shapes, frames.layout, output_layout, pad_output, mean, std, windows
+        frames.shapes, frames.layout, output_layout, pad_output, mean.values, std.values, windows
     )
     normals = tuple(zip(mean, std, strict=True))
     plan = _Normalizing(windows, mirror, normals, scale, shift, fill_values)
@@ -143,13 +143,17 @@ def _shapes_of(
     layout: str,
     wanted: str,
     pad_output: bool,
-    mean: PerSample,
-    std: PerSample,
+    mean: tuple[tuple[float, ...], ...],
+    std: tuple[tuple[float, ...], ...],
     windows: tuple[Windows, ...],
 ) -> tuple[str, tuple[Shape, ...]]:
     """Layout and shapes of the output; fails if mean or std do not fit."""
     full = _output_layout(layout, wanted)
     order = [layout.index(letter) for letter in full]
+    count = len(frames)
+    given = list(zip(frames, windows, mean, std, strict=True))
+    if count and given.count(given[0]) == count:  # the usual case: one is for all
+        frames, windows, mean, std = frames[:1], windows[:1], mean[:1], std[:1]
     cut = window_shapes(frames, windows)
     for shape, *normal in dict.fromkeys(zip(cut, mean, std, strict=True)):
         for name, values in zip(("mean", "std"), normal, strict=True):
@@ -160,7 +164,8 @@ def _shapes_of(
         padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
         whole = (*shape[:-1], padded)
         shapes[shape] = tuple(whole[at] for at in order)
-    return full, tuple([shapes[shape] for shape in cut])
+    made = tuple([shapes[shape] for shape in cut])
+    return full, made * count if len(made) < count else made
 
 
 def _output_layout(layout: str, wanted: str) -> str:
