@@ -108,8 +108,8 @@ class Operator:
         is_replayable: whether its kernel for "cuda" does nothing but launch kernels on its only
             input and on `Context.empty()`, as specs, strides, alignment to 16 bytes and arguments
             say. The launches are then repeated for batches alike, see replay.py.
-        color_stage: `color_stage(spec, spec of the output, arguments)` for a map that the kernel of
-            colours does: its numbers there, a `ColorStage`. A run of such operators is one launch.
+        is_color_stage: whether its plan has a `stage`: its numbers in the kernel of colours, a
+            `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
@@ -161,7 +161,7 @@ class Operator:
     infer: Callable[..., Spec | tuple[Spec, ...] | Planned] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     is_replayable: bool = False
-    color_stage: Callable[[Spec, Spec, Mapping[str, Any]], Any] | None = None
+    is_color_stage: bool = False
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
