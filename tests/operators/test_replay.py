@@ -59,7 +59,7 @@ COUNT = 3
 
 
 @pytest.fixture
-def driver(monkeypatch, no_plans):
+def driver(monkeypatch):
     made = Driver(monkeypatch)
     streams = {}
     made.stream = 70
@@ -297,7 +297,6 @@ def test_weights_of_a_resize_live_as_long_as_its_launches_are_repeated(driver):
     for seed in range(2):
         caller.run(frames_of(seed=seed), caller.memo, memory_of())
     (memory,) = map(weakref.ref, caller.recording._kept)
-    resize_on_gpu._kept_plan.cache_clear()
     gc.collect()
     assert memory() is not None
     driver.launches.clear()
@@ -321,16 +320,8 @@ def test_a_repeated_batch_takes_few_calls(driver, name):
     assert in_c <= 40
 
 
-@pytest.fixture
-def no_plans():
-    """Forget the weights that this machine has computed, or seemed to."""
-    resize_on_gpu._kept_plan.cache_clear()
-    yield
-    resize_on_gpu._kept_plan.cache_clear()
-
-
 @pytest.fixture(params=["c++", pytest.param("gpu", marks=pytest.mark.gpu)])
-def device(request, monkeypatch, no_plans):
+def device(request, monkeypatch):
     if request.param == "gpu":
         return "cuda:0"
     CompiledDriver(monkeypatch)

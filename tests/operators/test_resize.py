@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError
-from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
-from videoloader.operators.geometry.resampling import Axis, resample
+from videoloader.operators.geometry.bytes_on_cpu import grid_of, resample_bytes
+from videoloader.operators.geometry.resampling import Axis, resample, taps_of
 from videoloader.operators.geometry.sizes import output_size, part_axis, resize_axes
 from videoloader.tensors import TensorList
 
@@ -139,10 +139,11 @@ def test_bytes_on_the_cpu_are_those_of_the_reference(height, width, side, exact,
     if max(axis.size for axis in axes) > 1000:
         return
     noise = np.random.default_rng(height).integers(0, 256, (1, height, width, 3), np.uint8)
-    fast = resample_bytes(torch.from_numpy(noise), axes)
+    fast = resample_bytes(torch.from_numpy(noise), grid_of((height, width), axes))
     if fast is None:  # the grids do not meet
         return
-    reference = resample(torch.from_numpy(noise), axes, torch.uint8)
+    tables = taps_of((height, width), axes)
+    reference = resample(torch.from_numpy(noise), axes, tables, torch.uint8)
     difference = (fast.int() - reference.int()).abs()
     assert difference.max() <= 3
     assert difference.float().mean() <= 1
@@ -156,7 +157,8 @@ def test_bytes_on_the_cpu_take_the_fast_way_for_usual_sizes():
         (480, 640, {"resize_longer": 320}),
     ):
         picture = torch.zeros(height, width, 3, dtype=torch.uint8)
-        assert resample_bytes(picture, resize_axes((height, width), **wanted)) is not None
+        axes = resize_axes((height, width), **wanted)
+        assert resample_bytes(picture, grid_of((height, width), axes)) is not None
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -167,9 +169,10 @@ def test_random_parts_of_bytes_take_the_fast_way(seed):
     top, left = random.integers(0, height - rows + 1), random.integers(0, width - columns + 1)
     axes = (Axis(top, top + rows, 224), Axis(left, left + columns, 224))
     noise = torch.from_numpy(random.integers(0, 256, (height, width, 3), np.uint8))
-    fast = resample_bytes(noise, axes)
+    fast = resample_bytes(noise, grid_of((height, width), axes))
     assert fast is not None
-    difference = (fast.int() - resample(noise, axes, torch.uint8).int()).abs()
+    reference = resample(noise, axes, taps_of((height, width), axes), torch.uint8)
+    difference = (fast.int() - reference.int()).abs()
     assert difference.max() <= 2
     assert difference.float().mean() <= 0.5
 

@@ -10,7 +10,6 @@ from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn, types
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.geometry import resize_on_gpu
 from videoloader.operators.operator import OPERATORS
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
@@ -37,7 +36,6 @@ TARGETS = [[7.0, 9.0], [80.0, 20.0], [33.0, 40.0], [1.0, 1.0], [29.0, -31.0]]
 def machine(request, monkeypatch):
     # The reference is plain torch in float32, not the faster way of bytes on the CPU.
     monkeypatch.setattr("videoloader.operators.geometry.resize.resample_bytes", lambda *_: None)
-    resize_on_gpu._kept_plan.cache_clear()
     return (OperatorKernelsOnGpu if request.param == "gpu" else OperatorKernels)(monkeypatch)
 
 
@@ -269,10 +267,8 @@ def test_the_sizes_of_the_inputs_are_told(machine):
 def test_threads_of_a_block_wait_for_one_another(monkeypatch):
     monkeypatch.setattr("videoloader.operators.geometry.resize.resample_bytes", lambda *_: None)
     machine = OperatorKernels(monkeypatch, threads=4)
-    resize_on_gpu._kept_plan.cache_clear()
     batch = batch_of("HWC", sides=[(40, 300), (70, 33)])
     check(machine, "resize", batch, {"size": [35.0, 34.0]})
-    resize_on_gpu._kept_plan.cache_clear()
     given = {"size": [35.0, 34.0], "interp_type": NEAREST}
     check(machine, "resize", batch, given, kernel="nearest", exact=True)
 

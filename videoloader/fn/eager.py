@@ -11,7 +11,7 @@ from torch.utils.data import get_worker_info
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, SampleError
+from videoloader.operators.batch import Batch, Context, Inferred, SampleError
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.limits import LIMITS
@@ -35,21 +35,33 @@ def run_eagerly(
     bound: dict[str, Any],
     device: str,
     layout: str | None = None,
+    inferred: dict[int, Inferred] | None = None,
 ) -> Any:
-    """Run on one sample, or on batches, and give the same kind."""
+    """Run on one sample, or on batches, and give the same kind.
+
+    Args:
+        operator: what is run.
+        inputs: samples or batches.
+        bound: the converted arguments.
+        device: "cpu", "gpu" or "mixed".
+        layout: of inputs that carry none.
+        inferred: what is known from earlier calls with the same arguments; see `Context`.
+    """
     with_bytes = operator.kind == "map"  # a decoder of videos takes them as they are
     inputs = tuple(_tensors(data, with_bytes=with_bytes) for data in inputs)
     are_batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
     if any(are_batches) and not all(are_batches):
         raise ArgumentError(f"fn.{operator.name}: its inputs must all be batches or all samples")
     if not any(are_batches):
-        bound = {name: _of_one(operator, inputs, name, value) for name, value in bound.items()}
+        bound = {
+            name: _of_one(operator, inputs, name, value) if isinstance(value, PerSample) else value
+            for name, value in bound.items()
+        }
         declared = operator.inputs_for(len(inputs))
         each = zip(declared, inputs, strict=True)
-        outputs = _run(
-            operator, [_single(operator, own, data, layout) for own, data in each], bound, device
-        )
-        values = tuple(output[0] for output in outputs)
+        batches = [_single(operator, own, data, layout) for own, data in each]
+        outputs = _run(operator, batches, bound, device, inferred)
+        values = tuple([output[0] for output in outputs])
         return values if len(values) > 1 else values[0]
     lengths = {len(data) for data in inputs}
     lengths |= {len(value) for value in bound.values() if isinstance(value, PerSample)}
@@ -59,9 +71,8 @@ def run_eagerly(
             f"samples: {sorted(lengths)}"
         )
     each = zip(operator.inputs_for(len(inputs)), inputs, strict=True)
-    outputs = _run(
-        operator, [_batch(operator, own, data, layout) for own, data in each], bound, device
-    )
+    batches = [_batch(operator, own, data, layout) for own, data in each]
+    outputs = _run(operator, batches, bound, device, inferred)
     lists = tuple(
         TensorList(
             output.samples if output.block is None else output.block,
@@ -87,10 +98,8 @@ def _tensors(data: Any, *, with_bytes: bool) -> Any:
     return data
 
 
-def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: Any) -> Any:
+def _of_one(operator: Operator, inputs: tuple[Any, ...], name: str, value: PerSample) -> PerSample:
     """An argument of an eager call on one sample: a list is for the frames of a clip."""
-    if not isinstance(value, PerSample):
-        return value
     is_clip = bool(inputs) and getattr(inputs[0], "ndim", 0) != len("HWC")
     if not operator.argument(name).per_frame or not is_clip:
         raise ArgumentError(f"fn.{operator.name}: a value per sample needs a TensorList")
@@ -151,7 +160,11 @@ def _takes_frames(declared: Input) -> bool:
 
 
 def _run(
-    operator: Operator, inputs: list[Batch], arguments: Mapping[str, Any], device: str
+    operator: Operator,
+    inputs: list[Batch],
+    arguments: Mapping[str, Any],
+    device: str,
+    inferred: dict[int, Inferred] | None,
 ) -> tuple[Batch, ...]:
     if device != "cpu":
         media.check_gpu(f"fn.{operator.name} with device={device!r}")
@@ -170,7 +183,7 @@ def _run(
         ]
     count = len(inputs[0]) if inputs else 1
     given = dict(arguments)
-    context = Context(count, place)
+    context = Context(count, place, inferred=inferred, is_recorded=False)
     if operator.draws:
         seed = given.pop("seed")
         if seed in (None, -1):

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.fn.docstring import documentation, signature
 from videoloader.fn.eager import run_eagerly
+from videoloader.operators.arguments import PerSample
+from videoloader.operators.batch import Inferred
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.general.constant import CONSTANT
 from videoloader.operators.operator import OPERATORS, Operator
@@ -18,9 +21,23 @@ from videoloader.pipeline.graph.nodes import DataNode, Outputs, make_node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.system.deprecation import warn_deprecated
 from videoloader.system.eager_calls import check_not_drawn, is_eager
-from videoloader.types import ArrayConstant, ImageType, Operand, ScalarConstant
+from videoloader.types import (
+    ArrayConstant,
+    DALIDataType,
+    ImageType,
+    InterpType,
+    Operand,
+    ScalarConstant,
+)
 
 __all__ = ["Function"]
+
+
+_MOST_KNOWN = 16
+"""Eager calls with other arguments that a function remembers."""
+
+_PLAIN = {bool, int, float, str, type(None), torch.dtype, DALIDataType, ImageType, InterpType}
+"""Types of values whose text says all of them."""
 
 
 class Function:
@@ -35,6 +52,8 @@ class Function:
     def __init__(self, name: str, public: str = "", instead: str = "") -> None:
         self._operator = OPERATORS[name]
         self.instead = instead
+        self._known: dict[tuple[str, str], tuple[dict[str, Any], dict[int, Inferred]]] = {}
+        """Eager calls: converted arguments and `Context.inferred`, by device and arguments."""
         public = public or name
         self.__name__ = public.rpartition(".")[2]
         self.__qualname__ = f"fn.{public}"
@@ -103,11 +122,38 @@ class Function:
                     f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
                 )
             return _add_node(operator, inputs, device, name, given)
-        bound = operator.bind(given)
-        return run_eagerly(operator, inputs, bound, device, layout)
+        bound, inferred = self._bound(given, device)
+        return run_eagerly(operator, inputs, bound, device, layout, inferred)
+
+    def _bound(
+        self, given: Mapping[str, Any], device: str
+    ) -> tuple[Mapping[str, Any], dict[int, Inferred] | None]:
+        """The converted arguments of an eager call, and what is known of calls with them."""
+        operator = self._operator
+        key = None if operator.draws or operator.kind != "map" else _text_of(given)
+        if key is None:
+            return operator.bind(given), None
+        known = self._known.get((device, key))
+        if known is None:
+            bound = operator.bind(given)
+            if any(isinstance(value, PerSample) for value in bound.values()):
+                return bound, None
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[device, key] = bound, {}
+        return known
 
     def __repr__(self) -> str:
         return f"<operator {self.__qualname__}>"
+
+
+def _text_of(given: Mapping[str, Any]) -> str | None:
+    """Arguments as text, in which 1, 1.0 and True differ; None unless all are plain values."""
+    for value in given.values():
+        kinds = {*map(type, value)} if type(value) in (list, tuple) else {type(value)}
+        if not kinds <= _PLAIN:
+            return None
+    return repr(given)
 
 
 def _has_data(operator: Operator, inputs: tuple[Any, ...]) -> bool:

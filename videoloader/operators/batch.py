@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,17 @@ from videoloader.errors import ArgumentError
 if TYPE_CHECKING:
     from videoloader.operators.replay import Recording
 
-__all__ = ["Batch", "Context", "Inferred", "Sample", "SampleError", "Spec", "allocate", "parts"]
+__all__ = [
+    "Batch",
+    "Context",
+    "Inferred",
+    "Planned",
+    "Sample",
+    "SampleError",
+    "Spec",
+    "allocate",
+    "parts",
+]
 
 Shape = tuple[int, ...]
 
@@ -54,15 +64,12 @@ class Spec:
         dtype: element type.
         layout: meaning of the dimensions of a sample, such as "FHWC"; "" if unknown.
         device: torch device.
-        source_info: where each sample comes from; empty if unknown. Outputs get that of the first
-            input that has any, whatever `infer` says.
     """
 
     shapes: tuple[Shape, ...]
     dtype: torch.dtype
     layout: str = ""
     device: str = "cpu"
-    source_info: tuple[str, ...] = ()
 
     @classmethod
     def alike(cls, count: int, shape: Sequence[int], dtype: torch.dtype, layout: str = "") -> Spec:
@@ -106,7 +113,7 @@ class Batch:
         source_info: where each sample comes from, such as its file; empty if unknown.
     """
 
-    __slots__ = ("_samples", "_spec", "block", "layout", "source_info")
+    __slots__ = ("_samples", "block", "layout", "source_info")
 
     def __init__(
         self,
@@ -116,7 +123,6 @@ class Batch:
     ) -> None:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)
-        self._spec: Spec | None = None
         self.layout, self.source_info = layout, source_info
 
     @classmethod
@@ -153,22 +159,14 @@ class Batch:
     @property
     def spec(self) -> Spec:
         """Shapes, element type, layout and device."""
-        spec, info = self._spec, tuple(self.source_info)
-        if spec is not None and spec.layout == self.layout and spec.source_info == info:
-            return spec
         block = self.block
-        if block is None:  # not kept: samples of a list may be exchanged
-            return self._spec_of_samples(info)
-        spec = _spec_of_block(block.shape, block.dtype, self.layout, block.device)
-        self._spec = replace(spec, source_info=info) if info else spec
-        return self._spec
-
-    def _spec_of_samples(self, info: tuple[str, ...]) -> Spec:
+        if block is not None:
+            return _spec_of_block(block.shape, block.dtype, self.layout, block.device)
         first = next(iter(self.samples), torch.empty(0))
         if not isinstance(first, torch.Tensor):
             raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
         shapes = tuple(tuple(sample.shape) for sample in self.samples)
-        return Spec(shapes, first.dtype, self.layout, str(first.device), info)
+        return Spec(shapes, first.dtype, self.layout, str(first.device))
 
     def between(self, start: int, stop: int) -> Batch:
         """Some consecutive samples; a view."""
@@ -254,8 +252,8 @@ def _no_generator(position: int, into: Any = None) -> np.random.Generator:  # no
 
 def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature of the field)
     """Fresh memory for an output."""
-    if len(spec) and not spec.is_ragged:
-        shape = (len(spec), *spec.shapes[0])
+    if spec.shapes and not spec.is_ragged:
+        shape = (len(spec.shapes), *spec.shapes[0])
         return Batch(torch.empty(shape, dtype=spec.dtype, device=spec.device), spec.layout)
     return Batch(
         [torch.empty(shape, dtype=spec.dtype, device=spec.device) for shape in spec.shapes],
@@ -263,18 +261,35 @@ def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature 
     )
 
 
+class Planned(NamedTuple):
+    """What `infer` gives where it works out more than specs.
+
+    Attributes:
+        outputs: the specs of the outputs.
+        plan: what follows from specs and arguments, such as axes, windows, matrices or tables.
+            `run` and the kernels get it in the place of the arguments, as `plan`.
+    """
+
+    outputs: tuple[Spec, ...]
+    plan: Any
+
+
 @dataclass(slots=True)
 class Inferred:
-    """What is known of a call from the last one with the same arguments and number of samples.
+    """What `infer` gave for a call. A node keeps the last one for each number of samples.
 
     Attributes:
         inputs: what went in.
-        outputs: what `infer` said of the outputs.
+        outputs: the specs of the outputs.
+        arguments: with a `PerSample` for each that may be one.
+        taken: what `run` and the kernels take: the plan, or the arguments without one.
         recording: what was launched on a GPU, where that can be repeated.
     """
 
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
+    arguments: Mapping[str, Any]
+    taken: Mapping[str, Any]
     recording: Recording | None = None
 
 
@@ -293,6 +308,7 @@ class Context:
         workers: processes that decode on the CPU, if that is given.
         inferred: what is known from earlier calls with the same arguments, by the number of
             samples; None where arguments may differ.
+        is_recorded: whether launches may be kept in `inferred`, to be repeated.
     """
 
     count: int
@@ -302,6 +318,7 @@ class Context:
     outputs: tuple[Spec, ...] = ()
     workers: int | None = None
     inferred: dict[int, Inferred] | None = None
+    is_recorded: bool = True
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

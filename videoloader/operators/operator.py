@@ -15,8 +15,10 @@ An operator is a function on a batch and a description of it::
         \"\"\"Turn frames.\"\"\"
 
 `infer` says what the outputs will be: shapes, which may be ragged, element type, layout, device.
-The function makes them in plain torch on any device: it is the reference. `kernels` may do the
-same faster on one device. `videoloader.fn` makes the public function from the declaration.
+What else it works out from specs and arguments is its plan (`Planned`), which the function and the
+kernels get: nothing is worked out twice for a batch, or again for batches alike. The function makes
+the outputs in plain torch on any device: it is the reference. `kernels` may do the same faster on
+one device. `videoloader.fn` makes the public function from the declaration.
 
 A *map* turns batches into batches, and may draw random numbers; a *source* opens a `Source`, which
 feeds a pipeline; a *decode* turns a sample into a `PlannedClip`.
@@ -34,7 +36,7 @@ from typing import Any, Literal, TypeVar
 from videoloader.cuda.recorder import recorded
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Inferred, Spec, allocate
+from videoloader.operators.batch import Batch, Context, Inferred, Planned, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
@@ -98,14 +100,16 @@ class Operator:
         optional_outputs: whether an optional input that is given has an output of its own.
         output_names: names of the outputs for given arguments; a node then gives a dict of them.
         infer: for a map `infer(context, *specs, **arguments)`: the spec of the output, or a tuple
-            of specs; by default that of the first input. None: nothing is known before it runs.
+            of specs; by default that of the first input. Or `Planned`, which gives `run` and the
+            kernels a plan in the place of the arguments: `run(context, *inputs, plan)`. None:
+            nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             that gives NotImplemented leaves the batch to `run`.
         is_replayable: whether its kernel for "cuda" does nothing but launch kernels on its only
             input and on `Context.empty()`, as specs, strides, alignment to 16 bytes and arguments
             say. The launches are then repeated for batches alike, see replay.py.
-        color_stage: `color_stage(spec, spec of the output, arguments)` for a map that the kernel of
-            colours does: its numbers there, a `ColorStage`. A run of such operators is one launch.
+        is_color_stage: whether its plan has a `stage`: its numbers in the kernel of colours, a
+            `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: the form of clips behind the operator, of the form before it and the arguments;
             None where a decoder cannot give it. Operators without this are never done by a decoder.
@@ -154,10 +158,10 @@ class Operator:
     num_outputs: Callable[[Mapping[str, Any]], int] = _one
     optional_outputs: bool = False
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
-    infer: Callable[..., Spec | tuple[Spec, ...]] | None = _same
+    infer: Callable[..., Spec | tuple[Spec, ...] | Planned] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     is_replayable: bool = False
-    color_stage: Callable[[Spec, Spec, Mapping[str, Any]], Any] | None = None
+    is_color_stage: bool = False
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
     absorbed_per_sample: tuple[str, ...] = ()
@@ -285,8 +289,7 @@ class Operator:
         Args:
             context: of the call; its `outputs` are set here.
             inputs: one batch an input, of `context.count` samples each.
-            arguments: a converted value or a `PerSample` for every argument, without the seed. They
-                are always `PerSample`s where they may be, if the context has `inferred`.
+            arguments: a converted value or a `PerSample` for every argument, without the seed.
         """
         if self.by_frames and has_frames(inputs, arguments):
             return run_on_frames(self.name, self.apply, context, inputs, arguments)
@@ -307,36 +310,56 @@ class Operator:
             return made
         specs = tuple(map(_spec_of, seen))
         known = context.inferred.get(context.count) if context.inferred else None
-        if known is not None and known.inputs == specs:
-            context.outputs = known.outputs
-        else:
-            known = None
-            arguments = self._per_sample(context, seen, arguments)
-            outputs = self.infer(context, *specs, **arguments)
-            context.outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            if context.inferred is not None:
-                context.inferred[context.count] = Inferred(specs, context.outputs)
+        is_repeated = known is not None and known.inputs == specs
+        if known is None or not is_repeated:
+            known = self._infer(context, seen, specs, arguments)
+        context.outputs = known.outputs
         results: Any = NotImplemented
-        if known is not None and known.recording is not None:
+        if known.recording is not None:
             results = known.recording.replay(context, seen[0])
         if results is NotImplemented:
-            results = self._by_kernel(context, seen, arguments, known)
+            results = self._by_kernel(context, seen, known, is_repeated=is_repeated)
         if results is NotImplemented:
-            results = self.run(context, *seen, **arguments)
+            results = self.run(context, *seen, **known.taken)
         results = results if isinstance(results, tuple) else (results,)
         given = []
         for batch, spec in zip(results, context.outputs, strict=True):
             given.append(_given(batch, spec.layout, channel))
         for batch in inputs:
             if batch.source_info:
-                self._set_origins(given, inputs, arguments)
+                self._set_origins(given, inputs, known.arguments)
                 break
         return tuple(given)
+
+    def _infer(
+        self,
+        context: Context,
+        inputs: Sequence[Batch],
+        specs: tuple[Spec, ...],
+        arguments: Mapping[str, Any],
+    ) -> Inferred:
+        """What `infer` says; the context keeps it for calls like this one."""
+        assert self.infer is not None
+        arguments = self._per_sample(context, inputs, arguments)
+        found = self.infer(context, *specs, **arguments)
+        if isinstance(found, Planned):
+            known = Inferred(specs, found.outputs, arguments, {"plan": found.plan})
+        else:
+            outputs = found if isinstance(found, tuple) else (found,)
+            known = Inferred(specs, outputs, arguments, arguments)
+        if context.inferred is not None:
+            context.inferred[context.count] = known
+        return known
 
     def _set_origins(
         self, outputs: Sequence[Batch], inputs: Sequence[Batch], arguments: Mapping[str, Any]
     ) -> None:
         """Say of outputs where their samples come from, if it is known of any input."""
+        for batch in inputs:
+            if batch.source_info:
+                break
+        else:
+            return
         count = len(outputs[0]) if outputs else 0
         infos = [batch.source_info for batch in inputs if len(batch) == count]
         if any(infos):
@@ -348,21 +371,23 @@ class Operator:
         self,
         context: Context,
         inputs: Sequence[Batch],
-        arguments: Mapping[str, Any],
-        known: Inferred | None,
+        known: Inferred,
+        *,
+        is_repeated: bool,
     ) -> Any:
         """What the kernel of the device gives; NotImplemented without one, or where it says so.
 
-        What it launches is kept in `known`, if that is of a call like this one.
+        What it launches is kept in `known`, if a call like this one was made before.
         """
         kind = context.device.partition(":")[0]
         kernel = self.kernels.get(kind)
         if kernel is None:
             return NotImplemented
-        if known is None or not self.is_replayable or kind != "cuda" or len(inputs) > 1:
-            return kernel(context, *inputs, **arguments)
+        is_recorded = is_repeated and self.is_replayable and context.is_recorded
+        if not is_recorded or kind != "cuda" or len(inputs) > 1:
+            return kernel(context, *inputs, **known.taken)
         with recorded() as (launches, kept):
-            result = kernel(context, *inputs, **arguments)
+            result = kernel(context, *inputs, **known.taken)
         known.recording = Recording.of(launches, kept, inputs[0], result)
         return result
 

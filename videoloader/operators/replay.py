@@ -99,8 +99,9 @@ class Recording:
 
     def _move(self, addresses: list[int]) -> bool:
         """Change the tables for blocks at other addresses, unless these are aligned otherwise."""
-        moves = [new - old for new, old in zip(addresses, self._addresses, strict=True)]
-        if any(move % _ALIGNMENT for move in moves):
+        (source, target), (old_source, old_target) = addresses, self._addresses
+        moves = source - old_source, target - old_target
+        if (moves[0] | moves[1]) % _ALIGNMENT:
             return False
         for columns, move in zip(self._columns, moves, strict=True):
             for column in columns if move else ():

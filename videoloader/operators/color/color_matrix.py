@@ -7,9 +7,9 @@ reference; on the CPU OpenCV does the same for most element types, on a GPU a ke
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,8 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.color.color_on_gpu import (
-    KEPT,
     ColorStage,
     columns,
     matrix_stage,
@@ -38,6 +37,7 @@ from videoloader.operators.color.color_on_gpu import (
 from videoloader.operators.color.linear import each_of, middle
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare
+from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
 from videoloader.types import ImageType
 
@@ -147,17 +147,37 @@ def _affine(matrix: Matrix, offset: Numbers = 0.0) -> Matrix:
     return whole
 
 
-def _infer_same(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    dtype: torch.dtype | None,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
-    for shape in set(frames.shapes):
-        if shape[-1] != 3:
-            raise ArgumentError(f"pixels have 3 channels here (RGB); got {shape[-1]}")
-    return frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
+@dataclass(frozen=True, eq=False)
+class _Mixing:
+    """Plan of an operator that is a matrix.
+
+    Attributes:
+        matrix_of: `matrix_of(middle, *numbers)`; numbers may be arrays, and then give a matrix for
+            each of their elements.
+        numbers: arguments of each sample.
+        source, target: element types.
+    """
+
+    matrix_of: Callable[..., Matrix]
+    numbers: tuple[PerSample, ...]
+    source: torch.dtype
+    target: torch.dtype
+
+    @cached_property
+    def matrices(self) -> list[Matrix | PerFrame]:
+        """The matrix of each sample, or those of its frames."""
+        return each_of(partial(self.matrix_of, middle_of_twist(self.source)), *self.numbers)
+
+    @cached_property
+    def stage(self) -> ColorStage:
+        """The same for the kernel."""
+        values, counts = columns(self.numbers)
+        matrices = self.matrix_of(middle_of_twist(self.source), *values)
+        return matrix_stage(matrices, counts, self.target)
+
+
+def _recolor_on_gpu(context: Context, frames: Batch, plan: _Mixing | _Conversion) -> Any:
+    return NotImplemented if plan.stage.is_identity else recolor(context, frames, plan.stage)
 
 
 def _declare(
@@ -169,28 +189,24 @@ def _declare(
     dtype: torch.dtype | None = None,
     has_image_type: bool = True,
 ) -> None:
-    """Declare an operator of numbers that give a matrix: `matrix_of(middle, *numbers)`.
+    """Declare an operator of numbers that give a matrix: see `_Mixing`."""
 
-    The numbers may be arrays, and then give a matrix for each of their elements.
-    """
-    names = [argument.name for argument in arguments]
+    def infer(
+        context: Context,  # noqa: ARG001
+        frames: Spec,
+        *,
+        dtype: torch.dtype | None,
+        **given: Any,
+    ) -> Planned:
+        for shape in set(frames.shapes):
+            if shape[-1] != 3:
+                raise ArgumentError(f"pixels have 3 channels here (RGB); got {shape[-1]}")
+        out = frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
+        numbers = tuple([given[argument.name] for argument in arguments])
+        return Planned((out,), _Mixing(matrix_of, numbers, frames.dtype, out.dtype))
 
-    def run(context: Context, frames: Batch, **given: Any) -> Batch:
-        center = middle_of_twist(frames.spec.dtype)
-        numbers = [given[each] for each in names]
-        matrices = each_of(lambda *values: matrix_of(center, *values), *numbers)
-        return transform(context.empty(), frames, matrices)
-
-    @lru_cache(KEPT)
-    def kept(source: torch.dtype, target: torch.dtype, *numbers: PerSample) -> ColorStage:
-        values, counts = columns(numbers)
-        return matrix_stage(matrix_of(middle_of_twist(source), *values), counts, target)
-
-    def stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
-        return kept(frames.dtype, out.dtype, *[given[each] for each in names])
-
-    def run_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
-        return recolor(context, frames, stage(frames.spec, context.outputs[0], given))
+    def run(context: Context, frames: Batch, plan: _Mixing) -> Batch:
+        return transform(context.empty(), frames, plan.matrices)
 
     run.__doc__ = doc
     common = (IMAGE_TYPE, _dtype(dtype)) if has_image_type else (_dtype(dtype),)
@@ -198,10 +214,10 @@ def _declare(
         name,
         inputs=(Input("frames", FRAMES),),
         arguments=(*arguments, *common),
-        infer=_infer_same,
-        kernels={"cuda": run_on_gpu},
+        infer=infer,
+        kernels={"cuda": _recolor_on_gpu},
         is_replayable=True,
-        color_stage=stage,
+        is_color_stage=True,
     )(run)
 
 
@@ -289,13 +305,35 @@ def _from_rgb(kind: ImageType) -> Matrix:
 _SPACES = (ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr)
 
 
+@dataclass(frozen=True, eq=False)
+class _Conversion:
+    """Plan of `color_space_conversion`, for a number of samples of an element type."""
+
+    count: int
+    dtype: torch.dtype
+    image_type: ImageType
+    output_type: ImageType
+
+    @property
+    def matrix(self) -> Matrix:
+        """From one colour space to the other."""
+        return _conversion(self.dtype, self.image_type, self.output_type)
+
+    @cached_property
+    def stage(self) -> ColorStage:
+        """The same for the kernel."""
+        matrices = np.repeat(self.matrix[None], self.count, axis=0)
+        stage = matrix_stage(matrices, None, self.dtype)
+        return replace(stage, is_identity=self.image_type is self.output_type)
+
+
 def _infer_space(
     context: Context,  # noqa: ARG001
     frames: Spec,
     *,
     image_type: ImageType,
     output_type: ImageType,
-) -> Spec:
+) -> Planned:
     channels = _from_rgb(image_type).shape[0]
     for shape in frames.shapes:
         if shape[-1] != channels:
@@ -303,25 +341,8 @@ def _infer_space(
                 f"{image_type.name} pixels have {channels} channels; got {shape[-1]}"
             )
     made = _from_rgb(output_type).shape[0]
-    return replace(frames, shapes=tuple((*shape[:-1], made) for shape in frames.shapes))
-
-
-def _conversion_stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
-    return _kept_conversion(len(frames), out.dtype, given["image_type"], given["output_type"])
-
-
-@lru_cache(KEPT)
-def _kept_conversion(
-    count: int, dtype: torch.dtype, image_type: ImageType, output_type: ImageType
-) -> ColorStage:
-    matrix = _conversion(dtype, image_type, output_type)
-    stage = matrix_stage(np.repeat(matrix[None], count, axis=0), None, dtype)
-    return replace(stage, is_identity=image_type is output_type)
-
-
-def _convert_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
-    stage = _conversion_stage(frames.spec, context.outputs[0], given)
-    return NotImplemented if stage.is_identity else recolor(context, frames, stage)
+    out = replace(frames, shapes=tuple((*shape[:-1], made) for shape in frames.shapes))
+    return Planned((out,), _Conversion(len(frames), frames.dtype, image_type, output_type))
 
 
 @declare(
@@ -332,18 +353,15 @@ def _convert_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
         Argument("output_type", IMAGE, REQUIRED, "that of the output", choices=_SPACES),
     ),
     infer=_infer_space,
-    kernels={"cuda": _convert_on_gpu},
+    kernels={"cuda": _recolor_on_gpu},
     is_replayable=True,
-    color_stage=_conversion_stage,
+    is_color_stage=True,
 )
-def color_space_conversion(
-    context: Context, frames: Batch, *, image_type: ImageType, output_type: ImageType
-) -> Batch:
+def color_space_conversion(context: Context, frames: Batch, plan: _Conversion) -> Batch:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range)."""
-    if image_type is output_type:
+    if plan.image_type is plan.output_type:
         return frames
-    matrix = _conversion(frames.spec.dtype, image_type, output_type)
-    return transform(context.empty(), frames, [matrix] * len(frames))
+    return transform(context.empty(), frames, [plan.matrix] * len(frames))
 
 
 COLOR_SPACE_CONVERSION = OPERATORS["color_space_conversion"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,7 @@ from videoloader.operators.kernels import (
     rows_of,
 )
 
-__all__ = ["KEPT", "MOST_STAGES", "ColorStage", "columns", "line_stage", "matrix_stage", "recolor"]
-
-KEPT = 64
-"""Results of earlier batches that each function here and each operator keeps."""
+__all__ = ["MOST_STAGES", "ColorStage", "columns", "line_stage", "matrix_stage", "recolor"]
 
 MOST_STAGES = 6
 """Operators of a launch; the numbers of each take registers."""
@@ -129,8 +126,7 @@ def _macros(
     return {"STAGES": len(stages), "TYPES": types, "CHANNELS": counts, "LINES": lines}
 
 
-@lru_cache(KEPT)
-def _joined(stages: tuple[ColorStage, ...]) -> tuple[NDArray[Any], tuple[bool, ...]]:
+def _joined(stages: Sequence[ColorStage]) -> tuple[NDArray[Any], tuple[bool, ...]]:
     """The numbers of all stages for each row of the table, and which samples have a row a frame."""
     counted = [each.counts for each in stages if each.counts is not None]
     if not counted:

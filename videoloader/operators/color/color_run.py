@@ -7,15 +7,16 @@ behind each of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
-from videoloader.operators.color.color_on_gpu import recolor
+from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.color.color_on_gpu import ColorStage, recolor
 from videoloader.operators.kernels import ELEMENTS
 from videoloader.operators.operator import Operator
+from videoloader.system.forking import cached_property
 
 __all__ = ["color_run", "name_in_run"]
 
@@ -29,7 +30,7 @@ def color_run(operators: Sequence[Operator]) -> Operator:
     """The operator that does what some do one after the other, each on the output of the last.
 
     Args:
-        operators: that have a `color_stage`.
+        operators: that are `is_color_stage`.
     """
 
     def each(given: Mapping[str, Any]) -> list[tuple[Operator, dict[str, Any]]]:
@@ -38,32 +39,9 @@ def color_run(operators: Sequence[Operator]) -> Operator:
             for own, keys in zip(operators, named, strict=True)
         ]
 
-    def infer(context: Context, frames: Spec, **given: Any) -> Spec:
-        return _specs(context, frames, each(given))[-1]
-
-    def run(context: Context, frames: Batch, **given: Any) -> Batch:
-        *first, (last, its_own) = each(given)
-        for operator, own in first:
-            (frames,) = operator.apply(Context(context.count, context.device), [frames], own)
-        last_context = Context(context.count, context.device, allocate=context.allocate)
-        (frames,) = last.apply(last_context, [frames], its_own)
-        return frames
-
-    def run_on_gpu(context: Context, frames: Batch, **given: Any) -> Any:
-        specs = _specs(context, frames.spec, each(given))
-        if any(spec.dtype not in ELEMENTS for spec in specs):
-            return NotImplemented
-        stages = []
-        for (operator, own), before, after in zip(each(given), specs, specs[1:], strict=False):
-            if not all(map(partial(_fits, before), own.values())):
-                return NotImplemented  # the operator says what is wrong
-            assert operator.color_stage is not None
-            stage = operator.color_stage(before, after, own)
-            if stage.is_identity and before.dtype != after.dtype:
-                return NotImplemented  # no product is computed, so zeros keep their sign
-            if not stage.is_identity:
-                stages.append(stage)
-        return recolor(context, frames, *stages) if stages else NotImplemented
+    def infer(context: Context, frames: Spec, **given: Any) -> Planned:
+        plan = _plan(context, frames, each(given))
+        return Planned(plan.specs[-1:], plan)
 
     arguments = [
         [replace(own, name=name_in_run(number, own.name)) for own in operator.arguments]
@@ -75,14 +53,71 @@ def color_run(operators: Sequence[Operator]) -> Operator:
     ]
     return Operator(
         name=" + ".join(operator.name for operator in operators),
-        run=run,
+        run=_run,
         doc="",
         inputs=operators[0].inputs,
         arguments=tuple(own for renamed in arguments for own in renamed),
         infer=infer,
-        kernels={"cuda": run_on_gpu},
+        kernels={"cuda": _run_on_gpu},
         is_replayable=True,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Plan of operators one after the other.
+
+    Attributes:
+        each: the operators and their arguments.
+        specs: what goes into the first one, and what comes out of each.
+        plans: of each.
+    """
+
+    each: Sequence[tuple[Operator, Mapping[str, Any]]]
+    specs: tuple[Spec, ...]
+    plans: tuple[Any, ...]
+
+    @cached_property
+    def stages(self) -> list[ColorStage]:
+        """Those of the launch; none if the kernel does not do what the operators do."""
+        if any(spec.dtype not in ELEMENTS for spec in self.specs):
+            return []
+        stages = []
+        pairs = zip(self.specs, self.specs[1:], strict=False)
+        for (_, own), (before, after), plan in zip(self.each, pairs, self.plans, strict=True):
+            if not all(map(partial(_fits, before), own.values())):
+                return []  # the operator says what is wrong
+            if plan.stage.is_identity and before.dtype != after.dtype:
+                return []  # no product is computed, so zeros keep their sign
+            if not plan.stage.is_identity:
+                stages.append(plan.stage)
+        return stages
+
+
+def _plan(
+    context: Context, frames: Spec, each: Sequence[tuple[Operator, Mapping[str, Any]]]
+) -> _Run:
+    specs, plans = [frames], []
+    for operator, own in each:
+        assert operator.infer is not None
+        planned = operator.infer(context, specs[-1], **own)
+        assert isinstance(planned, Planned)
+        specs += planned.outputs
+        plans.append(planned.plan)
+    return _Run(each, tuple(specs), tuple(plans))
+
+
+def _run(context: Context, frames: Batch, plan: _Run) -> Batch:
+    *first, (last, its_own) = plan.each
+    for operator, own in first:
+        (frames,) = operator.apply(Context(context.count, context.device), [frames], own)
+    last_context = Context(context.count, context.device, allocate=context.allocate)
+    (frames,) = last.apply(last_context, [frames], its_own)
+    return frames
+
+
+def _run_on_gpu(context: Context, frames: Batch, plan: _Run) -> Any:
+    return recolor(context, frames, *plan.stages) if plan.stages else NotImplemented
 
 
 def _fits(frames: Spec, values: Any) -> bool:
@@ -94,16 +129,3 @@ def _fits(frames: Spec, values: Any) -> bool:
         for own, shape in zip(values, frames.shapes, strict=True)
         if isinstance(own, PerFrame)
     )
-
-
-def _specs(
-    context: Context, frames: Spec, each: Sequence[tuple[Operator, Mapping[str, Any]]]
-) -> list[Spec]:
-    """What goes into the first operator, and what comes out of each."""
-    specs = [frames]
-    for operator, own in each:
-        assert operator.infer is not None
-        spec = operator.infer(context, specs[-1], **own)
-        assert isinstance(spec, Spec)
-        specs.append(spec)
-    return specs

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
-from videoloader.operators.batch import Batch, Context, Spec, parts
-from videoloader.operators.color.color_on_gpu import KEPT, ColorStage, columns, line_stage, recolor
+from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.color.color_on_gpu import ColorStage, columns, line_stage, recolor
 from videoloader.operators.general.convert import scale_and_shift
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
+from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
 
 __all__ = ["each_of", "middle"]
@@ -52,16 +53,6 @@ def middle(dtype: torch.dtype) -> float:
     return 0.5 if dtype.is_floating_point else float(torch.iinfo(dtype).max // 2 + 1)
 
 
-def _infer(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    dtype: torch.dtype | None,
-    **numbers: PerSample,  # noqa: ARG001
-) -> Spec:
-    return frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
-
-
 def _numbers(frames: Spec, given: Mapping[str, Any]) -> tuple[PerSample, ...]:
     """Brightness, shift, contrast and its center, whichever of them an operator has."""
     numbers = []
@@ -85,35 +76,54 @@ def _high(dtype: torch.dtype) -> float:
     return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)
 
 
-def _lines(
-    context: Context, frames: Batch, given: Mapping[str, PerSample]
-) -> tuple[list[Any], list[Any]]:
-    """Factor and offset of each sample, or of each of its frames."""
-    numbers = _numbers(frames.spec, given)
-    factors = each_of(operator.mul, numbers[0], numbers[2])
-    return factors, each_of(partial(_offset, _high(context.outputs[0].dtype)), *numbers)
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """Plan of an operator that is a line.
+
+    Attributes:
+        numbers: of each sample: brightness, shift, contrast and its center.
+        target: element type of the result.
+    """
+
+    numbers: tuple[PerSample, ...]
+    target: torch.dtype
+
+    @cached_property
+    def factors(self) -> list[Any]:
+        """Of each sample, or of each of its frames."""
+        return each_of(operator.mul, self.numbers[0], self.numbers[2])
+
+    @cached_property
+    def offsets(self) -> list[Any]:
+        """Likewise."""
+        return each_of(partial(_offset, _high(self.target)), *self.numbers)
+
+    @cached_property
+    def unchanged(self) -> list[bool]:
+        """Whether the line leaves the values of a sample as they are."""
+        return [pair == (1, 0) for pair in zip(self.factors, self.offsets, strict=True)]
+
+    @cached_property
+    def stage(self) -> ColorStage:
+        """The line for the kernel."""
+        values, counts = columns(self.numbers)
+        offsets = _offset(_high(self.target), *values)
+        return line_stage(values[0] * values[2], offsets, counts, self.target)
 
 
-@lru_cache(KEPT)
-def _kept_stage(target: torch.dtype, *numbers: PerSample) -> ColorStage:
-    values, counts = columns(numbers)
-    return line_stage(values[0] * values[2], _offset(_high(target), *values), counts, target)
-
-
-def _stage(frames: Spec, out: Spec, given: Mapping[str, Any]) -> ColorStage:
-    return _kept_stage(out.dtype, *_numbers(frames, given))
-
-
-def _run(
-    context: Context,
-    frames: Batch,
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
     *,
-    dtype: torch.dtype | None,  # noqa: ARG001
+    dtype: torch.dtype | None,
     **numbers: PerSample,
-) -> Batch:
-    factors, offsets = _lines(context, frames, numbers)
-    target = context.outputs[0].dtype
-    unchanged = [pair == (1, 0) for pair in zip(factors, offsets, strict=True)]
+) -> Planned:
+    out = frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
+    return Planned((out,), _Line(_numbers(frames, numbers), out.dtype))
+
+
+def _run(context: Context, frames: Batch, plan: _Line) -> Batch:
+    unchanged, target = plan.unchanged, plan.target
     if all(unchanged):
         return frames.each(lambda value: saturate(value, target))
     out = context.empty()
@@ -123,28 +133,20 @@ def _run(
             place.copy_(saturate(values, target))
             continue
         factor, offset = (
-            column(each[at], values.ndim, str(values.device)) for each in (factors, offsets)
+            column(each[at], values.ndim, str(values.device))
+            for each in (plan.factors, plan.offsets)
         )
         scale_and_shift(values, factor, offset, place)
     return out
 
 
-def _by_table(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **numbers: PerSample,
-) -> Any:
+def _by_table(context: Context, frames: Batch, plan: _Line) -> Any:
     """uint8 by a table of 256 values, which the reference makes."""
-    target = context.outputs[0].dtype
-    if frames.spec.dtype != torch.uint8 or target not in _TABLES:
-        return NotImplemented
-    factors, offsets = _lines(context, frames, numbers)
-    if all(pair == (1, 0) for pair in zip(factors, offsets, strict=True)):
+    if frames.spec.dtype != torch.uint8 or plan.target not in _TABLES or all(plan.unchanged):
         return NotImplemented
     out = context.empty()
-    for sample, place, factor, offset in zip(frames, out, factors, offsets, strict=True):
+    each = zip(frames, out, plan.factors, plan.offsets, strict=True)
+    for sample, place, factor, offset in each:
         if isinstance(factor, PerFrame) or isinstance(offset, PerFrame):
             rows = (PerSample((value,)).frames(0, len(sample)) for value in (factor, offset))
             for frame, result, *line in zip(sample, place, *rows, strict=True):
@@ -154,9 +156,8 @@ def _by_table(
     return out
 
 
-def _by_kernel(context: Context, frames: Batch, **given: Any) -> Any:
-    stage = _stage(frames.spec, context.outputs[0], given)
-    return NotImplemented if stage.is_identity else recolor(context, frames, stage)
+def _by_kernel(context: Context, frames: Batch, plan: _Line) -> Any:
+    return NotImplemented if plan.stage.is_identity else recolor(context, frames, plan.stage)
 
 
 def _look_up(values: torch.Tensor, out: torch.Tensor, factor: float, offset: float) -> None:
@@ -193,8 +194,8 @@ _DTYPE = Argument("dtype", DTYPE, None, "element type of the output; the input's
 
 
 def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
-    def run(context: Context, frames: Batch, **given: Any) -> Batch:
-        return _run(context, frames, **given)
+    def run(context: Context, frames: Batch, plan: _Line) -> Batch:
+        return _run(context, frames, plan)
 
     run.__doc__ = doc
     declare(
@@ -204,7 +205,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
         infer=_infer,
         kernels={"cpu": _by_table, "cuda": _by_kernel},
         is_replayable=True,
-        color_stage=_stage,
+        is_color_stage=True,
         is_elementwise=True,
     )(run)
 

@@ -23,7 +23,7 @@ from videoloader.operators.arguments import (
     Kind,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES
@@ -199,10 +199,34 @@ def slice_windows(
     return result
 
 
-def _infer(context: Context, data: Spec, *, dtype: torch.dtype | None, **given: Any) -> Spec:  # noqa: ARG001
+class _Slicing(NamedTuple):
+    """Plan of `slice`.
+
+    Attributes:
+        windows: of each sample, by dimension.
+        policy: what stands outside of the data.
+        fill_values: for the policy "constant".
+        dtype: element type of the output; None for that of the data.
+    """
+
+    windows: list[tuple[Window, ...]]
+    policy: str
+    fill_values: tuple[float, ...]
+    dtype: torch.dtype | None
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    data: Spec,
+    *,
+    fill_values: tuple[float, ...],
+    dtype: torch.dtype | None,
+    **given: Any,
+) -> Planned:
     windows = slice_windows(data.shapes, data.layout, given)
     shapes = tuple(tuple(part.stop - part.start for part in own) for own in windows)
-    return replace(data, shapes=shapes, dtype=dtype or data.dtype)
+    plan = _Slicing(windows, given["out_of_bounds_policy"], fill_values, dtype)
+    return Planned((replace(data, shapes=shapes, dtype=dtype or data.dtype),), plan)
 
 
 def _coordinates(name: str, doc: str) -> Argument:
@@ -240,19 +264,12 @@ SLICE_ARGUMENTS = (
 """Where a slice lies, for every operator that takes one; `anchor` and `shape_input` by position."""
 
 
-def _slice_on_gpu(
-    context: Context,
-    data: Batch,
-    *,
-    fill_values: tuple[float, ...],
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **given: Any,
-) -> Any:
+def _slice_on_gpu(context: Context, data: Batch, plan: _Slicing) -> Any:
     """A copy of frames in one launch, unless one view shows the parts of all samples."""
     shapes, layout = data.spec.shapes, data.layout
     if not len(data) or not {*"HW"} <= {*layout} or {*"DF"} <= {*layout}:
         return NotImplemented
-    windows = slice_windows(shapes, layout, given)
+    windows, fill_values = plan.windows, plan.fill_values
     is_one = data.block is not None and windows.count(windows[0]) == len(windows)
     is_inside = all(
         0 <= start <= stop <= side
@@ -262,7 +279,7 @@ def _slice_on_gpu(
     source, target = data.spec.dtype, context.outputs[0].dtype
     if is_inside and is_one and source == target:
         return NotImplemented
-    if not is_inside and given["out_of_bounds_policy"] != "constant":
+    if not is_inside and plan.policy != "constant":
         return NotImplemented
     if "C" in layout:
         axis = layout.index("C")
@@ -275,7 +292,7 @@ def _slice_on_gpu(
     return windows_on_gpu(data, context.empty(), moves_from(start), (fill,))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # of constants: plans of batches with other windows share them
 def _converted(fill_values: tuple[float, ...], dtype: torch.dtype) -> tuple[float, ...]:
     """Fill values as numbers of an element type."""
     exact = torch.tensor(fill_values, dtype=torch.float64)
@@ -305,21 +322,14 @@ def _converted(fill_values: tuple[float, ...], dtype: torch.dtype) -> tuple[floa
     check=check_slice,
     deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
-def slice(  # noqa: A001  (DALI's name)
-    context: Context,  # noqa: ARG001
-    data: Batch,
-    *,
-    fill_values: tuple[float, ...],
-    dtype: torch.dtype | None,
-    **given: Any,
-) -> Batch:
+def slice(context: Context, data: Batch, plan: _Slicing) -> Batch:  # noqa: A001, ARG001  (DALI's name)
     """Take a part of every sample, given by start and end or by start and size.
 
     Coordinates that are not whole are rounded to the nearest integer, values for an integer `dtype`
     truncated. A part that lies inside of the data may share memory with it.
     """
-    shapes, policy = data.spec.shapes, given["out_of_bounds_policy"]
-    windows = slice_windows(shapes, data.layout, given)
+    shapes = data.spec.shapes
+    windows, policy, fill_values, dtype = plan
     channel = data.layout.find("C") if data.layout else -1
     taken = []
     for at in parts(data, alike=[windows]):

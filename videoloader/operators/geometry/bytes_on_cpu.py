@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.types import InterpType
 
-__all__ = ["resample_bytes"]
+__all__ = ["Grid", "grid_of", "resample_bytes"]
 
 _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
 _FURTHEST = 256  # outputs that are computed and not used, to find a place where the grids meet
@@ -53,45 +53,72 @@ class _Span(NamedTuple):
         return self.high - self.low + self.before + self.behind
 
 
-def resample_bytes(frames: torch.Tensor, axes: Sequence[Axis]) -> torch.Tensor | None:
+class Grid(NamedTuple):
+    """How pictures are resized by torch.
+
+    Attributes:
+        part: (rows, columns) that torch gets.
+        borders: copies of the pixels at the borders: above, below, left and right of it.
+        padded: (height, width) with them.
+        factors: outputs for each source pixel, along rows and columns.
+        wanted: those of the outputs that are ours.
+        mirrored: dimensions of (pictures, rows, columns) that are in the other order.
+    """
+
+    part: tuple[slice, slice]
+    borders: tuple[int, int, int, int]
+    padded: tuple[int, int]
+    factors: tuple[float, float]
+    wanted: tuple[slice, slice]
+    mirrored: tuple[int, ...]
+
+
+def grid_of(sides: Sequence[int], axes: Sequence[Axis]) -> Grid | None:
+    """How `resample_bytes` resizes pictures of (height, width) along axes; None where it cannot."""
+    if len(axes) != 2 or not all(sides) or any(map(_is_other, axes)):
+        return None
+    (height, width), (rows, columns) = sides, map(_span, sides, axes)
+    if rows is None or columns is None:
+        return None
+    padded = rows.padded, columns.padded
+    if padded[0] * padded[1] > _MOST_PADDED * height * width:
+        return None
+    wanted = []
+    for span, axis in zip((rows, columns), axes, strict=True):
+        begin, count = axis.window or (0, axis.size)
+        wanted.append(slice(span.skipped + begin, span.skipped + begin + count))
+    return Grid(
+        (slice(rows.low, rows.high), slice(columns.low, columns.high)),
+        (rows.before, rows.behind, columns.before, columns.behind),
+        padded,
+        (rows.factor, columns.factor),
+        (wanted[0], wanted[1]),
+        tuple(dim for dim, axis in enumerate(axes, start=1) if axis.mirrored),
+    )
+
+
+def resample_bytes(frames: torch.Tensor, grid: Grid | None) -> torch.Tensor | None:
     """Frames (..., H, W, C) of uint8 resized, at most one level off; None where this cannot."""
     import cv2
 
-    if len(axes) != 2 or frames.dtype != torch.uint8 or frames.device.type != "cpu":
+    if grid is None or frames.dtype != torch.uint8 or frames.device.type != "cpu":
         return None
     *others, height, width, channels = frames.shape
-    if frames.numel() == 0 or channels > 4 or any(map(_is_other, axes)):
-        return None
-    rows, columns = _span(height, axes[0]), _span(width, axes[1])
-    if (
-        rows is None
-        or columns is None
-        or rows.padded * columns.padded > _MOST_PADDED * height * width
-    ):
+    if frames.numel() == 0 or channels > 4:
         return None
     pictures = frames.numpy().reshape(-1, height, width, channels)
-    padded = _scratch((len(pictures), rows.padded, columns.padded, channels))
-    borders = rows.before, rows.behind, columns.before, columns.behind
-    for number, picture in enumerate(pictures):
-        part = picture[rows.low : rows.high, columns.low : columns.high]
-        place = padded[number]
-        cv2.copyMakeBorder(part, *borders, cv2.BORDER_REPLICATE, dst=place)
+    padded = _scratch((len(pictures), *grid.padded, channels))
+    for picture, place in zip(pictures, padded, strict=True):
+        cv2.copyMakeBorder(picture[grid.part], *grid.borders, cv2.BORDER_REPLICATE, dst=place)
     resized = F.interpolate(
         torch.from_numpy(padded).permute(0, 3, 1, 2),
-        scale_factor=(rows.factor, columns.factor),
+        scale_factor=grid.factors,
         mode="bilinear",
         antialias=True,
     ).permute(0, 2, 3, 1)
-    resized = resized[:, _wanted(rows, axes[0]), _wanted(columns, axes[1])]
-    mirrored = [dim for dim, axis in enumerate(axes, start=1) if axis.mirrored]
-    resized = resized.flip(mirrored) if mirrored else resized
+    resized = resized[(slice(None), *grid.wanted)]
+    resized = resized.flip(grid.mirrored) if grid.mirrored else resized
     return resized.reshape(*others, *resized.shape[1:])
-
-
-def _wanted(span: _Span, axis: Axis) -> slice:
-    """Those of the outputs that are ours."""
-    begin, count = axis.window or (0, axis.size)
-    return slice(span.skipped + begin, span.skipped + begin + count)
 
 
 def _scratch(shape: tuple[int, ...]) -> NDArray[np.uint8]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from videoloader.operators.arguments import DTYPE, Argument
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows import (
@@ -18,6 +18,7 @@ from videoloader.operators.geometry.windows import (
     CROP_ARGUMENTS,
     CROPPED,
     WINDOW,
+    Windows,
     check_crop,
     crop_window,
     crop_windows,
@@ -25,9 +26,10 @@ from videoloader.operators.geometry.windows import (
     is_one_view,
     window_shapes,
 )
-from videoloader.operators.geometry.windows_on_gpu import moves_of, windows_on_gpu
+from videoloader.operators.geometry.windows_on_gpu import Moves, moves_of, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES, Input
 from videoloader.operators.operator import declare
+from videoloader.system.forking import cached_property
 from videoloader.tensors import truncate
 
 __all__ = ["absorb_crop", "crop"]
@@ -46,32 +48,42 @@ def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm 
     return form.cropped(rows, columns)
 
 
+@dataclass(frozen=True, eq=False)
+class _Cropping:
+    """Plan of `crop`.
+
+    Attributes:
+        windows: of each sample.
+        fill_values: what lies outside, for all channels or each.
+    """
+
+    windows: tuple[Windows, ...]
+    fill_values: tuple[float, ...]
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """The same for the kernel."""
+        return moves_of(self.windows, (0,) * len(self.windows))
+
+
 def _infer_crop(
     context: Context,  # noqa: ARG001
     frames: Spec,
     *,
     dtype: torch.dtype | None,
-    fill_values: tuple[float, ...],  # noqa: ARG001
-    **window: Any,
-) -> Spec:
-    shapes = window_shapes(frames.shapes, crop_windows(frames, window))
-    return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
-
-
-def _crop_on_gpu(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
     fill_values: tuple[float, ...],
     **window: Any,
-) -> Any:
+) -> Planned:
+    plan = _Cropping(crop_windows(frames, window), fill_values)
+    shapes = tuple(window_shapes(frames.shapes, plan.windows))
+    return Planned((replace(frames, shapes=shapes, dtype=dtype or frames.dtype),), plan)
+
+
+def _crop_on_gpu(context: Context, frames: Batch, plan: _Cropping) -> Any:
     """A copy in one launch, unless one view shows all windows."""
-    windows = crop_windows(frames.spec, window)
-    if frames.spec.dtype == context.outputs[0].dtype and is_one_view(frames, windows):
+    if frames.spec.dtype == context.outputs[0].dtype and is_one_view(frames, plan.windows):
         return NotImplemented
-    moves = moves_of(windows, (0,) * len(frames))
-    return windows_on_gpu(frames, context.empty(), moves, (fill_values,))
+    return windows_on_gpu(frames, context.empty(), plan.moves, (plan.fill_values,))
 
 
 @declare(
@@ -90,21 +102,14 @@ def _crop_on_gpu(
     absorbed_per_sample=ABSORBED,
     deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
-def crop(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,
-    fill_values: tuple[float, ...],
-    **window: Any,
-) -> Batch:
+def crop(context: Context, frames: Batch, plan: _Cropping) -> Batch:
     """Cut a window out of frames, the same one out of every frame of a clip by default.
 
     Along each side the window begins at round(position * (side - window)), half away from zero.
     The output may share memory with the input where the window lies inside. Values for an integer
     `dtype` are truncated.
     """
-    windows = crop_windows(frames.spec, window)
+    windows = plan.windows
     dtype = context.outputs[0].dtype
     pieces = []
     for at in parts(frames, alike=(windows,)):
@@ -115,5 +120,5 @@ def crop(
             moved = tuple(a - b for a, b in zip(own[0].start, inside.start, strict=True))
             pictures = truncate(cut(pictures, (inside,)), dtype)
             own = (own[0]._replace(start=moved),)
-        pieces.append(Batch(cut(truncate(pictures, dtype), own, fill_values)))
+        pieces.append(Batch(cut(truncate(pictures, dtype), own, plan.fill_values)))
     return Batch.joined(pieces)

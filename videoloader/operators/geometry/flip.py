@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context, parts
+from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.geometry.windows import Window
-from videoloader.operators.geometry.windows_on_gpu import flips_of, moves_of, windows_on_gpu
+from videoloader.operators.geometry.windows_on_gpu import Moves, flips_of, moves_of, windows_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.system.forking import cached_property
 
 __all__ = ["flip", "mirrored"]
 
@@ -32,20 +34,45 @@ def _side(name: str, doc: str, *, default: bool) -> Argument:
     return Argument(name, BOOL, default=default, doc=doc, per_sample=True, per_frame=True)
 
 
-def _flip_on_gpu(
-    context: Context,
-    frames: Batch,
+@dataclass(frozen=True, eq=False)
+class _Flipping:
+    """Plan of `flip`: whether columns, rows and, of volumes, depths of each sample are swapped."""
+
+    sides: tuple[PerSample, ...]
+
+    @cached_property
+    def is_nothing(self) -> bool:
+        """Whether nothing is swapped."""
+        return all(side.is_all(value=False) for side in self.sides)
+
+    @cached_property
+    def ways(self) -> list[tuple[Any, ...]]:
+        """What is swapped of each sample."""
+        return list(zip(*self.sides, strict=True))
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """The same for the kernel."""
+        return moves_of(((_WHOLE,),) * len(self.ways), flips_of(*self.sides))
+
+
+def _infer(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
     *,
     horizontal: PerSample,
     vertical: PerSample,
     depthwise: PerSample,
-) -> Any:
-    """One launch, unless there is nothing to do."""
+) -> Planned:
     sides = (horizontal, vertical, depthwise)[: 3 if "D" in frames.layout else 2]
-    if all(side.is_all(value=False) for side in sides):
+    return Planned((frames,), _Flipping(sides))
+
+
+def _flip_on_gpu(context: Context, frames: Batch, plan: _Flipping) -> Any:
+    """One launch, unless there is nothing to do."""
+    if plan.is_nothing:
         return NotImplemented
-    moves = moves_of(((_WHOLE,),) * len(frames), flips_of(*sides))
-    return windows_on_gpu(frames, context.empty(), moves, ((0.0,),))
+    return windows_on_gpu(frames, context.empty(), plan.moves, ((0.0,),))
 
 
 @declare(
@@ -56,26 +83,17 @@ def _flip_on_gpu(
         _side("vertical", "swap top and bottom", default=False),
         _side("depthwise", "swap front and back; of volumes only", default=False),
     ),
+    infer=_infer,
     kernels={"cuda": _flip_on_gpu},
     is_replayable=True,
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
 )
-def flip(
-    context: Context,
-    frames: Batch,
-    *,
-    horizontal: PerSample,
-    vertical: PerSample,
-    depthwise: PerSample,
-) -> Batch:
+def flip(context: Context, frames: Batch, plan: _Flipping) -> Batch:
     """Mirror frames, by default every frame of a clip alike."""
-    sides = [horizontal, vertical]
-    if "D" in frames.layout:
-        sides.append(depthwise)
-    if not [side for side in sides if not side.is_all(value=False)]:
+    if plan.is_nothing:
         return frames
-    ways = list(zip(*sides, strict=True))
+    ways = plan.ways
     pieces = parts(frames, alike=(ways,))
     if len(pieces) == 1 and not any(isinstance(way, PerFrame) for way in ways[0]):
         return frames.each(lambda value: _mirrored(value, ways[0]))
@@ -84,7 +102,7 @@ def flip(
         if not any(isinstance(way, PerFrame) for way in ways[position]):
             result.copy_(_mirrored(sample, ways[position]))
             continue
-        each = (way.frames(position, len(sample)) for way in sides)
+        each = (way.frames(position, len(sample)) for way in plan.sides)
         for frame, place, *way in zip(sample, result, *each, strict=True):
             place.copy_(_mirrored(frame, way))
     return out

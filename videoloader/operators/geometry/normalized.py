@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.general.convert import scale_and_shift
@@ -41,9 +41,10 @@ from videoloader.operators.geometry.windows import (
     filled,
     window_shapes,
 )
-from videoloader.operators.geometry.windows_on_gpu import Lines, moves_of, windows_on_gpu
+from videoloader.operators.geometry.windows_on_gpu import Lines, Moves, moves_of, windows_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.system.forking import cached_property
 
 __all__ = ["crop_mirror_normalize"]
 
@@ -82,6 +83,37 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
     return mirrored.finished(dtype=dtype, layout=layout, **normal)
 
 
+@dataclass(frozen=True, eq=False)
+class _Normalizing:
+    """Plan of `crop_mirror_normalize`.
+
+    Attributes:
+        windows: of each sample.
+        mirror: whether left and right are swapped.
+        normals: mean and standard deviation of each sample.
+        scale, shift: behind these.
+        fill_values: what lies outside.
+    """
+
+    windows: tuple[Windows, ...]
+    mirror: PerSample
+    normals: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
+    scale: float
+    shift: float
+    fill_values: tuple[float, ...]
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """Windows and sides for the kernel."""
+        return moves_of(self.windows, self.mirror)
+
+    def lines(self, at: slice, channels: int) -> Lines:
+        """What the values of some samples go through; one row where they are alike."""
+        normals = self.normals[at]
+        is_one = normals.count(normals[0]) == len(normals)
+        return _lines(normals[:1] if is_one else normals, channels, self.scale, self.shift)
+
+
 def _infer_normalized(
     context: Context,  # noqa: ARG001
     frames: Spec,
@@ -91,32 +123,37 @@ def _infer_normalized(
     pad_output: bool,
     mean: PerSample,
     std: PerSample,
-    mirror: PerSample,  # noqa: ARG001
-    scale: float,  # noqa: ARG001
-    shift: float,  # noqa: ARG001
-    fill_values: tuple[float, ...],  # noqa: ARG001
+    mirror: PerSample,
+    scale: float,
+    shift: float,
+    fill_values: tuple[float, ...],
     **window: Any,
-) -> Spec:
+) -> Planned:
     windows = crop_windows(frames, window)
     layout, shapes = _shapes_of(
-        frames.shapes, frames.layout, output_layout, pad_output, mean, std, windows
+        frames.shapes, frames.layout, output_layout, pad_output, mean.values, std.values, windows
     )
-    return replace(frames, shapes=shapes, dtype=dtype, layout=layout)
+    normals = tuple(zip(mean, std, strict=True))
+    plan = _Normalizing(windows, mirror, normals, scale, shift, fill_values)
+    return Planned((replace(frames, shapes=shapes, dtype=dtype, layout=layout),), plan)
 
 
-@lru_cache(maxsize=256)  # batches alike ask for the same
 def _shapes_of(
     frames: tuple[Shape, ...],
     layout: str,
     wanted: str,
     pad_output: bool,
-    mean: PerSample,
-    std: PerSample,
+    mean: tuple[tuple[float, ...], ...],
+    std: tuple[tuple[float, ...], ...],
     windows: tuple[Windows, ...],
 ) -> tuple[str, tuple[Shape, ...]]:
     """Layout and shapes of the output; fails if mean or std do not fit."""
     full = _output_layout(layout, wanted)
     order = [layout.index(letter) for letter in full]
+    count = len(frames)
+    given = list(zip(frames, windows, mean, std, strict=True))
+    if count and given.count(given[0]) == count:  # the usual case: one is for all
+        frames, windows, mean, std = frames[:1], windows[:1], mean[:1], std[:1]
     cut = window_shapes(frames, windows)
     for shape, *normal in dict.fromkeys(zip(cut, mean, std, strict=True)):
         for name, values in zip(("mean", "std"), normal, strict=True):
@@ -127,7 +164,8 @@ def _shapes_of(
         padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
         whole = (*shape[:-1], padded)
         shapes[shape] = tuple(whole[at] for at in order)
-    return full, tuple([shapes[shape] for shape in cut])
+    made = tuple([shapes[shape] for shape in cut])
+    return full, made * count if len(made) < count else made
 
 
 def _output_layout(layout: str, wanted: str) -> str:
@@ -140,7 +178,7 @@ def _output_layout(layout: str, wanted: str) -> str:
     return full
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # of constants: plans of batches with random windows share them
 def _lines(
     normals: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...],
     channels: int,
@@ -157,76 +195,40 @@ def _lines(
         return Lines(factors, np.float32(shift) - means * factors)
 
 
-def _on_gpu(
-    context: Context,
-    frames: Batch,
-    *,
-    mirror: PerSample,
-    mean: PerSample,
-    std: PerSample,
-    scale: float,
-    shift: float,
-    dtype: torch.dtype,  # noqa: ARG001
-    output_layout: str,  # noqa: ARG001
-    pad_output: bool,  # noqa: ARG001
-    fill_values: tuple[float, ...],
-    **window: Any,
-) -> Any:
+def _on_gpu(context: Context, frames: Batch, plan: _Normalizing) -> Any:
     """One launch."""
-    spec = frames.spec
-    channels = {shape[-1] for shape in spec.shapes}
+    channels = {shape[-1] for shape in frames.spec.shapes}
     if len(channels) != 1:
         return NotImplemented
-    is_one = mean.is_all(mean[0]) and std.is_all(std[0])
-    normals = ((mean[0], std[0]),) if is_one else tuple(zip(mean, std, strict=True))
-    return windows_on_gpu(
-        frames,
-        context.empty(),
-        moves_of(crop_windows(spec, window), mirror),
-        (fill_values,),
-        lines=_lines(normals, channels.pop(), scale, shift),
-    )
+    lines = plan.lines(slice(None), channels.pop())
+    fills = (plan.fill_values,)
+    return windows_on_gpu(frames, context.empty(), plan.moves, fills, lines=lines)
 
 
-def _by_tables(
-    context: Context,
-    frames: Batch,
-    *,
-    mirror: PerSample,
-    mean: PerSample,
-    std: PerSample,
-    scale: float,
-    shift: float,
-    dtype: torch.dtype,
-    output_layout: str,  # noqa: ARG001
-    pad_output: bool,  # noqa: ARG001
-    fill_values: tuple[float, ...],  # noqa: ARG001
-    **window: Any,
-) -> Any:
+def _by_tables(context: Context, frames: Batch, plan: _Normalizing) -> Any:
     """Frames of bytes to float32 by tables that the reference makes."""
-    spec, layout = frames.spec, context.outputs[0].layout
-    if (spec.dtype, dtype) != (torch.uint8, torch.float32):
+    spec, made = frames.spec, context.outputs[0]
+    if (spec.dtype, made.dtype) != (torch.uint8, torch.float32):
         return NotImplemented
-    windows = crop_windows(spec, window)
-    if not takes_bytes(frames.layout, spec.shapes, windows, layout):
+    if not takes_bytes(frames.layout, spec.shapes, plan.windows, made.layout):
         return NotImplemented
     out = context.empty()
     tables: dict[Any, Any] = {}
     for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
-        normal, channels = (mean[position], std[position]), sample.shape[-1]
+        normal, channels = plan.normals[position], sample.shape[-1]
         if (normal, channels) not in tables:
-            lines = _lines((normal,), channels, scale, shift)
+            lines = plan.lines(slice(position, position + 1), channels)
             factor, offset = (torch.from_numpy(each.T) for each in lines)
             values = torch.empty(channels, 256)
             scale_and_shift(torch.arange(256).expand(channels, 256), factor, offset, values)
             tables[normal, channels] = values.numpy()
         normalize_bytes(
             sample,
-            windows[position],
-            mirror[position],
+            plan.windows[position],
+            plan.mirror[position],
             tables[normal, channels],
             place,
-            channels_first=not layout.endswith("C"),
+            channels_first=not made.layout.endswith("C"),
         )
     return out
 
@@ -269,41 +271,25 @@ def _by_tables(
     returns_channels=False,
     deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
-def crop_mirror_normalize(
-    context: Context,
-    frames: Batch,
-    *,
-    mirror: PerSample,
-    mean: PerSample,
-    std: PerSample,
-    scale: float,
-    shift: float,
-    dtype: torch.dtype,  # noqa: ARG001
-    output_layout: str,  # noqa: ARG001
-    pad_output: bool,  # noqa: ARG001
-    fill_values: tuple[float, ...],
-    **window: Any,
-) -> Batch:
+def crop_mirror_normalize(context: Context, frames: Batch, plan: _Normalizing) -> Batch:
     """Crop, mirror, normalise and transpose frames in one go, by default every frame alike.
 
     out = scale * (in - mean) / std + shift. Integer outputs are rounded and clamped. The window
     is that of `fn.crop`; where it reaches outside, the fill values come out as they are.
     """
-    windows = crop_windows(frames.spec, window)
     out = context.empty()
     layout = context.outputs[0].layout
     order = [layout.index(letter) - len(layout) for letter in frames.layout]
     view = out.each(lambda v: v.permute(*range(v.ndim - len(order)), *order))
-    normals = tuple(zip(mean, std, strict=True))
     for at in parts(view) if frames.block is not None else parts(frames):
-        pictures = _pictures(frames.between(at.start, at.stop), windows[at], mirror.values[at])
+        own = frames.between(at.start, at.stop)
+        pictures = _pictures(own, plan.windows[at], plan.mirror.values[at])
         place = view.part(at)
         channels = pictures.shape[-1]
         if place.shape[-1] > channels:
             place[..., channels:] = 0
         place = place[..., :channels]
-        is_one = normals[at].count(normals[at.start]) == len(normals[at])
-        lines = _lines(normals[at][:1] if is_one else normals[at], channels, scale, shift)
+        lines = plan.lines(at, channels)
         factor, offset = (
             torch.from_numpy(each.reshape(-1, *[1] * (pictures.ndim - 2), channels))
             for each in lines
@@ -315,7 +301,7 @@ def crop_mirror_normalize(
             offset.to(device, non_blocking=True),
             place,
         )
-    _fill_outside(frames.spec, Batch(view.samples), windows, mirror, fill_values)
+    _fill_outside(frames.spec, Batch(view.samples), plan.windows, plan.mirror, plan.fill_values)
     return out
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.geometry.windows import Window, cut
 from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
@@ -22,7 +21,6 @@ def _place(name: str, doc: str) -> Argument:
     return Argument(name, FLOAT, 0.5, doc, per_sample=True, least=0, most=1)
 
 
-@lru_cache(maxsize=1024)
 def _canvas(
     sides: tuple[int, int], ratio: float, least: float, paste_y: float, paste_x: float
 ) -> Window:
@@ -48,32 +46,37 @@ def _product(length: int, part: float) -> int:
     return int(np.float32(length) * np.float32(part))
 
 
+class _Pasting(NamedTuple):
+    """Plan of `paste`.
+
+    Attributes:
+        canvases: of each sample as a window of its frames.
+        fill_value: of the canvas, for all channels or each.
+    """
+
+    canvases: list[Window]
+    fill_value: tuple[float, ...]
+
+
 def _infer(
     context: Context,  # noqa: ARG001
     frames: Spec,
     *,
-    fill_value: tuple[float, ...],  # noqa: ARG001
-    n_channels: int,  # noqa: ARG001
-    **given: PerSample,
-) -> Spec:
-    sizes = [(window.size[0], window.size[1]) for window in _canvases(frames, given)]
-    return frames.with_frames(sizes)
-
-
-def _paste_on_gpu(
-    context: Context,
-    frames: Batch,
-    *,
     fill_value: tuple[float, ...],
     n_channels: int,  # noqa: ARG001
-    **given: Any,
-) -> Any:
-    spec = frames.spec
+    **given: PerSample,
+) -> Planned:
+    canvases = _canvases(frames, given)
+    sizes = [(window.size[0], window.size[1]) for window in canvases]
+    return Planned((frames.with_frames(sizes),), _Pasting(canvases, fill_value))
+
+
+def _paste_on_gpu(context: Context, frames: Batch, plan: _Pasting) -> Any:
     regions = []
-    for at, (shape, window) in enumerate(zip(spec.shapes, _canvases(spec, given), strict=True)):
+    for at, (shape, window) in enumerate(zip(frames.spec.shapes, plan.canvases, strict=True)):
         (top, left), (height, width) = window.start, shape[-3:-1]
         regions.append([[Region(0, at, 0, (0, 0), (height, width), (-top, -left))]])
-    return paste_on_gpu(context, [frames], regions, fill_value)
+    return paste_on_gpu(context, [frames], regions, plan.fill_value)
 
 
 @declare(
@@ -92,16 +95,9 @@ def _paste_on_gpu(
     infer=_infer,
     kernels={"cuda": _paste_on_gpu},
 )
-def paste(
-    context: Context,
-    frames: Batch,
-    *,
-    fill_value: tuple[float, ...],
-    n_channels: int,  # noqa: ARG001
-    **given: Any,
-) -> Batch:
+def paste(context: Context, frames: Batch, plan: _Pasting) -> Batch:
     """Put frames on a canvas of one color, every frame of a clip at the same place."""
     out = context.empty()
-    for at, window in enumerate(_canvases(frames.spec, given)):
-        out[at].copy_(cut(frames[at], (window,), fill_value))
+    for at, window in enumerate(plan.canvases):
+        out[at].copy_(cut(frames[at], (window,), plan.fill_value))
     return out

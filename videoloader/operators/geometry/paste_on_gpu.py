@@ -113,6 +113,6 @@ def _regions(
     return table
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # of constants: plans of batches with other places share them
 def _fill_bits(fill: tuple[float, ...], channels: int, dtype: torch.dtype) -> NDArray[np.uint64]:
     return bits_of(filled(torch.empty(0, dtype=dtype), (channels,), fill))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,10 +21,11 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.geometry.matrices import Matrix, numbers
 from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
+from videoloader.operators.geometry.warp import Warping
 from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.geometry.warps_on_gpu import remap_on_gpu, warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
@@ -58,20 +59,69 @@ def _with_size(shape: tuple[int, ...], layout: str, size: tuple[int, ...]) -> tu
     return (*shape[:end], *size, *shape[end + 2 :])
 
 
+class _Perspective(NamedTuple):
+    """Plan of `warp_perspective`.
+
+    Attributes:
+        matrices: from the output to the input, of each sample: one, or one for each frame. None if
+            an input gives them.
+        is_inverse: whether those of an input are from the output to the input.
+        pixel_origin: of those of an input.
+        interp_type, border, fill: as of `Warping`.
+    """
+
+    matrices: tuple[tuple[Matrix, ...], ...] | None
+    is_inverse: bool
+    pixel_origin: str
+    interp_type: InterpType
+    border: str
+    fill: tuple[float, ...]
+
+    def warping(self, frames: Spec, given: Sequence[Batch]) -> Warping:
+        """The plan with the matrices of an input, if there is one."""
+        tables = self.matrices
+        if tables is None:
+            tables = _matrices_of_input(
+                given[0], is_inverse=self.is_inverse, pixel_origin=self.pixel_origin
+            )
+            _check_count(frames, tables)
+        return Warping(tables, self.interp_type, self.border, self.fill)
+
+
 def _infer_warp(
     context: Context,  # noqa: ARG001
     frames: Spec,
-    *given: Spec,  # noqa: ARG001
+    *given: Spec,
+    matrix: PerSample,
+    inverse_map: bool,
     size: PerSample,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+    border_mode: str,
+    fill_value: tuple[float, ...],
+    interp_type: InterpType,
+    pixel_origin: str,
+) -> Planned:
     shapes = [
         shape
         if not wanted
         else _with_size(shape, frames.layout, rounded(wanted, 2, "experimental.warp_perspective"))
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
-    return replace(frames, shapes=tuple(shapes))
+    tables = None
+    if not given:
+        tables = _matrices_of_argument(matrix, is_inverse=inverse_map, pixel_origin=pixel_origin)
+        _check_count(frames, tables)
+    fill = saturate_numbers(fill_value or (0.0,), frames.dtype)  # as a pixel can be
+    plan = _Perspective(tables, inverse_map, pixel_origin, interp_type, border_mode, fill)
+    return Planned((replace(frames, shapes=tuple(shapes)),), plan)
+
+
+def _check_count(frames: Spec, matrices: Sequence[Sequence[Matrix]]) -> None:
+    for shape, own in zip(frames.shapes, matrices, strict=True):
+        count = shape[0] if "F" in frames.layout else 1
+        if len(own) not in (1, count):
+            raise ArgumentError(
+                f"fn.experimental.warp_perspective: {len(own)} matrices for {count} frames"
+            )
 
 
 def _check_matrix(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
@@ -103,7 +153,6 @@ def _matrices_of_input(
     )
 
 
-@lru_cache(maxsize=16)
 def _matrices_of_argument(
     matrix: PerSample, *, is_inverse: bool, pixel_origin: str
 ) -> tuple[tuple[Matrix, ...], ...]:
@@ -137,42 +186,10 @@ def _to_corners(pixel_origin: str) -> tuple[Matrix, Matrix]:
     return shift, np.asarray(np.linalg.inv(shift), dtype=np.float64)
 
 
-def _warped(
-    context: Context,
-    frames: Batch,
-    matrices: Sequence[Sequence[Matrix]],
-    interp_type: InterpType,
-    border: str,
-    fill: Sequence[float],
-) -> Batch:
-    """Each sample through its matrices: one, or one for each frame."""
+def _by_opencv(context: Context, frames: Batch, *given: Batch, plan: _Perspective) -> Any:
+    """By OpenCV; NotImplemented if it cannot."""
     out = context.empty()
-    for pictures, slots, own in _pictures(frames, out, matrices):
-        table = torch.from_numpy(np.stack(own)).to(pictures.device, torch.float32)
-        table = table.expand(len(pictures), 3, 3)
-        sides = slots.shape[1:3]
-        targets = pixel_places(sides, pictures.device).reshape(-1, 2)
-        targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
-        for at in chunks(len(pictures), sides, pictures.device):
-            sources = targets @ table[at].transpose(1, 2)
-            depth = sources[..., 2:]
-            # A point at infinity is taken for the center of the first pixel, as in OpenCV.
-            places = torch.where(depth == 0, 0.5, sources[..., :2] / depth).reshape(-1, *sides, 2)
-            values = sample_at(pictures[at], places, interp_type, border, fill)
-            slots[at].copy_(saturate(values, slots.dtype))
-    return out
-
-
-def _by_opencv(
-    context: Context,
-    frames: Batch,
-    matrices: Sequence[Sequence[Matrix]],
-    interp_type: InterpType,
-    border: str,
-    fill: Sequence[float],
-) -> Any:
-    """The same by OpenCV; NotImplemented if it cannot."""
-    out = context.empty()
+    matrices, interp_type, border, fill = plan.warping(frames.spec, given)
     for pictures, slots, own in _pictures(frames, out, matrices):
         height, width = slots.shape[1:3]
         corners = np.array([[x, y, 1] for x in (0, width) for y in (0, height)])
@@ -193,12 +210,8 @@ def _pictures(
         yield _planes(sample, frames.layout), _planes(result, frames.layout), own
 
 
-def _warp_on_cpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
-    return warp_perspective(context, *inputs, warp=_by_opencv, **arguments)
-
-
-def _warp_on_gpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
-    return warp_perspective(context, *inputs, warp=warp_on_gpu, **arguments)
+def _warp_on_gpu(context: Context, frames: Batch, *given: Batch, plan: _Perspective) -> Any:
+    return warp_on_gpu(context, frames, *plan.warping(frames.spec, given))
 
 
 @declare(
@@ -242,35 +255,27 @@ def _warp_on_gpu(context: Context, *inputs: Batch, **arguments: Any) -> Any:
     ),
     infer=_infer_warp,
     check=_check_matrix,
-    kernels={"cpu": _warp_on_cpu, "cuda": _warp_on_gpu},
+    kernels={"cpu": _by_opencv, "cuda": _warp_on_gpu},
     is_replayable=True,
 )
-def warp_perspective(
-    context: Context,
-    frames: Batch,
-    *given: Batch,
-    matrix: PerSample,
-    inverse_map: bool,
-    size: PerSample,  # noqa: ARG001
-    border_mode: str,
-    fill_value: tuple[float, ...],
-    interp_type: InterpType,
-    pixel_origin: str,
-    warp: Callable[..., Any] = _warped,
-) -> Any:
+def warp_perspective(context: Context, frames: Batch, *given: Batch, plan: _Perspective) -> Batch:
     """See frames through a perspective transform, every frame of a clip alike by default."""
-    if given:
-        tables = _matrices_of_input(given[0], is_inverse=inverse_map, pixel_origin=pixel_origin)
-    else:
-        tables = _matrices_of_argument(matrix, is_inverse=inverse_map, pixel_origin=pixel_origin)
-    for shape, own in zip(frames.spec.shapes, tables, strict=True):
-        count = shape[0] if "F" in frames.layout else 1
-        if len(own) not in (1, count):
-            raise ArgumentError(
-                f"fn.experimental.warp_perspective: {len(own)} matrices for {count} frames"
-            )
-    fill = saturate_numbers(fill_value or (0.0,), context.outputs[0].dtype)  # as a pixel can be
-    return warp(context, frames, tables, interp_type, border_mode, fill)
+    out = context.empty()
+    matrices, interp_type, border, fill = plan.warping(frames.spec, given)
+    for pictures, slots, own in _pictures(frames, out, matrices):
+        table = torch.from_numpy(np.stack(own)).to(pictures.device, torch.float32)
+        table = table.expand(len(pictures), 3, 3)
+        sides = slots.shape[1:3]
+        targets = pixel_places(sides, pictures.device).reshape(-1, 2)
+        targets = torch.nn.functional.pad(targets, (0, 1), value=1.0)
+        for at in chunks(len(pictures), sides, pictures.device):
+            sources = targets @ table[at].transpose(1, 2)
+            depth = sources[..., 2:]
+            # A point at infinity is taken for the center of the first pixel, as in OpenCV.
+            places = torch.where(depth == 0, 0.5, sources[..., :2] / depth).reshape(-1, *sides, 2)
+            values = sample_at(pictures[at], places, interp_type, border, fill)
+            slots[at].copy_(saturate(values, slots.dtype))
+    return out
 
 
 def _inverse(matrix: Matrix) -> Matrix:

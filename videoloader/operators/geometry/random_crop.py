@@ -13,7 +13,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.geometry.resampling import Axis
-from videoloader.operators.geometry.resize import resized
+from videoloader.operators.geometry.resize import Resizing, resized
 from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, part_axis
 from videoloader.operators.inputs import Input
@@ -86,7 +86,8 @@ def _by_sample(arguments: Mapping[str, Any], count: int) -> Sequence[dict[str, A
 
 
 def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
-    return resize_on_gpu(context, frames, _axes(context, frames.spec, **arguments))
+    axes = _axes(context, frames.spec, **arguments)
+    return resize_on_gpu(context, frames, Resizing.of(frames.spec, axes).weights)
 
 
 @declare(
@@ -113,4 +114,5 @@ def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
 )
 def random_resized_crop(context: Context, frames: Batch, **arguments: Any) -> Batch:
     """Resize a random part of frames, the same one of every frame of a clip."""
-    return resized(context, frames, _axes(context, frames.spec, **arguments))
+    axes = _axes(context, frames.spec, **arguments)
+    return resized(context, frames, Resizing.of(frames.spec, axes).samples)

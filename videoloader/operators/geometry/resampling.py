@@ -6,7 +6,6 @@ it antialiases; what it would read outside the picture is the pixel at the borde
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
-__all__ = ["Axis", "resample"]
+__all__ = ["Axis", "Taps", "resample", "taps_of"]
 
 _CLOSE = 1e-9  # distances that are equal but for rounding
 _BLOCK = 16  # outputs whose weights are one dense matrix
@@ -55,12 +54,15 @@ class Axis(NamedTuple):
         return self._replace(window=window, mirrored=mirrored)
 
 
-def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> torch.Tensor:
+def resample(
+    frames: torch.Tensor, axes: Sequence[Axis], tables: Sequence[Taps], dtype: torch.dtype
+) -> torch.Tensor:
     """Resize the dimensions in front of the last one, which holds channels.
 
     Args:
         frames: (..., *sides, C).
         axes: one for each side.
+        tables: `taps_of` them.
         dtype: element type of the result, converted once at the end.
     """
     first = frames.ndim - 1 - len(axes)
@@ -68,10 +70,6 @@ def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> 
     if frames.numel() == 0:
         shape = (*frames.shape[:first], *(axis.outputs for axis in axes), frames.shape[-1])
         return frames.new_empty(shape, dtype=dtype)
-    tables = [
-        _taps(side, axis, is_row=number == len(axes) - 1)
-        for number, (side, axis) in enumerate(zip(sides, axes, strict=True))
-    ]
     # What shrinks most comes first: the rest has less to do.
     order = sorted(range(len(axes)), key=lambda at: axes[at].outputs / sides[at])
     picked = all(taps.weights is None for taps in tables)
@@ -83,7 +81,7 @@ def resample(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Taps:
+class Taps:
     """Source pixels (outputs, taps) of each output pixel and their weights; None: only one each."""
 
     indices: NDArray[np.int64]
@@ -103,14 +101,22 @@ class _Taps:
         return found
 
 
-@functools.lru_cache(maxsize=256)
-def _taps(side: int, axis: Axis, *, is_row: bool) -> _Taps:
+def taps_of(sides: Sequence[int], axes: Sequence[Axis]) -> list[Taps]:
+    """The taps of each side; none of samples without elements."""
+    if not all(sides):
+        return []
+    last = len(axes) - 1
+    each = enumerate(zip(sides, axes, strict=True))
+    return [_taps(side, axis, is_row=number == last) for number, (side, axis) in each]
+
+
+def _taps(side: int, axis: Axis, *, is_row: bool) -> Taps:
     scale = (axis.end - axis.start) / axis.size
     begin, count = axis.window or (0, axis.size)
     if axis.filter is InterpType.INTERP_NN:
         nearest = np.floor(_single_centers(axis, is_row=is_row)).clip(0, side - 1).astype(np.int64)
         is_same = np.array_equal(nearest, np.arange(side))
-        return _Taps(nearest[:, None], None, is_same)
+        return Taps(nearest[:, None], None, is_same)
     outputs = np.arange(begin, begin + count)[:: -1 if axis.mirrored else 1]
     # One division, so that a center at the border of two pixels is there exactly.
     centers = axis.start + (outputs + 0.5) * (axis.end - axis.start) / axis.size
@@ -127,7 +133,7 @@ def _taps(side: int, axis: Axis, *, is_row: bool) -> _Taps:
     is_same = (
         count == side and weights.shape[1] == 1 and np.array_equal(indices[:, 0], np.arange(side))
     )
-    return _Taps(indices, weights, is_same)
+    return Taps(indices, weights, is_same)
 
 
 def _single_centers(axis: Axis, *, is_row: bool) -> NDArray[np.floating[Any]]:
@@ -152,7 +158,7 @@ def _single_centers(axis: Axis, *, is_row: bool) -> NDArray[np.floating[Any]]:
     return np.add.accumulate(steps)
 
 
-def _filtered(values: torch.Tensor, dim: int, taps: _Taps) -> torch.Tensor:
+def _filtered(values: torch.Tensor, dim: int, taps: Taps) -> torch.Tensor:
     """Filter one dimension, in float32 or float64."""
     if taps.weights is None:
         return _rows(values, dim, torch.from_numpy(taps.indices[:, 0]).to(values.device))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from videoloader.operators.arguments import BOOL, INT, Argument
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
-from videoloader.operators.geometry.bytes_on_cpu import resample_bytes
-from videoloader.operators.geometry.resampling import Axis, resample
-from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
+from videoloader.operators.geometry.bytes_on_cpu import Grid, grid_of, resample_bytes
+from videoloader.operators.geometry.resampling import Axis, Taps, resample, taps_of
+from videoloader.operators.geometry.resize_on_gpu import Weights, resize_on_gpu
 from videoloader.operators.geometry.sizes import (
     RESIZE_ARGUMENTS,
     SIDES,
@@ -32,9 +32,18 @@ from videoloader.operators.geometry.windows import (
 )
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import OPERATORS, declare
+from videoloader.system.forking import cached_property
 from videoloader.types import InterpType
 
-__all__ = ["RESIZE", "fast_resize_crop_mirror", "resize", "resize_crop_mirror", "resized"]
+__all__ = [
+    "RESIZE",
+    "Resampling",
+    "Resizing",
+    "fast_resize_crop_mirror",
+    "resize",
+    "resize_crop_mirror",
+    "resized",
+]
 
 _HINTS = ("minibatch_size", "temp_buffer_hint")
 
@@ -71,6 +80,55 @@ def _is_whole(arguments: Mapping[str, Any]) -> bool:
     )
 
 
+class Resampling:
+    """How a sample is resampled; what that takes is worked out where it is first needed.
+
+    Threads may share it.
+
+    Args:
+        sides: of the dimensions that are resized.
+        axes: one for each of them.
+    """
+
+    def __init__(self, sides: Sequence[int], axes: tuple[Axis, ...]) -> None:
+        self.sides, self.axes = sides, axes
+
+    @cached_property
+    def taps(self) -> list[Taps]:
+        """For `resample`."""
+        return taps_of(self.sides, self.axes)
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """For `resample_bytes`."""
+        return grid_of(self.sides, self.axes)
+
+    def piece(self, frames: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """Frames (..., *sides, C) resized."""
+        fast = resample_bytes(frames, self.grid) if dtype == torch.uint8 else None
+        return resample(frames, self.axes, self.taps, dtype) if fast is None else fast
+
+
+class Resizing(NamedTuple):
+    """Plan of an operator that resizes.
+
+    Attributes:
+        samples: how each is resampled; equal samples share one.
+        weights: the same for the kernel.
+    """
+
+    samples: list[Resampling]
+    weights: Weights
+
+    @classmethod
+    def of(cls, frames: Spec, axes: Sequence[tuple[Axis, ...]]) -> Resizing:
+        """The plan for the axes of each sample, channels last."""
+        sides = [shape[-1 - len(own) : -1] for shape, own in zip(frames.shapes, axes, strict=True)]
+        keys = list(zip(sides, axes, strict=True))
+        each = {key: Resampling(*key) for key in {*keys}}
+        return cls([each[key] for key in keys], Weights(axes, sides))
+
+
 def _infer(
     context: Context,  # noqa: ARG001
     frames: Spec,
@@ -78,33 +136,27 @@ def _infer(
     dtype: torch.dtype | None,
     save_attrs: bool,
     **given: Any,
-) -> Spec | tuple[Spec, ...]:
-    axes = sample_axes(frames, given)
-    output = _output(frames, axes, dtype)
+) -> Planned:
+    planned = _planned(frames, sample_axes(frames, given), dtype)
     if not save_attrs:
-        return output
-    sides = len(axes[0]) if axes else 2
-    return output, Spec.alike(len(frames), (sides,), torch.int32)
+        return planned
+    sides = len(planned.plan.samples[0].axes) if len(frames) else 2
+    attributes = Spec.alike(len(frames), (sides,), torch.int32)
+    return planned._replace(outputs=(*planned.outputs, attributes))
 
 
-def _output(frames: Spec, axes: Sequence[Sequence[Axis]], dtype: torch.dtype | None) -> Spec:
+def _planned(frames: Spec, axes: Sequence[tuple[Axis, ...]], dtype: torch.dtype | None) -> Planned:
     shapes = [
-        (*shape[: -1 - len(own)], *(axis.outputs for axis in own), shape[-1])
+        (*shape[: -1 - len(own)], *[axis.outputs for axis in own], shape[-1])
         for shape, own in zip(frames.shapes, axes, strict=True)
     ]
-    return replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+    out = replace(frames, shapes=tuple(shapes), dtype=dtype or frames.dtype)
+    return Planned((out,), Resizing.of(frames, axes))
 
 
-def _resize_on_gpu(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    save_attrs: bool,
-    **given: Any,
-) -> Any:
-    made = resize_on_gpu(context, frames, sample_axes(frames.spec, given))
-    if made is NotImplemented or not save_attrs:
+def _resize_on_gpu(context: Context, frames: Batch, plan: Resizing) -> Any:
+    made = resize_on_gpu(context, frames, plan.weights)
+    if made is NotImplemented or len(context.outputs) == 1:
         return made
     return made, _sides(context, frames.spec)
 
@@ -137,14 +189,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     absorb=_absorb,
     absorbed_per_sample=("resize_x", "resize_y", "size", "resize_shorter", "resize_longer"),
 )
-def resize(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    save_attrs: bool,
-    **given: Any,
-) -> Batch | tuple[Batch, ...]:
+def resize(context: Context, frames: Batch, plan: Resizing) -> Batch | tuple[Batch, ...]:
     """Resize frames, every frame of a clip alike.
 
     Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale;
@@ -152,20 +197,19 @@ def resize(
     Catmull-Rom. A decoder resizes by itself where no side is rounded: where both are given in whole
     pixels, or with `subpixel_scale=False`.
     """
-    spec = frames.spec
-    output = resized(context, frames, sample_axes(spec, given))
-    return (output, _sides(context, spec)) if save_attrs else output
+    output = resized(context, frames, plan.samples)
+    return output if len(context.outputs) == 1 else (output, _sides(context, frames.spec))
 
 
 RESIZE = OPERATORS["resize"]
 
 
-def resized(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]]) -> Batch:
+def resized(context: Context, frames: Batch, samples: Sequence[Resampling]) -> Batch:
     """Each sample resized in its own way; the first output of the operator."""
     inferred = context.outputs[0]
     pieces = [
-        (at, _piece(frames.part(at), axes[at.start], inferred.dtype))
-        for at in parts(frames, alike=(axes,))
+        (at, samples[at.start].piece(frames.part(at), inferred.dtype))
+        for at in parts(frames, alike=(samples,))
     ]
     if len(pieces) == 1 or inferred.is_ragged:
         return Batch.joined([Batch(piece) for _, piece in pieces])
@@ -173,12 +217,6 @@ def resized(context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]]) -
     for at, piece in pieces:
         out.part(at).copy_(piece)
     return out
-
-
-def _piece(frames: torch.Tensor, axes: Sequence[Axis], dtype: torch.dtype) -> torch.Tensor:
-    is_fast = dtype == torch.uint8 and frames.numel() > 0
-    fast = resample_bytes(frames, axes) if is_fast else None
-    return resample(frames, axes, dtype) if fast is None else fast
 
 
 def _check_both(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -215,18 +253,8 @@ def _infer_window(
     *,
     dtype: torch.dtype | None,
     **given: Any,
-) -> Spec:
-    return _output(frames, _windowed(frames, given), dtype)
-
-
-def _window_on_gpu(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **given: Any,
-) -> Any:
-    return resize_on_gpu(context, frames, _windowed(frames.spec, given))
+) -> Planned:
+    return _planned(frames, _windowed(frames, given), dtype)
 
 
 _WINDOW_ARGUMENTS = (
@@ -249,23 +277,17 @@ _WINDOW_ARGUMENTS = (
     inputs=(Input("frames", CROPPED),),
     arguments=_WINDOW_ARGUMENTS,
     infer=_infer_window,
-    kernels={"cuda": _window_on_gpu},
+    kernels={"cuda": _resize_on_gpu},
     is_replayable=True,
     check=_check_both,
     unused=_HINTS,
 )
-def resize_crop_mirror(
-    context: Context,
-    frames: Batch,
-    *,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **given: Any,
-) -> Batch:
+def resize_crop_mirror(context: Context, frames: Batch, plan: Resizing) -> Batch:
     """Resize, crop and mirror frames in one go: only pixels inside the window are computed.
 
     A window that is larger than the resized frame shows copies of the pixels at its border.
     """
-    return resized(context, frames, _windowed(frames.spec, given))
+    return resized(context, frames, plan.samples)
 
 
 @declare(
@@ -276,11 +298,11 @@ def resize_crop_mirror(
         for argument in _WINDOW_ARGUMENTS
     ),
     infer=_infer_window,
-    kernels={"cuda": _window_on_gpu},
+    kernels={"cuda": _resize_on_gpu},
     is_replayable=True,
     check=_check_both,
     unused=_HINTS,
 )
-def fast_resize_crop_mirror(context: Context, frames: Batch, **given: Any) -> Batch:
+def fast_resize_crop_mirror(context: Context, frames: Batch, plan: Resizing) -> Batch:
     """`resize_crop_mirror` without antialiasing by default; deprecated in DALI."""
-    return resize_crop_mirror(context, frames, **given)
+    return resized(context, frames, plan.samples)

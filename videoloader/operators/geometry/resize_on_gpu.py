@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from videoloader.operators.kernels import (
 )
 from videoloader.types import InterpType
 
-__all__ = ["resize_on_gpu"]
+__all__ = ["Weights", "resize_on_gpu"]
 
 _AXIS = np.dtype(
     [
@@ -54,8 +53,37 @@ _TAP = 16  # bytes of `Taps`
 _TILE = 32
 
 
+class Weights:
+    """The axes of a batch as the kernel sees them, with their weights, which the GPU computes.
+
+    They are kept for the stream that was the last to ask: only there they are known to be done.
+    Threads may share it.
+
+    Args:
+        axes: of the rows and of the columns of each sample.
+        sides: height and width of each sample.
+    """
+
+    def __init__(self, axes: Sequence[tuple[Axis, ...]], sides: Sequence[Sequence[int]]) -> None:
+        is_one = len({*zip(axes, map(tuple, sides), strict=True)}) == 1
+        self._axes, self._sides = (axes[:1], sides[:1]) if is_one else (axes, sides)
+        self._last: tuple[tuple[str, int], _Tables] | None = None
+
+    @property
+    def are_pictures(self) -> bool:
+        """Whether rows and columns are resized, and nothing else."""
+        return all(len(own) == 2 for own in self._axes)
+
+    def tables(self, device: str, stream: Any) -> _Tables:
+        """The tables on a device, ready for what is queued on a stream."""
+        queue, last = (device, 0 if stream is None else stream.cuda_stream), self._last
+        if last is None or last[0] != queue:
+            last = self._last = queue, _tables(self._axes, self._sides, device)
+        return last[1]
+
+
 def resize_on_gpu(
-    context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]], out: Batch | None = None
+    context: Context, frames: Batch, weights: Weights, out: Batch | None = None
 ) -> Any:
     """Each sample resized along its axes, in float32 between them, as `resample` does it.
 
@@ -64,31 +92,32 @@ def resize_on_gpu(
     Args:
         context: of the call.
         frames: images or clips.
-        axes: of the rows and of the columns of each sample.
+        weights: of the axes.
         out: memory for the result; fresh memory for the operator's output by default.
     """
     out = context.empty() if out is None else out
-    if not are_frames(frames, out) or len(axes[0]) != 2:
+    if not are_frames(frames, out) or not weights.are_pictures:
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
-    plan = _plan_of(context, frames, axes, rows["source"]["sizes"][:, 1:3])
-    rows["axes"] = plan.axes
+    pixels = frames.tensors()[0]
+    device = str(pixels.device)
+    tables = weights.tables(device, context.stream)
+    rows["axes"] = tables.axes
     channels = int(rows["source"]["sizes"][0, 3])
     if channels > 1 and (rows["source"]["strides"][:, 2:] != (channels, 1)).any():
         rows, channels = planes_of(rows, frames, out), 1
-    pixels = frames.tensors()[0]
     macros = {
         "SOURCE": ELEMENTS[pixels.dtype],
         "TARGET": ELEMENTS[context.outputs[0].dtype],
         "CHANNELS": channels,
     }
-    tiles = groups_in(rows) if plan.is_nearest else tiles_in(rows, _TILE)
-    kernel = _NEAREST if plan.is_nearest else _RESIZE
-    kernel.launch(rows, tiles, macros, str(pixels.device), kept=plan.memory)
+    tiles = groups_in(rows) if tables.is_nearest else tiles_in(rows, _TILE)
+    kernel = _NEAREST if tables.is_nearest else _RESIZE
+    kernel.launch(rows, tiles, macros, device, kept=tables.memory)
     return out
 
 
-class _Plan(NamedTuple):
+class _Tables(NamedTuple):
     """What is the same for all pixels of a batch: its axes, and their weights.
 
     Attributes:
@@ -103,22 +132,9 @@ class _Plan(NamedTuple):
     is_nearest: bool
 
 
-def _plan_of(
-    context: Context, frames: Batch, axes: Sequence[tuple[Axis, ...]], sides: NDArray[Any]
-) -> _Plan:
-    stream = context.stream
-    queue = str(frames.tensors()[0].device), 0 if stream is None else stream.cuda_stream
-    if frames.block is not None and axes.count(axes[0]) == len(axes):
-        return _kept_plan((axes[0],), (tuple(sides[0].tolist()),), *queue)
-    return _plan(axes, sides, *queue)
-
-
-def _plan(
-    axes: Sequence[tuple[Axis, ...]],
-    sides: NDArray[Any] | Sequence[Sequence[int]],
-    device: str,
-    stream: int,  # noqa: ARG001  (a plan that is kept is for one stream: see `_Plan.memory`)
-) -> _Plan:
+def _tables(
+    axes: Sequence[tuple[Axis, ...]], sides: Sequence[Sequence[int]], device: str
+) -> _Tables:
     """Queue what computes the weights."""
     rows = np.zeros(len(axes), _ROW)
     fields = rows["axes"]
@@ -142,7 +158,4 @@ def _plan(
     fields["table"] = memory.data_ptr() + ends - sizes
     outputs = fields["count"].sum(axis=1)
     _TAPS.launch(rows, -(-outputs // THREADS), _ANY_PIXELS, device)
-    return _Plan(fields, memory, not fields["filter"].any())
-
-
-_kept_plan = lru_cache(maxsize=8)(_plan)  # constant arguments give the same one for every batch
+    return _Tables(fields, memory, not fields["filter"].any())

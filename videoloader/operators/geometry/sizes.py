@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
@@ -233,34 +232,24 @@ def for_samples(
 ) -> list[T]:
     """A pure function of the sides of each sample and of its arguments, called once for equal ones.
 
-    Results are kept: a batch is asked for them by `infer` and `run`, and the next ones are like it.
+    Equal samples get one object.
     """
-    constant: list[tuple[str, Any]] = []
-    varying: list[tuple[str, tuple[Any, ...]]] = []
+    constant: dict[str, Any] = {}
+    varying: dict[str, tuple[Any, ...]] = {}
     for name, value in arguments.items():
         if not isinstance(value, PerSample):
-            constant.append((name, value))
-        elif value.values and not value.is_all(value.values[0]):
-            varying.append((name, value.values))
+            constant[name] = value
+        elif value.is_all(value.values[0] if value.values else None):
+            constant[name] = value.values[0] if value.values else None
         else:
-            constant.append((name, value.values[0] if value.values else None))
-    given = tuple(constant)
-    if varying:
-        names = [name for name, _ in varying]
-        each = zip(*(values for _, values in varying), strict=True)
-        return [
-            _kept(function, own, (*given, *zip(names, values, strict=True)))
-            for own, values in zip(sides, each, strict=True)
-        ]
-    found = {own: _kept(function, own, given) for own in set(sides)}
-    return [found[own] for own in sides]
-
-
-@functools.lru_cache(maxsize=1024)
-def _kept(
-    function: Callable[..., T], sides: tuple[int, ...], arguments: tuple[tuple[str, Any], ...]
-) -> T:
-    return function(sides, **dict(arguments))
+            varying[name] = value.values
+    found: dict[Any, T] = {}
+    given = list(zip(sides, *varying.values(), strict=True))
+    for key in given:
+        if key not in found:
+            own, *values = key
+            found[key] = function(own, **constant, **dict(zip(varying, values, strict=True)))
+    return [found[key] for key in given]
 
 
 def _parts(

@@ -12,9 +12,10 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.geometry.resampling import Axis, resample
-from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
+from videoloader.operators.geometry.resize import Resampling
+from videoloader.operators.geometry.resize_on_gpu import Weights, resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, FITTING, MODE, resize_axes
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
@@ -57,26 +58,43 @@ def _axes(values: Spec, position: int, given: Mapping[str, Any]) -> tuple[Axis, 
     )
 
 
-def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Spec:  # noqa: ARG001
-    shapes = tuple(
-        tuple(axis.outputs for axis in _axes(values, position, given))
-        for position in range(len(values))
-    )
-    return replace(values, shapes=shapes, dtype=dtype or values.dtype)
+class _Resizing(NamedTuple):
+    """Plan of `tensor_resize`.
+
+    Attributes:
+        samples: how all dimensions of each are resampled; equal samples share one.
+        pictures: the samples as pictures for the kernel; None if any is none.
+        weights: of the axes of these.
+    """
+
+    samples: list[Resampling]
+    pictures: list[_Picture] | None
+    weights: Weights
 
 
-def _on_gpu(context: Context, values: Batch, *, dtype: torch.dtype | None, **given: Any) -> Any:  # noqa: ARG001
-    """One or two dimensions side by side are rows and columns of pictures."""
-    spec = values.spec
-    found = [_picture(spec.shapes[at], _axes(spec, at, given)) for at in range(len(spec))]
+def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Planned:  # noqa: ARG001
+    axes = [_axes(values, position, given) for position in range(len(values))]
+    shapes = tuple(tuple(axis.outputs for axis in own) for own in axes)
+    keys = list(zip(values.shapes, axes, strict=True))
+    each = {key: (Resampling(*key), _picture(*key)) for key in {*keys}}
+    found = [each[key][1] for key in keys]
     pictures = [picture for picture in found if picture is not None]
-    if len(pictures) < len(found) or not all(each.is_contiguous() for each in values):
+    plan = _Resizing(
+        [each[key][0] for key in keys],
+        pictures if len(pictures) == len(found) else None,
+        Weights([own.axes for own in pictures], [own.source[1:3] for own in pictures]),
+    )
+    return Planned((replace(values, shapes=shapes, dtype=dtype or values.dtype),), plan)
+
+
+def _on_gpu(context: Context, values: Batch, plan: _Resizing) -> Any:
+    """One or two dimensions side by side are rows and columns of pictures."""
+    if plan.pictures is None or not all(each.is_contiguous() for each in values):
         return NotImplemented
     out = context.empty()
-    sources = [value.view(each.source) for value, each in zip(values, pictures, strict=True)]
-    targets = [place.view(each.target) for place, each in zip(out, pictures, strict=True)]
-    axes = [each.axes for each in pictures]
-    made = resize_on_gpu(context, Batch(sources, "FHWC"), axes, Batch(targets, "FHWC"))
+    sources = [value.view(each.source) for value, each in zip(values, plan.pictures, strict=True)]
+    targets = [place.view(each.target) for place, each in zip(out, plan.pictures, strict=True)]
+    made = resize_on_gpu(context, Batch(sources, "FHWC"), plan.weights, Batch(targets, "FHWC"))
     return made if made is NotImplemented else out
 
 
@@ -154,12 +172,10 @@ def _picture(shape: Sequence[int], axes: Sequence[Axis]) -> _Picture | None:
     check=_check,
     unused=("minibatch_size", "temp_buffer_hint"),
 )
-def tensor_resize(
-    context: Context, values: Batch, *, dtype: torch.dtype | None, **given: Any
-) -> Batch:
+def tensor_resize(context: Context, values: Batch, plan: _Resizing) -> Batch:
     """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures."""
-    spec, out = values.spec, context.empty()
-    for position, (value, place) in enumerate(zip(values, out, strict=True)):
-        axes = _axes(spec, position, given)
-        place.copy_(resample(value[..., None], axes, dtype or spec.dtype)[..., 0])
+    out = context.empty()
+    for value, own, place in zip(values, plan.samples, out, strict=True):
+        made = resample(value[..., None], own.axes, own.taps, context.outputs[0].dtype)
+        place.copy_(made[..., 0])
     return out

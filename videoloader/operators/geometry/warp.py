@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Shape, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
 from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
@@ -37,9 +36,8 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
 from videoloader.types import InterpType
 
-__all__ = ["canvas_size", "rotate", "warp_affine"]
+__all__ = ["Warping", "canvas_size", "rotate", "warp_affine"]
 
-_KEPT = 16  # results for arguments and shapes that come again
 _FRAMES = (*FRAMES, "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 
 _ARGUMENTS = (
@@ -117,17 +115,36 @@ def _outside(fill_value: float | None, dtype: torch.dtype) -> tuple[str, tuple[f
     return "constant", saturate_numbers((fill_value,), dtype)
 
 
-def _warped(
-    context: Context,
-    frames: Batch,
+class Warping(NamedTuple):
+    """Plan of a warp.
+
+    Attributes:
+        matrices: from the output to the input, of each sample: one, or one for each frame.
+        interp_type: how a pixel is computed.
+        border: what lies outside; one of `kernels.BORDERS`.
+        fill: of a constant border, for all channels or each.
+    """
+
+    matrices: Sequence[Sequence[Matrix]]
+    interp_type: InterpType
+    border: str
+    fill: tuple[float, ...]
+
+
+def _planned(
+    out: Spec,
     matrices: Sequence[Sequence[Matrix]],
     interp_type: InterpType,
     fill_value: float | None,
-) -> Batch:
-    """Each sample through its matrices: one, or one for each frame."""
+) -> Planned:
+    return Planned((out,), Warping(matrices, interp_type, *_outside(fill_value, out.dtype)))
+
+
+def _warped(context: Context, frames: Batch, plan: Warping) -> Batch:
+    """Each sample through its matrices."""
     out = context.empty()
     count = _dimensions(frames)
-    border, fill = _outside(fill_value, out.spec.dtype)
+    matrices, interp_type, border, fill = plan
     for sample, result, own in zip(frames, out, matrices, strict=True):
         pictures = sample.reshape(-1, *sample.shape[-1 - count :])
         if interp_type is InterpType.INTERP_NN:
@@ -146,18 +163,12 @@ def _warped(
     return out
 
 
-def _by_opencv(
-    context: Context,
-    frames: Batch,
-    matrices: Sequence[Sequence[Matrix]],
-    interp_type: InterpType,
-    fill_value: float | None,
-) -> Any:
+def _by_opencv(context: Context, frames: Batch, plan: Warping) -> Any:
     """The same by OpenCV; NotImplemented for what it cannot do."""
     if _dimensions(frames) != 2 or not len(frames):
         return NotImplemented
     out = context.empty()
-    border, fill = _outside(fill_value, out.spec.dtype)
+    matrices, interp_type, border, fill = plan
     pairs = []
     for sample, result in zip(frames, out, strict=True):
         if sample.ndim not in (3, 4):
@@ -172,16 +183,9 @@ def _by_opencv(
     return out
 
 
-def _by_kernel(
-    context: Context,
-    frames: Batch,
-    matrices: Sequence[Sequence[Matrix]],
-    interp_type: InterpType,
-    fill_value: float | None,
-) -> Any:
+def _by_kernel(context: Context, frames: Batch, plan: Warping) -> Any:
     """The same by one CUDA kernel; NotImplemented for what it does not take."""
-    border, fill = _outside(fill_value, context.outputs[0].dtype)
-    return warp_on_gpu(context, frames, matrices, interp_type, border, fill)
+    return warp_on_gpu(context, frames, *plan)
 
 
 def _own(value: Any, count: int) -> tuple[Any, ...]:
@@ -193,24 +197,20 @@ def _infer_warp(
     context: Context,  # noqa: ARG001
     frames: Spec,
     *,
+    matrix: PerSample,
+    inverse_map: bool,
     size: PerSample,
+    fill_value: float | None,
+    interp_type: InterpType,
     dtype: torch.dtype | None,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+) -> Planned:
     count = _dimensions(frames)
     sides = [
         shape[-1 - count : -1] if wanted is None else rounded(wanted, count, "warp_affine")
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
-    return _with_sides(frames, sides, dtype)
-
-
-def _warp_affine_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
-    return warp_affine(context, frames, warp=_by_opencv, **arguments)
-
-
-def _warp_affine_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
-    return warp_affine(context, frames, warp=_by_kernel, **arguments)
+    tables = _affine_matrices(matrix, count, is_inverse=inverse_map)
+    return _planned(_with_sides(frames, sides, dtype), tables, interp_type, fill_value)
 
 
 @declare(
@@ -234,30 +234,17 @@ def _warp_affine_on_gpu(context: Context, frames: Batch, **arguments: Any) -> An
     ),
     infer=_infer_warp,
     deprecated=(OUTPUT_DTYPE,),
-    kernels={"cpu": _warp_affine_on_cpu, "cuda": _warp_affine_on_gpu},
+    kernels={"cpu": _by_opencv, "cuda": _by_kernel},
     is_replayable=True,
 )
-def warp_affine(
-    context: Context,
-    frames: Batch,
-    *,
-    matrix: PerSample,
-    inverse_map: bool,
-    size: PerSample,  # noqa: ARG001
-    fill_value: float | None,
-    interp_type: InterpType,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    warp: Callable[..., Any] = _warped,
-) -> Any:
+def warp_affine(context: Context, frames: Batch, plan: Warping) -> Batch:
     """See frames through an affine transform, every frame of a clip alike by default.
 
     Pixel centres lie at half-integers.
     """
-    tables = _affine_matrices(matrix, _dimensions(frames), is_inverse=inverse_map)
-    return warp(context, frames, tables, interp_type, fill_value)
+    return _warped(context, frames, plan)
 
 
-@lru_cache(maxsize=_KEPT)
 def _affine_matrices(
     values: PerSample, dimensions: int, *, is_inverse: bool
 ) -> tuple[tuple[Matrix, ...], ...]:
@@ -297,14 +284,17 @@ def _infer_rotated(
     axis: PerSample,
     keep_size: bool,
     size: PerSample,
+    fill_value: float | None,
+    interp_type: InterpType,
     dtype: torch.dtype | None,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
-    sides = _rotated_sides(frames.shapes, _dimensions(frames), angle, axis, size, keep_size)
-    return _with_sides(frames, sides, dtype)
+) -> Planned:
+    count = _dimensions(frames)
+    sides = _rotated_sides(frames.shapes, count, angle, axis, size, keep_size)
+    out = _with_sides(frames, sides, dtype)
+    tables = _rotations(frames.shapes, out.shapes, count, angle, axis)
+    return _planned(out, tables, interp_type, fill_value)
 
 
-@lru_cache(maxsize=_KEPT)
 def _rotated_sides(
     shapes: tuple[Shape, ...],
     count: int,
@@ -327,14 +317,6 @@ def _rotated_sides(
             angles, axes = zip(*turns, strict=True)
             found[each] = canvas_size(shape[-1 - count : -1], angles, axes)
     return tuple(found[each] for each in given)
-
-
-def _rotate_on_cpu(context: Context, frames: Batch, **arguments: Any) -> Any:
-    return rotate(context, frames, warp=_by_opencv, **arguments)
-
-
-def _rotate_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
-    return rotate(context, frames, warp=_by_kernel, **arguments)
 
 
 @declare(
@@ -362,34 +344,18 @@ def _rotate_on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
     ),
     infer=_infer_rotated,
     deprecated=(OUTPUT_DTYPE,),
-    kernels={"cpu": _rotate_on_cpu, "cuda": _rotate_on_gpu},
+    kernels={"cpu": _by_opencv, "cuda": _by_kernel},
     is_replayable=True,
 )
-def rotate(
-    context: Context,
-    frames: Batch,
-    *,
-    angle: PerSample,
-    axis: PerSample,
-    keep_size: bool,  # noqa: ARG001
-    size: PerSample,  # noqa: ARG001
-    fill_value: float | None,
-    interp_type: InterpType,
-    dtype: torch.dtype | None,  # noqa: ARG001
-    warp: Callable[..., Any] = _warped,
-) -> Any:
+def rotate(context: Context, frames: Batch, plan: Warping) -> Batch:
     """Rotate frames about their centre, every frame of a clip alike by default.
 
     The output is as large as the rotated frame needs. Frames of a clip that are rotated by angles
     of their own lie in the middle of one canvas.
     """
-    tables = _rotations(
-        *(frames.spec.shapes, context.outputs[0].shapes, _dimensions(frames), angle, axis)
-    )
-    return warp(context, frames, tables, interp_type, fill_value)
+    return _warped(context, frames, plan)
 
 
-@lru_cache(maxsize=_KEPT)
 def _rotations(
     before: tuple[Shape, ...],
     after: tuple[Shape, ...],

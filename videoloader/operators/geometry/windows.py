@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,27 +197,26 @@ def crop_window(
 
 def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tuple[Windows, ...]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
-    return _crop_windows(frames.shapes, tuple(arguments.items()))
-
-
-@lru_cache(maxsize=256)  # `infer` and `run` ask for the same; so do batches alike
-def _crop_windows(
-    shapes: tuple[Shape, ...], arguments: tuple[tuple[str, PerSample | Any], ...]
-) -> tuple[Windows, ...]:
-    given = dict(arguments)
-    per_sample = {k: v for k, v in arguments if isinstance(v, PerSample)}
-    if len(shapes) > 1 and not any(values.has_frames for values in per_sample.values()):
-        if len(set(shapes)) == 1 and all(v.is_all(v[0]) for v in per_sample.values()):
-            first = {name: PerSample(values.values[:1]) for name, values in per_sample.items()}
-            return _crop_windows(shapes[:1], tuple({**given, **first}.items())) * len(shapes)
-        windows = _windows_at_once(shapes, given)
+    shapes = frames.shapes
+    if len(shapes) > 1:
+        first, are_alike, has_frames = {}, not frames.is_ragged, False
+        for name, value in arguments.items():
+            first[name] = value
+            if isinstance(value, PerSample):
+                has_frames = has_frames or value.has_frames
+                values = value.values
+                first[name] = values[0]
+                are_alike = are_alike and values.count(values[0]) == len(values)
+        if are_alike and not has_frames:
+            return ((crop_window(shapes[0][:-1][-3:], **first),),) * len(shapes)
+        windows = None if has_frames else _windows_at_once(shapes, arguments)
         if windows is not None:
             return windows
     found = []
     for position, shape in enumerate(shapes):
         own = {
             name: value[position] if isinstance(value, PerSample) else value
-            for name, value in arguments
+            for name, value in arguments.items()
         }
         lengths = {len(value) for value in own.values() if isinstance(value, PerFrame)}
         several = []
@@ -285,10 +283,9 @@ def _check_alike(windows: Sequence[Window], shape: Sequence[int]) -> None:
 
 def window_shapes(frames: Sequence[Shape], windows: Sequence[Windows]) -> list[Shape]:
     """Shapes of the windows of each sample, channels last."""
-    return [
-        (*shape[: -1 - len(window.size)], *window.size, shape[-1])
-        for shape, (window, *_) in zip(frames, windows, strict=True)
-    ]
+    keys = [(shape, own[0].size) for shape, own in zip(frames, windows, strict=True)]
+    found = {(shape, size): (*shape[: -1 - len(size)], *size, shape[-1]) for shape, size in {*keys}}
+    return [found[key] for key in keys]
 
 
 def cut(

@@ -73,7 +73,6 @@ class Moves(NamedTuple):
     by_frame: tuple[bool, ...] = ()
 
 
-@lru_cache(maxsize=256)  # batches alike ask for the same
 def moves_of(windows: tuple[Windows, ...], flips: Flips) -> Moves | None:
     """The moves of windows and flips, one for each sample.
 
@@ -104,7 +103,6 @@ def moves_from(starts: Sequence[Sequence[int]]) -> Moves | None:
     return Moves(_starts(starts), np.zeros(len(starts), np.int64))
 
 
-@lru_cache(maxsize=256)
 def flips_of(*sides: PerSample) -> Flips:
     """The flips of each sample, by whether columns, rows and frames are swapped."""
     flips: list[int | PerFrame] = []
@@ -239,7 +237,7 @@ def _as_clips(batch: Batch) -> Batch:
     return Batch(data, batch.layout.replace("D", "F"))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # of constants: plans of batches with random windows share them
 def _bits(
     fill: tuple[float, ...], channels: int, dtype: torch.dtype, is_rounded: bool
 ) -> NDArray[np.uint64]:

@@ -27,7 +27,7 @@ def color_runs(graph: Graph) -> list[tuple[Node, ...]]:
     runs: list[list[Node]] = []
     last: dict[Node, list[Node]] = {}
     for node in graph.nodes:
-        if node.device != "gpu" or node.operator.color_stage is None:
+        if node.device != "gpu" or not node.operator.is_color_stage:
             continue
         before = node.inputs[0].node
         run = last.pop(before, None)
