@@ -8,7 +8,7 @@ from types import FrameType
 
 __all__ = ["frame_of_user"]
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def frame_of_user() -> FrameType:
