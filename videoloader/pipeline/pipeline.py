@@ -196,7 +196,9 @@ class Pipeline(Checkpointing):
     @staticmethod
     def current() -> Pipeline | None:
         """The pipeline that is being defined; None outside of definitions."""
-        return current_pipeline()
+        pipeline = current_pipeline()
+        assert pipeline is None or isinstance(pipeline, Pipeline)
+        return pipeline
 
     @staticmethod
     def push_current(pipeline: Pipeline) -> None:

@@ -91,6 +91,15 @@ class Evaluator:
         self.put(node, outputs, part)
         self._meter.add(node.name, len(positions), time.perf_counter() - begin)
 
+    def run_joined(self, node: Node, parts: Sequence[Node], part: Part) -> None:
+        """Run a node that stands for several; an error is that of the one at fault."""
+        try:
+            self.run(node, part)
+        except OperatorError:
+            for each in parts:
+                self.run(each, part)
+            raise
+
     def gives(self, node: Node) -> bool:
         """Whether outputs of the pipeline are outputs of a node."""
         return node.ordinal in self._given

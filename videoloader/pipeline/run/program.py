@@ -23,7 +23,6 @@ from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_gra
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
-from videoloader.pipeline.run.color_fusion import run_joined
 from videoloader.pipeline.run.containment import Containment
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
@@ -401,7 +400,7 @@ class Program:
         if step.node.operator.decoding:
             self._decoder.run(step, part.state)
         elif step.joined is not None:
-            run_joined(self._evaluator, step.joined, step.nodes, part)
+            self._evaluator.run_joined(step.joined, step.nodes, part)
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
 
