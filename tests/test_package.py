@@ -94,14 +94,19 @@ def module_name(path, root):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def import_graph(root, package):
-    """Modules of a package in `root`, and which of them each imports, lazily or not."""
+def import_graph(root, package, *, with_types=False):
+    """Modules of a package in `root`, and which of them each imports, lazily or not.
+
+    With `with_types` imports for types only count too.
+    """
     paths = {module_name(path, root): path for path in package.rglob("*.py")}
     graph = {name: set() for name in paths}
     for name, path in paths.items():
         lazy_types = {line for _, line, when in imports(path) if when == "for types only"}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Import | ast.ImportFrom) or node.lineno in lazy_types:
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            if node.lineno in lazy_types and not with_types:
                 continue
             if isinstance(node, ast.Import):
                 graph[name] |= {alias.name for alias in node.names}
@@ -142,6 +147,10 @@ def test_no_module_imports_itself_by_way_of_others():
     assert import_cycles(import_graph(ROOT, PACKAGE)) == []
 
 
+def test_no_module_of_a_pipeline_needs_itself_for_types():
+    assert import_cycles(import_graph(ROOT, PACKAGE / "pipeline", with_types=True)) == []
+
+
 def test_the_law_of_cycles_sees_lazy_imports_and_lets_types_pass(tmp_path):
     package = tmp_path / "one"
     (package / "inner").mkdir(parents=True)
@@ -160,6 +169,8 @@ def test_the_law_of_cycles_sees_lazy_imports_and_lets_types_pass(tmp_path):
     assert graph["one"] == {"one.ends"}
     assert graph["one.typed"] == set()
     assert import_cycles(graph) == [["one.ends", "one.inner.far", "one.near"]]
+    with_types = import_graph(tmp_path, package, with_types=True)
+    assert ["one.typed", "one.untyped"] in import_cycles(with_types)
 
 
 def is_inside(module, packages):
@@ -194,13 +205,13 @@ LAYERS = {
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "plugin": "errors system runtime tensors sampling sources readers pipeline fn ops",
+    "plugin": "errors system runtime cuda tensors sampling sources readers pipeline fn ops",
     "video_file": "errors system sampling sources workers indexing decoding",
     "video": "errors sampling sources workers indexing decoding video_file",
     "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors sampling",
-    "dataset": "errors runtime sampling sources indexing decoding readers pipeline epoch_sampler",
-    "loader": "errors system runtime sampling indexing decoding readers pipeline",
+    "dataset": "errors runtime sampling sources indexing decoding readers epoch_sampler",
+    "loader": "errors system runtime cuda sampling indexing decoding readers",
     "report": "errors system runtime indexing",
     "demo": "errors sampling indexing fn plugin report",
     "cli": "errors sampling sources indexing decoding video report demo",
@@ -240,6 +251,22 @@ def test_a_layer_imports_only_what_is_below_it(layer):
         if module.startswith("videoloader.") and when != "for types only"
         if not is_inside(module, allowed)
         if not (layer in USERS and module.split(".")[1] not in LAYERS)
+    ]
+    assert not wrong
+
+
+# The rooms of pipeline/ from the bottom up, and those that each may import, be it for types.
+FLOORS = {"graph": (), "conditionals": ("graph",), "run": ("graph",)}
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_a_floor_of_the_pipeline_imports_only_what_is_below_it(floor):
+    allowed = [f"videoloader.pipeline.{name}" for name in (*FLOORS[floor], floor)]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {module} {when}"
+        for path in modules(f"pipeline/{floor}")
+        for module, line, when in imports(path)
+        if is_inside(module, ["videoloader.pipeline"]) and not is_inside(module, allowed)
     ]
     assert not wrong
 

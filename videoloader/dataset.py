@@ -39,7 +39,6 @@ from videoloader.decoding.rules import OnError, Rules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
-from videoloader.pipeline.worker_stats import WorkerStats
 from videoloader.readers.clip_samples.decoding import SampleDecoder
 from videoloader.readers.clip_samples.draws import check_clips
 from videoloader.readers.clip_samples.global_random import seeded
@@ -51,6 +50,7 @@ from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleF
 from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
 from videoloader.readers.failures.shared_records import SharedRecords, shared
 from videoloader.runtime.run_stats import RunStats
+from videoloader.runtime.worker_stats import WorkerStats
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
 from videoloader.sampling.states import whole_number
 
@@ -259,7 +259,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             self._videos, sampler, framing, seed, pad_mode, fill_value, snap=snap
         )
         self._records = SharedRecords()
-        self._stats = WorkerStats()
+        self._stats = WorkerStats(shared(torch.zeros(WorkerStats.SHAPE, dtype=torch.float64)))
         failures = Failures(policy, self._records)
         self._sampled = SampleDecoder(
             self._requests, self._output, rules, failures, is_never_empty=True

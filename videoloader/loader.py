@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.cuda.streams import stage_stream, wait_for
 from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.framing import Framing
@@ -33,8 +34,6 @@ from videoloader.decoding.output import (
 )
 from videoloader.decoding.rules import OnError, Rules
 from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
-from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
-from videoloader.pipeline.run.streams import stage_stream, wait_for
 from videoloader.readers.clip_samples.batch_content import batch_content, batch_tensors, transformed
 from videoloader.readers.clip_samples.columns import Columns, SampleColumns
 from videoloader.readers.clip_samples.decoding import DecodedSamples, SampleDecoder
@@ -51,8 +50,8 @@ from videoloader.readers.clip_samples.sources import (
 )
 from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleFailure
 from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
-from videoloader.runtime.run_stats import RunStats
-from videoloader.runtime.runner_stats import RunnerStats
+from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
+from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
@@ -374,7 +373,8 @@ class Loader:
         `str()` of it says in one line whether the training loop waits, and for what.
         """
         runner = self._last_stats if self._runner is None else self._runner.stats()
-        return self._monitor.stats(runner, self._samples.failures, self._decoder)
+        engines = {} if self._decoder is None else self._decoder.engines()
+        return self._monitor.stats(runner, self._samples.failures, engines)
 
     def close(self) -> None:
         """End the iteration and drop the batches made ahead. Another iteration may begin."""

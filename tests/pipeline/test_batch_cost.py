@@ -14,6 +14,7 @@ from operators.test_launches import Driver
 from torch.overrides import TorchFunctionMode
 
 from videoloader import fn, pipeline_def
+from videoloader.cuda import streams
 from videoloader.errors import OperatorError
 from videoloader.fn.function import Function
 from videoloader.operators.arguments import INT, Argument
@@ -21,7 +22,7 @@ from videoloader.operators.batch import Spec
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.pipeline import pipeline
-from videoloader.pipeline.run import program, streams
+from videoloader.pipeline.run import program
 
 pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.usefixtures("no_threads_left", "gpu"), pytest.mark.timeout(60)]

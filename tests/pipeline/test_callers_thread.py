@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from videoloader import fn, pipeline_def, types
+from videoloader.cuda.streams import torch_is_plain
 from videoloader.errors import OperatorError
-from videoloader.pipeline.run.streams import torch_is_plain
 from videoloader.plugin.pytorch import GenericIterator
 
 pytest_plugins = ["fake_videos"]

@@ -13,11 +13,10 @@ from videoloader import fn
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.operators.batch import Batch
 from videoloader.pipeline import Pipeline, pipeline_def
-from videoloader.pipeline.run.affinity import cpus_near_gpu, thread_cpus
-from videoloader.pipeline.run.pool import sample_pool
-from videoloader.pipeline.run.profiling import nvtx_ranges
-from videoloader.pipeline.run.stats import Meter
+from videoloader.pipeline.run.pool import cpus_near_gpu, sample_pool, thread_cpus
+from videoloader.pipeline.run.profiling import OutputMemory, nvtx_ranges
 from videoloader.plugin.pytorch import GenericIterator
+from videoloader.runtime.monitor import Meter
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
@@ -117,21 +116,21 @@ def test_no_argument_is_taken_and_ignored(name, wrong, harmless):
 
 
 def test_memory_that_is_used_again_within_a_batch_counts_again():
-    meter = Meter(with_memory=True)
+    counted = OutputMemory()
     block = torch.zeros(6, 10)
     for part in (block[:3], block[3:]):  # of one block
-        meter.count_bytes("shared", [Batch(part)], 0)
+        counted.count("shared", [Batch(part)], 0)
     for _ in range(3):  # the parts of a batch, each in the place of the one before
-        meter.count_bytes("reused", [Batch([block[0].contiguous()])], 0)
-    memory = meter.read_memory()
+        counted.count("reused", [Batch([block[0].contiguous()])], 0)
+    memory = counted.read()
     assert memory["shared"]["reserved_memory_size"] == [240]
     assert memory["shared"]["real_memory_size"] == [240]
     assert memory["reused"]["real_memory_size"] == [120]
     assert memory["reused"]["reserved_memory_size"] == [240]
     large = torch.zeros(10)
     for _ in range(3):
-        meter.count_bytes("whole", [Batch([large])], 0)
-    assert meter.read_memory()["whole"]["reserved_memory_size"] == [120]
+        counted.count("whole", [Batch([large])], 0)
+    assert counted.read()["whole"]["reserved_memory_size"] == [120]
 
 
 needs_affinity = pytest.mark.skipif(

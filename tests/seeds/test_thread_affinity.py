@@ -5,7 +5,7 @@ import os
 import pytest
 
 from videoloader import fn, pipeline_def, types
-from videoloader.pipeline.run.affinity import thread_cpus
+from videoloader.pipeline.run.pool import thread_cpus
 
 pytest_plugins = ["fake_videos"]
 pytestmark = [

@@ -1,12 +1,108 @@
-"""CUDA streams of torch for CuPy."""
+"""CUDA streams: the current one, that of a stage, and values that cross between two of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
 
-__all__ = ["as_cupy"]
+__all__ = [
+    "Here",
+    "as_cupy",
+    "current_stream",
+    "keep_for",
+    "stage_stream",
+    "stream_here",
+    "torch_is_plain",
+    "wait_for",
+]
+
+
+def current_stream(index: int) -> int:
+    """The handle of the current stream of a GPU."""
+    try:
+        return int(torch._C._cuda_getCurrentRawStream(index))
+    except AttributeError:  # private to torch: it may go
+        return int(torch.cuda.current_stream(index).cuda_stream)
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The current stream of a thread that does the work of a stage by itself.
+
+    It also uses what is made, so that nobody waits for anybody.
+    """
+
+    stream: Any
+
+
+def torch_is_plain() -> bool:
+    """Whether torch is in no mode, such as autocast, that would change what operators do here."""
+    return not (
+        torch.is_inference_mode_enabled()
+        or torch.is_autocast_enabled("cuda")
+        or torch.is_autocast_enabled("cpu")
+        or torch._C._len_torch_function_stack()
+        or torch._C._len_torch_dispatch_stack()
+    )
+
+
+def stream_here(device: int) -> Here | None:
+    """What this thread works with on a GPU as the thread of a stage would; None if it cannot.
+
+    It cannot where another device is the current one, or where torch is in a mode, such as
+    autocast, that would change what operators do.
+    """
+    if not torch_is_plain() or torch.cuda.current_device() != device:
+        return None
+    return _here(current_stream(device), device)
+
+
+@lru_cache(maxsize=16)
+def _here(handle: int, device: int) -> Here:  # noqa: ARG001  (the stream that is current)
+    """What works with the current stream, kept by its handle, which is faster to ask for."""
+    return Here(torch.cuda.current_stream(device))
+
+
+@contextmanager
+def stage_stream(device: str) -> Iterator[Any]:
+    """A stream of its own for the work of a thread on a torch device; None on the CPU."""
+    if not device.startswith("cuda"):
+        yield None
+        return
+    make: Any = torch.cuda.Stream
+    stream = make(device)
+    with torch.cuda.stream(stream):
+        yield stream
+
+
+def wait_for(ready: Any, tensors: Iterable[torch.Tensor], stream: Any = None) -> None:
+    """Let what is queued on a stream from here on see values that another stream makes.
+
+    Args:
+        ready: the event behind them; None for values that are there.
+        tensors: the values.
+        stream: who will use them; by default the current one of the event's device.
+    """
+    if ready is None:
+        return
+    if stream is None:
+        stream = torch.cuda.current_stream(ready.device.index)  # a number is the fastest to ask
+    stream.wait_event(ready)
+    keep_for(stream, tensors)
+
+
+def keep_for(stream: Any, tensors: Iterable[torch.Tensor]) -> None:
+    """Keep the memory of tensors from being used again while a stream still works on it."""
+    seen = set()
+    for tensor in tensors:
+        if tensor.is_cuda and (key := tensor.untyped_storage().data_ptr()) not in seen:
+            seen.add(key)
+            tensor.record_stream(stream)
 
 
 def as_cupy(stream: torch.cuda.Stream) -> Any:

@@ -31,6 +31,7 @@ from videoloader.cuda.launching import (
     launch_with_table,
 )
 from videoloader.cuda.recorder import Launch, recorder
+from videoloader.cuda.streams import current_stream
 from videoloader.operators.batch import Batch
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "VIEW",
     "Kernel",
     "are_frames",
-    "current_stream",
     "groups_in",
     "has_cupy",
     "packed",
@@ -204,14 +204,6 @@ def _index(device: str) -> int:
     """The number of a GPU."""
     index = _given_index(device)
     return torch.cuda.current_device() if index is None else index
-
-
-def current_stream(index: int) -> int:
-    """The handle of the current stream of a GPU."""
-    try:
-        return int(torch._C._cuda_getCurrentRawStream(index))
-    except AttributeError:  # private to torch: it may go
-        return int(torch.cuda.current_stream(index).cuda_stream)
 
 
 def _table_size(size: int, index: int) -> int:

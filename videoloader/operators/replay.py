@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from videoloader.cuda.launching import launch_with_table
 from videoloader.cuda.recorder import Launch
+from videoloader.cuda.streams import current_stream
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import THREADS, current_stream
+from videoloader.operators.kernels import THREADS
 
 __all__ = ["Recording"]
 

@@ -13,13 +13,12 @@ import torch
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
 from videoloader.operators.batch import Batch
 from videoloader.operators.general.moving import COPY
-from videoloader.pipeline.graph.branch import current_branch, inside
 from videoloader.pipeline.graph.current import pop_current, push_current
 from videoloader.pipeline.graph.graph import Graph
-from videoloader.pipeline.graph.nodes import DataNode, Node, place_of_call
+from videoloader.pipeline.graph.nodes import DataNode, Node, current_branch, inside, place_of_call
 from videoloader.pipeline.graph.promotion import promote, returned
 from videoloader.pipeline.pipeline import Pipeline
-from videoloader.pipeline.run.state import BatchState
+from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.system.forking import in_turn
 from videoloader.tensors import TensorList
 
@@ -142,7 +141,8 @@ class DebugPipeline(Pipeline):
         if self._batch is None:
             return
         for data in node.sources:  # made before the definition ran, or for an earlier batch
-            if data.node.part is None or data.node.part.state is not self._batch:
+            part = data.node.part
+            if not isinstance(part, Part) or part.state is not self._batch:
                 self.node_made(data.node)
         is_new = self._take_place(node)
         if node.operator.kind == "source":

@@ -10,8 +10,8 @@ from typing import Any, overload
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.conditionals import NOT_A_DEFINITION, converted
 from videoloader.pipeline.debug import DebugPipeline
-from videoloader.pipeline.graph.branch import inside
 from videoloader.pipeline.graph.current import pop_current, push_current
+from videoloader.pipeline.graph.nodes import inside
 from videoloader.pipeline.graph.promotion import returned
 from videoloader.pipeline.pipeline import Pipeline
 

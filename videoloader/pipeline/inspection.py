@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.graph.drawing import to_dot
-from videoloader.pipeline.monitor import Monitor
+from videoloader.runtime.monitor import Monitor
 from videoloader.runtime.run_stats import RunStats
 
 if TYPE_CHECKING:
@@ -228,9 +228,9 @@ class Inspection:
         "max_reserved_memory_size" with the rest of the memory that they lie in. Operators that
         a decoder does have the decoder's output as theirs.
         """
-        memory = self._built().meter.read_memory()
+        memory = self._built().memory
         if memory is None:
             raise ArgumentError(
                 "executor_statistics needs a pipeline with enable_memory_stats=True"
             )
-        return memory
+        return memory.read()

@@ -20,10 +20,10 @@ from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
-from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.program import Program
 from videoloader.readers.failures.failures import ErrorPolicy
+from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.stages import StageRunner
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.pickling import CallbackPickler
@@ -196,7 +196,9 @@ class Pipeline(Checkpointing):
     @staticmethod
     def current() -> Pipeline | None:
         """The pipeline that is being defined; None outside of definitions."""
-        return current_pipeline()
+        pipeline = current_pipeline()
+        assert pipeline is None or isinstance(pipeline, Pipeline)
+        return pipeline
 
     @staticmethod
     def push_current(pipeline: Pipeline) -> None:

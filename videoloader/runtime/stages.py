@@ -17,7 +17,7 @@ from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.runtime.queues import ClosedError, Numbers, Order, Queue
-from videoloader.runtime.runner_stats import RunnerStats, StageStats
+from videoloader.runtime.run_stats import RunnerStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, Failure, Stage, StageThread, close_all
 
 __all__ = ["StageRunner"]

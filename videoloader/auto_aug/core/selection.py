@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.graph.branch import Branch, inside
 from videoloader.pipeline.graph.merging import merge, predicate_node
-from videoloader.pipeline.graph.nodes import DataNode
+from videoloader.pipeline.graph.nodes import Branch, DataNode, inside
 
 __all__ = ["select"]
 

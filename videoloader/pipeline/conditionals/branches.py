@@ -17,9 +17,8 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.conditionals.values import NOTHING, Lacking, merge_values
-from videoloader.pipeline.graph.branch import Branch, inside
 from videoloader.pipeline.graph.merging import merge, negation, predicate_node
-from videoloader.pipeline.graph.nodes import DataNode
+from videoloader.pipeline.graph.nodes import Branch, DataNode, inside
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.types import ArrayConstant, ScalarConstant
 

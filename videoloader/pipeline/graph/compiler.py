@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import VideoError
 from videoloader.operators.arguments import PerSample
+from videoloader.operators.color.color_on_gpu import MOST_STAGES
+from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.general.moving import COPY
 from videoloader.pipeline.graph.graph import Graph, reached
 from videoloader.pipeline.graph.nodes import DataNode, Node
-from videoloader.pipeline.run.color_fusion import color_runs, joined
 
 __all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
 
@@ -190,15 +191,61 @@ def _fused(steps: Sequence[Step], outputs: Sequence[DataNode]) -> list[Step]:
 
 def _with_color_runs(steps: Sequence[Step], graph: Graph) -> list[Step]:
     """The steps, with one for the operators of each run of colour operators."""
-    runs = {run[0]: run for run in color_runs(graph)}
+    runs = {run[0]: run for run in _color_runs(graph)}
     taken = {node for run in runs.values() for node in run[1:]}
     return [
-        Step(step.node, runs[step.node][1:], joined=joined(runs[step.node]))
+        Step(step.node, runs[step.node][1:], joined=_joined(runs[step.node]))
         if step.node in runs
         else step
         for step in steps
         if step.node not in taken
     ]
+
+
+def _color_runs(graph: Graph) -> list[tuple[Node, ...]]:
+    """The operators, two or more, that are better run as one: nobody needs what is in between."""
+    users: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for data in node.sources:
+            users.setdefault(data.node, []).append(node)
+    given = {data.node for data in graph.outputs}
+    runs: list[list[Node]] = []
+    last: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        if node.device != "gpu" or not node.operator.is_color_stage:
+            continue
+        before = node.inputs[0].node
+        run = last.pop(before, None)
+        is_next = node.branch == before.branch and users[before] == [node] and before not in given
+        if run is None or not is_next or len(run) == MOST_STAGES:
+            run = []
+            runs.append(run)
+        run.append(node)
+        last[node] = run
+    return [tuple(run) for run in runs if len(run) > 1]
+
+
+def _joined(nodes: Sequence[Node]) -> Node:
+    """One node in place of several, with the output of the last and the name of the first.
+
+    It is in no graph; the graph keeps those that it stands for.
+    """
+    constants: dict[str, Any] = {}
+    varying: dict[str, DataNode] = {}
+    for number, node in enumerate(nodes):
+        constants |= {name_in_run(number, k): value for k, value in node.constants.items()}
+        varying |= {name_in_run(number, k): data for k, data in node.varying.items()}
+    listed = [name_in_run(number, k) for number, node in enumerate(nodes) for k in node.listed]
+    return replace(
+        nodes[-1],
+        operator=color_run([node.operator for node in nodes]),
+        inputs=nodes[0].inputs,
+        constants=constants,
+        varying=varying,
+        listed=tuple(listed),
+        name=nodes[0].name,
+        repeated={},
+    )
 
 
 def _decoded_form(node: Node) -> DecodedForm:

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from videoloader.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from videoloader.pipeline.pipeline import Pipeline
-
-__all__ = ["current_pipeline", "is_defining", "pop_current", "push_current"]
-
-_STACK: ContextVar[tuple[Pipeline, ...]] = ContextVar("videoloader_pipelines", default=())
+__all__ = ["Definer", "current_pipeline", "is_defining", "pop_current", "push_current"]
 
 
-def current_pipeline() -> Pipeline | None:
+class Definer(Protocol):
+    """A pipeline, as far as its definition knows it."""
+
+    enable_conditionals: bool
+
+    @property
+    def is_built(self) -> bool:
+        """Whether its graph is fixed."""
+
+    def add_sink(self, data_node: Any) -> None:
+        """Run the operator of a data node, or a node, though no output needs it."""
+
+    def node_made(self, node: Any) -> None:
+        """Called with every `Node` that the definition makes."""
+
+    def inject(self, value: Any) -> Any:
+        """The data node of a batch at hand; None for other values."""
+
+
+_STACK: ContextVar[tuple[Definer, ...]] = ContextVar("videoloader_pipelines", default=())
+
+
+def current_pipeline() -> Definer | None:
     """The innermost pipeline whose definition is running; None outside of definitions."""
     stack = _STACK.get()
     return stack[-1] if stack else None
@@ -27,7 +44,7 @@ def is_defining() -> bool:
     return pipeline is not None and not pipeline.is_built
 
 
-def push_current(pipeline: Pipeline) -> None:
+def push_current(pipeline: Definer) -> None:
     """Make a pipeline the current one until `pop_current`."""
     _STACK.set((*_STACK.get(), pipeline))
 

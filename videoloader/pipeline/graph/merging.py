@@ -6,8 +6,7 @@ from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.conditional import MERGE, NOT, PREDICATE
-from videoloader.pipeline.graph.branch import Branch
-from videoloader.pipeline.graph.nodes import DataNode, add_node
+from videoloader.pipeline.graph.nodes import Branch, DataNode, add_node
 from videoloader.pipeline.graph.promotion import promote
 
 __all__ = ["merge", "negation", "predicate_node", "split"]

@@ -1,15 +1,20 @@
-"""Operators and their outputs in the definition of a pipeline: `Node` and `DataNode`.
+"""Operators in the definition of a pipeline: `Node`, its outputs `DataNode`, and `Branch`.
 
 A node belongs to nobody when it is made: inside a definition, outside, before any pipeline exists.
+
+A data node in a branch has values only for the samples for which a predicate is true, or false.
+Branches nest: the predicate of an inner one is itself in the outer one.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
@@ -18,19 +23,70 @@ from videoloader.operators.batch import Batch, Inferred
 from videoloader.operators.conditional import MERGE
 from videoloader.operators.general.moving import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
-from videoloader.pipeline.graph.branch import Branch, check_within, current_branch, deepest, path_of
 from videoloader.pipeline.graph.current import current_pipeline
 from videoloader.system.callers import frame_of_user
 from videoloader.tensors import TensorList
 from videoloader.types import Operand
 
-if TYPE_CHECKING:
-    from videoloader.pipeline.run.state import Part
-
-__all__ = ["DataNode", "Node", "Outputs", "add_node", "make_node", "place_of_call"]
+__all__ = [
+    "Branch",
+    "DataNode",
+    "Node",
+    "Outputs",
+    "Values",
+    "add_node",
+    "current_branch",
+    "inside",
+    "make_node",
+    "place_of_call",
+]
 
 
 _numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """One side of a condition.
+
+    Attributes:
+        predicate: a bool for each sample of the branch around this one.
+        outcome: what the predicate is for the samples of this branch.
+    """
+
+    predicate: DataNode
+    outcome: bool
+
+    @property
+    def parent(self) -> Branch | None:
+        """The branch around this one; None for all samples."""
+        return self.predicate.branch
+
+    @property
+    def path(self) -> tuple[Branch, ...]:
+        """The branches around it, the outermost first, and itself."""
+        return (*(self.parent.path if self.parent else ()), self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Branch) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __str__(self) -> str:
+        return f"`{'if' if self.outcome else 'else'}` of {self.predicate.node.where}"
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        # Data nodes of one output are equal here; `==` of them is an operator.
+        return (self.predicate.node, self.predicate.output, self.outcome, self.parent)
+
+
+class Values(Protocol):
+    """What the nodes of a definition in debug mode have made so far."""
+
+    def value(self, data: DataNode) -> Batch:
+        """The values of a data node for the samples of its branch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +117,7 @@ class DataNode(Operand):
         """The same data for the samples of a branch, which has to lie in its own."""
         if branch == self.branch:
             return self
-        check_within(self.branch, branch, self.name)
+        _check_within(self.branch, branch, self.name)
         return DataNode(self.node, self.output, self.device, branch)
 
     def get(self) -> TensorList:
@@ -124,7 +180,7 @@ class Node:
         owner: the pipeline that adopted it.
         is_detached: whether it was made outside of definitions; any number of pipelines may then
             have it, each but the first a copy.
-        part: in debug mode the batch that it ran on.
+        part: in debug mode the values of the batch that it ran on.
     """
 
     operator: Operator
@@ -143,7 +199,7 @@ class Node:
     stage: int = -1
     owner: object = None
     is_detached: bool = field(default_factory=lambda: current_pipeline() is None)
-    part: Part | None = None
+    part: Values | None = None
     repeated: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Its constants for so many samples: a `PerSample` for each that may be per sample."""
     inferred: dict[int, Inferred] | None = field(init=False)
@@ -167,8 +223,8 @@ class Node:
     def sources(self) -> tuple[DataNode, ...]:
         """All data nodes that it takes, and the predicates that say for which samples."""
         taken = (*self.inputs, *self.varying.values())
-        branches = {each for data in taken for each in path_of(data.branch)}
-        branches.update(path_of(self.branch))
+        branches = {each for data in taken for each in _path_of(data.branch)}
+        branches.update(_path_of(self.branch))
         return (*taken, *(each.predicate for each in branches)) if branches else taken
 
     @property
@@ -235,6 +291,52 @@ def _counts_frames(data: DataNode) -> bool:
     return passes_on and any(map(_counts_frames, data.node.inputs))
 
 
+_CURRENT: ContextVar[Branch | None] = ContextVar("videoloader_branch", default=None)
+
+
+def current_branch() -> Branch | None:
+    """The branch that a definition is in."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def inside(branch: Branch | None) -> Iterator[None]:
+    """Let operators that are called in the block run on the samples of a branch."""
+    token = _CURRENT.set(branch)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def _path_of(branch: Branch | None) -> tuple[Branch, ...]:
+    """The branches around a branch, the outermost first, and itself; none for all samples."""
+    return branch.path if branch else ()
+
+
+def _deepest(branches: Iterable[Branch | None], what: str) -> Branch | None:
+    """The innermost of some branches, which have to lie within one another.
+
+    Args:
+        branches: of what an operator takes.
+        what: takes it, for the error.
+    """
+    inner = max(branches, key=lambda each: len(_path_of(each)), default=None)
+    for each in branches:
+        _check_within(each, inner, what)
+    return inner
+
+
+def _check_within(outer: Branch | None, inner: Branch | None, what: str) -> None:
+    """Fail if a branch does not contain another one."""
+    path = _path_of(outer)
+    if _path_of(inner)[: len(path)] != path:
+        raise ArgumentError(
+            f"{what} takes data of different branches ({outer}; {inner or 'all samples'}): they "
+            "have different samples; merge them first"
+        )
+
+
 class Outputs(list[DataNode]):
     """The outputs of one operator: a list, as in DALI, that a definition may return as it is."""
 
@@ -268,7 +370,7 @@ def make_node(
         taken = (*inputs, *varying.values())
         what = f"fn.{operator.name}"
         here = None if operator.kind == "source" else current_branch()
-        branch = deepest((here, *(data.branch for data in taken)), what)
+        branch = _deepest((here, *(data.branch for data in taken)), what)
         inputs = tuple(data.within(branch) for data in inputs)
         varying = {key: data.within(branch) for key, data in varying.items()}
     node = Node(

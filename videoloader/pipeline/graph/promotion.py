@@ -25,7 +25,7 @@ def promote(value: Any, what: str) -> DataNode:
     if isinstance(value, DataNode):
         return value
     pipeline = current_pipeline()
-    injected = None if pipeline is None else pipeline.inject(value)
+    injected: DataNode | None = None if pipeline is None else pipeline.inject(value)
     if injected is not None:
         return injected
     if isinstance(value, ScalarConstant):

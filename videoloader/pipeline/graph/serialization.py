@@ -41,9 +41,8 @@ import videoloader.readers.all_readers  # noqa: F401  (importing this declares t
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.operator import OPERATORS, Operator
-from videoloader.pipeline.graph.branch import Branch, inside
 from videoloader.pipeline.graph.graph import Graph, reached
-from videoloader.pipeline.graph.nodes import DataNode, Node, add_node
+from videoloader.pipeline.graph.nodes import Branch, DataNode, Node, add_node, inside
 from videoloader.sources.address import is_url, public
 from videoloader.types import DataType, ImageType, InterpType
 

@@ -16,9 +16,10 @@ from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorErr
 from videoloader.operators.batch import Batch, Context, SampleError, Spec, allocate
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.run.profiling import OutputMemory
 from videoloader.pipeline.run.state import BatchState, Part, Positions
-from videoloader.pipeline.run.stats import Meter
 from videoloader.readers.video.planned import Identity
+from videoloader.runtime.monitor import Meter
 from videoloader.sampling import generator
 from videoloader.system.callers import PACKAGE
 
@@ -39,7 +40,8 @@ class Evaluator:
         outputs: of the pipeline, in whose memory results are written.
         devices: torch device for each device of a node.
         seed: of random draws.
-        meter: counts samples, time and memory.
+        meter: counts samples and time.
+        memory: counts the memory of outputs; None: nobody does.
         workers: processes that decode for operators.
     """
 
@@ -49,6 +51,7 @@ class Evaluator:
         devices: Mapping[str, str],
         seed: int,
         meter: Meter,
+        memory: OutputMemory | None,
         workers: int,
     ) -> None:
         self._given = {
@@ -59,6 +62,7 @@ class Evaluator:
         self._devices = devices
         self._seed = seed
         self._meter = meter
+        self._memory = memory
         self._workers = workers
         self._effects = threading.Lock()  # functions of the user's run one at a time
 
@@ -88,6 +92,15 @@ class Evaluator:
         self.put(node, outputs, part)
         self._meter.add(node.name, len(positions), time.perf_counter() - begin)
 
+    def run_joined(self, node: Node, parts: Sequence[Node], part: Part) -> None:
+        """Run a node that stands for several; an error is that of the one at fault."""
+        try:
+            self.run(node, part)
+        except OperatorError:
+            for each in parts:
+                self.run(each, part)
+            raise
+
     def gives(self, node: Node) -> bool:
         """Whether outputs of the pipeline are outputs of a node."""
         return node.ordinal in self._given
@@ -95,8 +108,8 @@ class Evaluator:
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
         """Take the outputs of a node, and write those of the pipeline where they belong."""
         part.put(node.ordinal, outputs)
-        if self._meter.with_memory:
-            self._meter.count_bytes(node.name, outputs, part.state.iteration)
+        if self._memory is not None:
+            self._memory.count(node.name, outputs, part.state.iteration)
         given = self._given.get(node.ordinal)
         if not given:
             return
@@ -126,7 +139,7 @@ class Evaluator:
             identities = part.state.identities
             context.random = partial(self._generator, node, identities, positions, seed)
         if node.ordinal in self._given:
-            context.allocate = partial(self._memory, node, part)
+            context.allocate = partial(self._result, node, part)
         inputs = list(map(part.value, node.inputs))
         outputs = operator.apply(context, inputs, arguments)
         if operator is MERGE:
@@ -155,7 +168,7 @@ class Evaluator:
             into=into,
         )
 
-    def _memory(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
+    def _result(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
         """Where a result is written: its place in the batch if the pipeline gives it out."""
         for at, data in self._given.get(node.ordinal, ()):
             if data.output == output and data.branch is None:

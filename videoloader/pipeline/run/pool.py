@@ -1,18 +1,31 @@
-"""The threads that work on the samples of a batch."""
+"""The threads that work on the samples of a batch, and the processors that they run on."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import torch
 
-from videoloader.pipeline.run.affinity import pin_thread
+from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.runtime.stage_thread import is_wanted
 
-__all__ = ["SamplePool", "sample_pool", "work_alone"]
+__all__ = [
+    "SamplePool",
+    "cpus_near_gpu",
+    "pci_address",
+    "pin_thread",
+    "sample_pool",
+    "thread_cpus",
+    "work_alone",
+]
+
+_AFFINITY = "DALI_AFFINITY_MASK"
 
 _starting = threading.Lock()
 """Held while workers start: the number of torch's threads is then not that of the process."""
@@ -137,3 +150,65 @@ def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> N
             raise
         finally:
             _restore(intra)
+
+
+def thread_cpus(num_threads: int, near: Sequence[int] = ()) -> list[int]:
+    """The processor of each worker thread.
+
+    The first threads get the processors of the environment variable DALI_AFFINITY_MASK, such as
+    "3,5,6,10". Those that are left get the processors near the GPU in turn, or without one those
+    of the process.
+
+    Args:
+        num_threads: worker threads of the pipeline.
+        near: processors near the GPU.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        raise UnsupportedError("set_affinity=True needs Linux: this system cannot pin threads")
+    allowed = sorted(os.sched_getaffinity(0))
+    mask = _mask(os.environ.get(_AFFINITY, ""), allowed)[:num_threads]
+    others = [cpu for cpu in near if cpu in allowed] or allowed
+    left = num_threads - len(mask)
+    return mask + [others[number % len(others)] for number in range(left)]
+
+
+def pin_thread(cpu: int) -> None:
+    """Let the calling thread run on one processor only."""
+    os.sched_setaffinity(0, {cpu})
+
+
+def cpus_near_gpu(address: str, root: Path = Path("/sys/bus/pci/devices")) -> list[int]:
+    """The processors on the side of a GPU, by its PCI address; none if that is not known."""
+    try:
+        text = (root / address.lower() / "local_cpulist").read_text(encoding="ascii").strip()
+    except OSError:
+        return []
+    near: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        near += range(int(first), int(last or first) + 1)
+    return near
+
+
+def _mask(text: str, allowed: Sequence[int]) -> list[int]:
+    try:
+        cpus = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ArgumentError(
+            f'{_AFFINITY} is a comma-separated list of processors, such as "3,5", got {text!r}'
+        ) from None
+    wrong = [cpu for cpu in cpus if cpu not in allowed]
+    if wrong:
+        raise ArgumentError(
+            f"{_AFFINITY} names processor {wrong[0]}, which this process may not use; "
+            f"it may use {', '.join(map(str, allowed))}"
+        )
+    return cpus
+
+
+def pci_address(device: str) -> str:
+    """Where the system finds a GPU, such as "0000:0b:00.0"; "" if torch does not say."""
+    facts: Any = torch.cuda.get_device_properties(torch.device(device))
+    if not hasattr(facts, "pci_bus_id"):  # before torch 2.8
+        return ""
+    return f"{facts.pci_domain_id:04x}:{facts.pci_bus_id:02x}:{facts.pci_device_id:02x}.0"

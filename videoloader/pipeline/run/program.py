@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import torch
 
+from videoloader.cuda.streams import Here, keep_for, stage_stream, stream_here, torch_is_plain
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
     ArgumentError,
@@ -21,32 +22,20 @@ from videoloader.operators.source import Columns
 from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
-from videoloader.pipeline.run.affinity import cpus_near_gpu, thread_cpus
-from videoloader.pipeline.run.checkpoint import Checkpoint
-from videoloader.pipeline.run.color_fusion import run_joined
+from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
 from videoloader.pipeline.run.containment import Containment
 from videoloader.pipeline.run.evaluate import Evaluator, failure
-from videoloader.pipeline.run.outputs import Outputs
-from videoloader.pipeline.run.pool import sample_pool
-from videoloader.pipeline.run.profiling import Mark, nvtx_ranges
-from videoloader.pipeline.run.resuming import epochs_after, readers
+from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
+from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
 from videoloader.pipeline.run.sharing import SampleSharing
-from videoloader.pipeline.run.slots import Slots
+from videoloader.pipeline.run.slots import Outputs, Slots
 from videoloader.pipeline.run.sources import Sources
 from videoloader.pipeline.run.state import BatchState, Part
-from videoloader.pipeline.run.stats import Meter
 from videoloader.pipeline.run.step_decoder import StepDecoder
-from videoloader.pipeline.run.streams import (
-    Here,
-    keep_for,
-    pci_address,
-    stage_stream,
-    stream_here,
-    torch_is_plain,
-)
 from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
+from videoloader.runtime.monitor import Meter
 from videoloader.runtime.run_stats import OperatorStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.sampling.orders.reader_epochs import Epochs
@@ -117,8 +106,11 @@ class Program:
         first = self.compiled[0] if self.compiled else None
         self._only_plans = first is not None and first.only_plans
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
-        self.meter = Meter(with_memory=with_memory)
-        self._evaluator = Evaluator(self._outputs, self._devices, seed, self.meter, num_threads)
+        self.meter = Meter()
+        self.memory = OutputMemory() if with_memory else None
+        self._evaluator = Evaluator(
+            self._outputs, self._devices, seed, self.meter, self.memory, num_threads
+        )
         self._decoder = StepDecoder(
             self._evaluator,
             self._devices,
@@ -408,7 +400,7 @@ class Program:
         if step.node.operator.decoding:
             self._decoder.run(step, part.state)
         elif step.joined is not None:
-            run_joined(self._evaluator, step.joined, step.nodes, part)
+            self._evaluator.run_joined(step.joined, step.nodes, part)
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
 

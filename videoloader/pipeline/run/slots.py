@@ -1,19 +1,21 @@
-"""Memory of an output of a batch, handed out in parts, so that a batch is written only once."""
+"""The outputs of a batch: memory handed out in parts, so that it is written only once."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
+from videoloader.cuda.streams import wait_for
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError
 from videoloader.operators.batch import Batch, Spec, allocate
 from videoloader.tensors import TensorList
 
-__all__ = ["Slots"]
+__all__ = ["Outputs", "Slots"]
 
 
 class Slots:
@@ -148,6 +150,24 @@ class Slots:
         return same and block.device.type == spec.device.partition(":")[0]
 
 
+class Outputs:
+    """The outputs of a batch; on a GPU they may still be in the making."""
+
+    def __init__(
+        self, lists: tuple[TensorList, ...], ready: Any, places: Sequence[int] | None = None
+    ) -> None:
+        self._lists = lists
+        self._ready = ready
+        self.places = places
+        """Of the samples in the batch that was planned; None where none was left out."""
+
+    def deliver(self) -> tuple[TensorList, ...]:
+        """The outputs, for what is queued on the current stream from here on."""
+        if self._ready is not None:
+            wait_for(self._ready, _memory(self._lists))
+        return self._lists
+
+
 def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:
     """Copy in this thread: for so little work torch's threads cost more than they gain."""
     if sample.is_cpu and target.is_cpu and sample.dtype is torch.uint8:
@@ -173,3 +193,12 @@ def _is_part(sample: torch.Tensor, block: torch.Tensor) -> bool:
         and sample.dtype == block.dtype
         and _storage(sample) == _storage(block)
     )
+
+
+def _memory(lists: Iterable[TensorList]) -> Iterator[torch.Tensor]:
+    """The tensors that batches are made of."""
+    for each in lists:
+        if each.block is None:
+            yield from each.tensors
+        else:
+            yield each.block

@@ -12,8 +12,7 @@ import torch
 from videoloader.decoding.memory import Recycler
 from videoloader.operators.batch import Batch
 from videoloader.operators.conditional import check_truth
-from videoloader.pipeline.graph.branch import Branch
-from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.graph.nodes import Branch, DataNode, Node
 from videoloader.pipeline.run.slots import Slots
 from videoloader.readers.video.planned import Identity, PlannedClip
 

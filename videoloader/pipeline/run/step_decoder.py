@@ -19,10 +19,10 @@ from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.containment import Containment
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.state import BatchState, Part
-from videoloader.pipeline.run.stats import Meter
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import decode_planned
 from videoloader.readers.video.planned import PlannedClip
+from videoloader.runtime.monitor import Meter
 
 __all__ = ["StepDecoder"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from videoloader.cuda.streams import stage_stream
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -21,7 +22,6 @@ from videoloader.errors import (
     VideoError,
 )
 from videoloader.pipeline import Pipeline
-from videoloader.pipeline.run.streams import stage_stream
 from videoloader.plugin.references import Call
 from videoloader.sources.address import scrubbed
 from videoloader.tensors import TensorList, to_tensor

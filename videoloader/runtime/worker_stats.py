@@ -7,10 +7,7 @@ import time
 from dataclasses import dataclass, fields
 from typing import Any
 
-import torch
-
-from videoloader.pipeline.monitor import STATS_INTERVAL, Monitor
-from videoloader.readers.failures.shared_records import shared
+from videoloader.runtime.monitor import STATS_INTERVAL, Monitor
 from videoloader.runtime.run_stats import OperatorStats, RunStats, WorkerRunStats
 from videoloader.runtime.work import Work
 
@@ -27,10 +24,16 @@ class WorkerStats:
     """Counts what processes do in memory that they share. It pickles into workers.
 
     In a process with a status file it also tells there what this process does.
+
+    Args:
+        counts: zeros of the shape `SHAPE`, float64, in memory that all processes share: a tensor,
+            or an array.
     """
 
-    def __init__(self) -> None:
-        self._counts = shared(torch.zeros((_SLOTS, len(_COLUMNS)), dtype=torch.float64))
+    SHAPE = (_SLOTS, len(_COLUMNS))
+
+    def __init__(self, counts: Any) -> None:
+        self._counts = counts
         self._monitor: Monitor | None = None
         self._process = 0
 
@@ -62,7 +65,7 @@ class WorkerStats:
         """What all processes have done so far, or those of some slots."""
         rows = self._counts[slots]
         rows = rows[rows[:, _AT["batches"]] > 0]
-        total = dict(zip(_COLUMNS, rows.sum(dim=0).tolist(), strict=True))
+        total = dict(zip(_COLUMNS, rows.sum(0).tolist(), strict=True))
         begin = rows[:, _AT["begin"]].min().item() if len(rows) else 0.0
         end = rows[:, _AT["end"]].max().item() if len(rows) else 0.0
         work = {name: int(total[name]) if name in _WHOLE else total[name] for name in _WORK}

@@ -1,29 +1,98 @@
-"""Counts what a consumer takes of a run, and tells others of it at intervals."""
+"""Counts what a run does: time of operators, work of decoders, batches that its consumer takes."""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from videoloader.decoding.batch import BatchDecoder
 from videoloader.errors import ArgumentError
-from videoloader.pipeline.run.stats import Meter
-from videoloader.readers.failures.failures import Failures
-from videoloader.runtime.run_stats import RunStats
-from videoloader.runtime.runner_stats import RunnerStats
+from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
 from videoloader.runtime.status import PERIOD, StatusFile, status_file
+from videoloader.runtime.work import Work
 
-__all__ = ["STATS_INTERVAL", "Monitor", "OnStats"]
+__all__ = ["STATS_INTERVAL", "Meter", "Monitor", "OnStats"]
 
 STATS_INTERVAL = 10.0
 """Seconds between calls of `on_stats`, if the user says nothing else."""
 
 OnStats: TypeAlias = Callable[[RunStats], object]
 """Is called with what was done since the last call."""
+
+
+class _Measured(AbstractContextManager[None]):
+    """Adds the time of a block to a meter. A class: a generator costs more than small operators."""
+
+    __slots__ = ("_begin", "_count", "_meter", "_name")
+
+    def __init__(self, meter: Meter, name: str, count: int) -> None:
+        self._meter, self._name, self._count = meter, name, count
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is None:
+            self._meter.add(self._name, self._count, time.perf_counter() - self._begin)
+
+
+class Meter:
+    """Adds up the time of operators by name, and the work of decoders. Threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._samples: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
+        self._work = Work()
+
+    def measure(self, name: str, count: int = 1) -> AbstractContextManager[None]:
+        """Count some samples and the time that the block takes, if it ends well."""
+        return _Measured(self, name, count)
+
+    def add(self, name: str, count: int, seconds: float) -> None:
+        """Count some samples and the time that an operator took for them."""
+        with self._lock:
+            self._samples[name] = self._samples.get(name, 0) + count
+            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+    def add_work(self, work: Work) -> None:
+        """Count the work of decoders."""
+        with self._lock:
+            self._work += work
+
+    @property
+    def work(self) -> Work:
+        """All that decoders have done."""
+        with self._lock:
+            return self._work
+
+    def read(self, name: str) -> OperatorStats:
+        """What one operator has done so far."""
+        with self._lock:
+            return OperatorStats(self._samples.get(name, 0), self._seconds.get(name, 0.0))
+
+    def read_all(self) -> dict[str, OperatorStats]:
+        """What every operator has done so far, by name."""
+        with self._lock:
+            return {
+                name: OperatorStats(self._samples[name], self._seconds[name])
+                for name in self._samples
+            }
+
+
+class _Failures(Protocol):
+    """Failures of samples."""
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """File and cause of each."""
 
 
 class _Run(Protocol):
@@ -54,7 +123,7 @@ class Monitor:
         self._next_call = self._next_status = math.inf
         self.begin()
 
-    def begin(self, failures: Failures | None = None) -> None:
+    def begin(self, failures: _Failures | None = None) -> None:
         """Count anew, such as for an epoch. What a run had done `before` is up to it to say."""
         self.samples = self.first_samples = 0
         self.meter = Meter()
@@ -90,7 +159,7 @@ class Monitor:
         return self.meter.measure(name, count)
 
     def stats(
-        self, runner: RunnerStats, failures: Failures, decoder: BatchDecoder | None
+        self, runner: RunnerStats, failures: _Failures, engines: Mapping[str, int]
     ) -> RunStats:
         """What was done since `begin`, for a loader."""
         operators = self.meter.read_all()
@@ -102,7 +171,7 @@ class Monitor:
             samples=self.samples,
             first_samples=self.first_samples,
             work=self.meter.work,
-            engines={} if decoder is None else decoder.engines(),
+            engines=engines,
             errors=failures.count - self._errors,
         )
 
