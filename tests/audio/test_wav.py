@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 from audio_files import make_signal, write_sound
-from pyav_versions import IS_BEFORE_17
+from pyav_versions import IS_BEFORE_18
 from sound_cases import make_wav
 
 import videoloader as vl
@@ -105,7 +105,7 @@ def by_us(data):
 
 
 def is_same(got, wanted):
-    if IS_BEFORE_17:
+    if IS_BEFORE_18:
         got = got[:, : wanted.shape[1]]
     return np.array_equal(got, wanted, equal_nan=got.dtype.kind == "f")
 

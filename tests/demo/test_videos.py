@@ -205,6 +205,7 @@ def test_a_blank_picture_carries_no_number(level):
         ({"frames": 3, "pts": [0, 1]}, "pts must have"),
         ({"pixel_format": "rgb24"}, "planar YUV"),
         ({"pixel_format": "nv12"}, "planar YUV"),
+        ({"rotation": 30}, "multiple of 90"),
     ],
 )
 def test_arguments_without_a_meaning_are_refused(tmp_path, arguments, message):
