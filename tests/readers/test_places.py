@@ -7,7 +7,7 @@ import pytest
 
 import videoloader as vl
 from videoloader import fn
-from videoloader.sources.faults import unreadable
+from videoloader.sources.faults import as_video_error, unreadable
 
 SECRET = "hunter2"
 URL = f"http://me:{SECRET}@127.0.0.1:9/x.{{}}?signature={SECRET}"
@@ -68,6 +68,12 @@ def test_no_secret_of_a_url_is_in_a_message_or_traceback(name):
 def test_a_file_that_is_not_there_is_named(name, tmp_path):
     with pytest.raises(vl.SourceError, match="nothing"):
         PLACES[name](f"{tmp_path}/nothing.{{}}")
+
+
+def test_too_many_open_files_for_the_memory_of_workers_are_no_fault_of_a_video():
+    text = "unable to open shared memory object </torch_1_2> in read-write mode: "
+    error = as_video_error(RuntimeError(f"{text}Too many open files (24)"), "shared memory")
+    assert isinstance(error, vl.ResourceError)
 
 
 def test_too_many_open_files_are_no_fault_of_a_list():

@@ -191,6 +191,8 @@ def _lack(error: BaseException | None) -> str:
             return "no thread can be started; raise the limit (ulimit -u), or use fewer workers"
         if isinstance(error, RuntimeError) and "torch_" in text and "No space left" in text:
             return "the shared memory (/dev/shm) is full; enlarge it, or use fewer workers"
+        if isinstance(error, RuntimeError) and "torch_" in text and "Too many open files" in text:
+            return _FILES.format("Too many open files")
         error = error.__cause__
     return ""
 

@@ -83,6 +83,14 @@ class Helper:
             name = str(-code)
         return f"the worker process died (signal {name})"
 
+    @property
+    def found_memory_full(self) -> bool:
+        """Whether the process died since there was no room left for shared memory; after `death`.
+
+        It maps no other files, so SIGBUS has no other reason.
+        """
+        return self._process.returncode == -signal.SIGBUS
+
     def stop(self) -> None:
         """Kill the process and wait for its end."""
         self.connection.close()

@@ -196,6 +196,11 @@ class Supervisor(Generic[_Task, _Known]):
             reason = worker.death()
         lost = self._lose(worker, waiting)
         self._use.check()
+        if worker.found_memory_full:
+            raise ResourceError(
+                f"{lost.task}: {reason}: there is no memory left to share with it; enlarge "
+                "/dev/shm or the memory limit of the container, or use smaller batches"
+            )
         if worker.is_ready:
             lost = lost._replace(deaths=lost.deaths + 1)
         else:

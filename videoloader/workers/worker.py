@@ -148,6 +148,11 @@ class WorkerProcess(Generic[_Task, _Known]):
         """How the process died."""
         return self._helper.death()
 
+    @property
+    def found_memory_full(self) -> bool:
+        """Whether it died since there was no room left for shared memory; after `death`."""
+        return self._helper.found_memory_full
+
     def kill(self) -> None:
         """Kill the process without waiting; the thread that waits for it cleans up."""
         self._helper.kill()
