@@ -114,6 +114,15 @@ def test_a_clip_that_kills_its_workers_is_the_only_one_lost(clip, started):
     assert stats["replaced"] == 2 * stats["failures"]
 
 
+@pytest.mark.parametrize("on_error", ["raise", "skip", "mask"])
+def test_full_shared_memory_is_no_fault_of_a_clip(clip, started, on_error):
+    starved = Misbehaving(clip, "die", signal.SIGBUS)
+    with vl.BatchDecoder(workers=2) as decoder:
+        with pytest.raises(vl.ResourceError, match=r"signal SIGBUS.*no memory left to share"):
+            decoder.decode([(clip, [0]), (starved, [3])], on_error=on_error)
+        assert numbers(decoder.decode([(clip, [7]), (clip, [21])])) == [7, 21]
+
+
 def test_a_hang_costs_its_clip_and_is_not_tried_again(clip, started):
     with vl.BatchDecoder(workers=1, time_limit=1.5) as decoder:
         requests = [(Misbehaving(clip, "sleep", FOREVER), [2]), (clip, [7])]

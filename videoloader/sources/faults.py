@@ -18,7 +18,7 @@ from videoloader.errors import (
     SourceError,
     VideoError,
 )
-from videoloader.sources.address import scrubbed
+from videoloader.sources.address import is_url, scrubbed, shown
 
 __all__ = [
     "InterruptedReadError",
@@ -27,6 +27,7 @@ __all__ = [
     "drop_frames",
     "is_mistake",
     "raise_shortage",
+    "unreadable",
 ]
 
 _MISTAKES = (
@@ -89,6 +90,26 @@ def as_video_error(
     if issubclass(kind, FormatError):
         return kind(f"{name}: damaged ({text})")
     return kind(f"{name}: {text}")
+
+
+def unreadable(place: str, error: Exception, task: str = "read") -> VideoError:
+    """The error for a list, table or folder on this machine that cannot be opened.
+
+    To be raised `from None`: where the place is a URL, the original shows its secrets.
+
+    Args:
+        place: as it was given.
+        error: of the system or of Arrow.
+        task: what cannot be done with it.
+    """
+    lack = _lack(error)
+    if lack:
+        return ResourceError(f"{shown(place)}: {lack}")
+    if is_url(place):
+        reason = "it is a URL; download it and pass its path"
+    else:
+        reason = getattr(error, "strerror", None) or scrubbed(str(error), place)
+    return SourceError(f"{shown(place)}: cannot be {task} ({reason})")
 
 
 class blamed_on:  # noqa: N801  (reads as a clause of `with`)
@@ -170,6 +191,8 @@ def _lack(error: BaseException | None) -> str:
             return "no thread can be started; raise the limit (ulimit -u), or use fewer workers"
         if isinstance(error, RuntimeError) and "torch_" in text and "No space left" in text:
             return "the shared memory (/dev/shm) is full; enlarge it, or use fewer workers"
+        if isinstance(error, RuntimeError) and "torch_" in text and "Too many open files" in text:
+            return _FILES.format("Too many open files")
         error = error.__cause__
     return ""
 

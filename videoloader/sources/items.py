@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.sources.address import escaped, is_url, local_path, public, shown
+from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import check_length, lines_of
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
@@ -325,7 +326,7 @@ def _walk(folder: Path, passed: Counter[str]) -> list[str]:
                     else:
                         passed[_with_ending(entry.name)] += 1
         except OSError as error:
-            raise SourceError(f"{shown(place)}: cannot be listed ({error.strerror})") from error
+            raise unreadable(place, error, "listed") from None
         # Real files come before links, so that a file is listed under its own name if possible.
         waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
     return sorted(found)

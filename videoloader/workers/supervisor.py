@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import signal
 import time
 import weakref
 from collections import deque
@@ -231,6 +232,11 @@ class Supervisor(Generic[_Task]):
         reason = f"the worker process died ({worker.death()})"
         lost = self._lose(worker, waiting)
         self._use.check()
+        if worker.join() == -signal.SIGBUS:  # it maps nothing but shared memory
+            raise ResourceError(
+                f"{lost.task}: {reason}: there is no memory left to share with it; enlarge "
+                "/dev/shm or the memory limit of the container, or use smaller batches"
+            )
         if worker.is_ready:
             lost = lost._replace(deaths=lost.deaths + 1)
         else:

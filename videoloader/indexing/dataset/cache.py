@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.sources.address import is_url
+from videoloader.sources.faults import raise_shortage, unreadable
 from videoloader.system.writing import written, written_whole
 
 __all__ = ["Cache", "is_default_root", "open_cache", "read_root", "reading", "resolve_root"]
@@ -129,7 +130,7 @@ def open_cache(path: Path) -> Cache:
     try:
         state = path.stat()
     except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from error
+        raise unreadable(str(path), error) from None
     of = (_MAGIC, state.st_size, state.st_mtime_ns)
     beside = path.with_name(f"{path.name}.cache")
     if _fits(beside, of):
@@ -154,7 +155,7 @@ def _opened(place: Path) -> Cache:
     try:
         return Cache(os.open(place, os.O_RDONLY | os.O_CLOEXEC), str(place))
     except OSError as error:
-        raise SourceError(f"{place}: cannot be read ({error}); try again") from error
+        raise unreadable(str(place), error) from None
 
 
 def _in_user_folder(path: Path) -> Path:
@@ -277,6 +278,7 @@ def reading(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, VideoError) and not isinstance(error, ArgumentError):
             raise
+        raise_shortage(error, path)
         reason = " ".join(str(error).split())
         advice = "" if path.suffix.lower() == ".parquet" else f"; {INDEX_FIRST}"
         raise FormatError(f"{path}: no data set index of videoloader ({reason}){advice}") from error

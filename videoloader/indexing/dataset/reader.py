@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, FormatError
+from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.filtering import Limits, as_condition, matching_rows
 from videoloader.indexing.dataset.rows import as_error, text_at
 from videoloader.indexing.index import VideoIndex, decode_index
-from videoloader.sources.address import is_url, local_path
+from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Source, as_check
 
@@ -57,7 +57,11 @@ class DatasetIndex:
         check: Check = "size",
         sign: Sign | None = None,
     ) -> None:
-        self.path = Path(path).absolute()
+        place = local_path(os.fspath(path))
+        if is_url(place):
+            reason = "a data set index is a file on this machine; download it and pass its path"
+            raise SourceError(f"{shown(place)}: {reason}")
+        self.path = Path(place).absolute()
         self.check: Check = as_check(check)
         self._given = None if root is None else as_root(root)
         self._sign = sign

@@ -14,12 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.opening.videos import is_remote
-from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
+from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.readers.clip_samples.files_beside import read_beside
 from videoloader.readers.clip_samples.labels import longest_end
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.sources.address import shown
-from videoloader.sources.faults import blamed_on
+from videoloader.sources.faults import blamed_on, unreadable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ class TableColumns:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        name = shown(str(self.path))
+        name = shown(os.fspath(self.path))
         try:
             with pq.ParquetFile(Path(self.path)) as file:
                 known = file.schema_arrow.names
@@ -71,7 +71,7 @@ class TableColumns:
         except pa.ArrowException as error:
             raise FormatError(f"{name}: no Parquet file ({error})") from error
         except OSError as error:
-            raise SourceError(f"{name}: cannot be read ({error.strerror or error})") from error
+            raise unreadable(os.fspath(self.path), error) from None
         rows = _join(videos, table[self.key].cast(pa.string()), name)
         return {column: _column(table[column], rows) for column in self.columns}
 

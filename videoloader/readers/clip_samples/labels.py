@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.errors import ArgumentError, FormatError
 from videoloader.sources.address import shown
+from videoloader.sources.faults import unreadable
 
 __all__ = ["LabelColumn", "Labels", "labels_of_paths", "longest_end"]
 
@@ -45,7 +46,7 @@ class LabelColumn:
             ArgumentError: a video has no label, or several; or it has no such column.
         """
         values = self._read()
-        return [values[name] for name in _names(paths, values, shown(str(self.path)))]
+        return [values[name] for name in _names(paths, values, shown(os.fspath(self.path)))]
 
     def _read(self) -> dict[str, Any]:
         """Label by key."""
@@ -54,7 +55,7 @@ class LabelColumn:
         import pyarrow.parquet as pq
 
         path = Path(self.path)
-        name = shown(str(path))
+        name = shown(os.fspath(self.path))
         try:
             if path.suffix.lower() == ".parquet":
                 table = pq.read_table(path)
@@ -62,7 +63,7 @@ class LabelColumn:
                 keys_as_text = pa.csv.ConvertOptions(column_types={self.key: pa.string()})
                 table = pa.csv.read_csv(path, convert_options=keys_as_text)
         except OSError as error:
-            raise SourceError(f"{name}: cannot be read ({error.strerror or error})") from error
+            raise unreadable(os.fspath(self.path), error) from None
         except pa.ArrowException as error:
             raise FormatError(f"{name}: no table ({error})") from error
         for column in (self.key, self.label):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from videoloader.errors import SourceError
-from videoloader.sources.address import is_url, local_path
+from videoloader.sources.address import is_url, local_path, shown
+from videoloader.sources.faults import unreadable
 from videoloader.system.writing import written
 
 __all__ = ["ErrorLog", "absolute", "read_lines"]
@@ -67,7 +68,8 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
-        raise SourceError(f"{name}: no list of failures ({error})") from error
+        raise unreadable(name, error) from None
+    name = shown(name)
     for number, line in enumerate(lines, 1):
         try:
             facts = json.loads(line) if line.strip() else None

@@ -15,6 +15,7 @@ from videoloader.readers.clip_samples.label_values import VideoLabels
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.readers.failures.error_log import absolute, read_lines
 from videoloader.sources.address import shown
+from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item
 
 __all__ = [
@@ -141,6 +142,6 @@ def _facts(place: str | os.PathLike[str]) -> Iterable[dict[str, Any]]:
     try:
         table: Any = pq.read_table(place)
     except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{shown(os.fspath(place))}: cannot be read ({error})") from error
+        raise unreadable(os.fspath(place), error) from None
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows

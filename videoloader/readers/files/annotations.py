@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.readers.files.masks import label_image
 from videoloader.sources.address import scrubbed, shown
+from videoloader.sources.faults import unreadable
 
 __all__ = ["Annotated", "load_annotations", "read_annotations", "save_annotations"]
 
@@ -86,7 +88,7 @@ def read_annotations(
     try:
         content = json.loads(Path(path).read_bytes())
     except OSError as error:
-        raise SourceError(f"{name}: cannot be read ({error.strerror})") from error
+        raise unreadable(os.fspath(path), error) from None
     except (ValueError, RecursionError) as error:
         # `from None`, here and below: the cause would show what stands in the file.
         raise FormatError(f"{name}: no JSON ({error})") from None

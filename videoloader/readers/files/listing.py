@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import Kind
 from videoloader.sources.address import is_url, public, scrubbed, shown
+from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item
 from videoloader.sources.lists import check_length
 from videoloader.sources.local import read_whole
@@ -127,7 +128,7 @@ def _entries(folder: str, is_wanted: Callable[[os.DirEntry[str]], bool]) -> list
         with os.scandir(folder) as entries:
             return sorted((entry.name for entry in entries if is_wanted(entry)), key=os.fsencode)
     except OSError as error:
-        raise SourceError(f"{shown(folder)}: cannot be listed ({error.strerror})") from error
+        raise unreadable(folder, error, "listed") from None
 
 
 def listed(file_list: str, *, labelled: bool) -> list[tuple[str, int]]:
@@ -139,7 +140,7 @@ def listed(file_list: str, *, labelled: bool) -> list[tuple[str, int]]:
     try:
         lines = Path(file_list).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError as error:
-        raise SourceError(f"file_list {name}: cannot be read ({error.strerror})") from error
+        raise unreadable(file_list, error) from None
     entries = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()

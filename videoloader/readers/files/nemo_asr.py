@@ -15,7 +15,7 @@ import torch
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.batch import shared_decoder
-from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
+from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
 from videoloader.operators.audio.decoding import SOUND_TYPE, convert_sound
 from videoloader.operators.audio.resample import QUALITY
@@ -32,6 +32,7 @@ from videoloader.readers.stored_samples import (
     open_reader,
 )
 from videoloader.sources.address import public, scrubbed, shown
+from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import lines_of
 
 __all__ = ["read_nemo_asr"]
@@ -104,9 +105,7 @@ def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]
     try:
         content = Path(manifest).read_bytes()
     except OSError as error:
-        # `from None`, here and below: the cause would show what stands in the manifest.
-        reason = scrubbed(str(error), manifest)
-        raise SourceError(f"manifest {name}: cannot be read ({reason})") from None
+        raise unreadable(manifest, error) from None
     for number, line in lines_of(content, manifest):
         try:
             fields = json.loads(line)

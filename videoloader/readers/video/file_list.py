@@ -18,6 +18,7 @@ from videoloader.errors import ArgumentError, SourceError
 from videoloader.readers.clip_samples.label_values import as_classes, as_labels
 from videoloader.readers.video.media import Index
 from videoloader.sources.address import shown
+from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import check_length, exact_number, lines_of
 
 __all__ = ["ROUNDINGS", "Entry", "FrameRange", "list_folders", "read_file_list"]
@@ -91,9 +92,9 @@ def list_folders(root: str | Path, classes: Sequence[str] | None = None) -> list
         classes: names of the folders in the order of their labels; another one that has a file is
             an error.
     """
-    root = Path(root)
     if not os.path.isdir(root):
-        raise SourceError(f"file_root {root} is no folder")
+        raise SourceError(f"file_root {shown(os.fspath(root))} is no folder")
+    root = Path(root)
     folders = sorted(folder for folder in root.iterdir() if _is_shown(folder) and folder.is_dir())
     files = [
         (str(file), folder.name)
@@ -122,12 +123,12 @@ def read_file_list(path: str | Path, unit: str = "timestamps") -> list[Entry]:
     try:
         text = Path(path).read_bytes()
     except OSError as error:
-        raise SourceError(f"file_list {path} cannot be read: {error.strerror or error}") from error
-    entries = [
-        _parse(line, f"{path}, line {number}", unit) for number, line in lines_of(text, str(path))
-    ]
+        raise unreadable(os.fspath(path), error) from None
+    name = shown(os.fspath(path))
+    lines = lines_of(text, name)
+    entries = [_parse(line, f"{name}, line {number}", unit) for number, line in lines]
     if not entries:
-        raise ArgumentError(f"file_list {path} lists no file")
+        raise ArgumentError(f"file_list {name} lists no file")
     return entries
 
 
