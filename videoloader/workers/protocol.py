@@ -89,11 +89,11 @@ class Header(NamedTuple):
         gone_values: numbers.
     """
 
-    segments: tuple[int, ...]
-    values: dict[int, Any]
-    mapped: tuple[int, ...]
-    gone_segments: tuple[int, ...]
-    gone_values: tuple[int, ...]
+    segments: tuple[int, ...] = ()
+    values: dict[int, Any] = {}  # noqa: RUF012
+    mapped: tuple[int, ...] = ()
+    gone_segments: tuple[int, ...] = ()
+    gone_values: tuple[int, ...] = ()
 
 
 class Reply(NamedTuple):
