@@ -39,6 +39,7 @@ _START_LIMIT = 120.0  # seconds until a worker is ready
 _ROOM, _ROOM_AHEAD = 1 << 14, 1 << 16
 
 _MOST_VALUES = 64  # that a worker keeps
+_NO_HEADER = pickle.dumps(())
 
 _Task = TypeVar("_Task")
 
@@ -90,6 +91,7 @@ class WorkerProcess(Generic[_Task]):
         time_limit: seconds that a task may take.
 
     Attributes:
+        signs: what to wait for: messages, and the end of the process.
         given: tasks that were sent and are not answered, oldest first.
         deadline: when the current task has taken too long, as of `time.monotonic`.
         is_ready: whether it has prepared.
@@ -110,6 +112,7 @@ class WorkerProcess(Generic[_Task]):
         self._end = -1  # pidfd
         with suppress(OSError):  # not on this system, or no descriptor is left
             self._end = os.pidfd_open(self.pid)
+        self.signs: list[Any] = [ours, *([self._end] if self._end >= 0 else [])]
         self.given: deque[_Task] = deque()
         self._sizes: deque[int] = deque()  # bytes of the messages of queued tasks
         self._sent = 0  # sum of `_sizes`
@@ -144,11 +147,6 @@ class WorkerProcess(Generic[_Task]):
                 return file.read().rpartition(")")[2].split()[0] == "T"
         except (OSError, IndexError):  # it has ended, or a system without this
             return False
-
-    @property
-    def signs(self) -> list[Any]:
-        """What to wait for: messages, and the end of the process."""
-        return [self.connection, self._end] if self._end >= 0 else [self.connection]
 
     def give(self, task: _Task, parcel: Parcel) -> None:
         """Send the order of a task."""
@@ -245,11 +243,11 @@ class WorkerProcess(Generic[_Task]):
 
     def _packed(self, parcel: Parcel) -> tuple[bytes, list[int], _Known]:
         """The bytes of a message, the files that follow, and what the worker has after it."""
-        references: dict[int, Place | int] = {id(s.value): s.number for s in parcel.values}
+        segments, values = self._known
+        references: dict[int, Place | int] = {}
         new: tuple[int, ...] = ()
         gone: tuple[int, ...] = ()
         files: list[int] = []
-        segments, values = self._known
         if self._memory is not None:
             places = {id(array): self._memory.locate(array) for array in parcel.arrays}
             references.update(places)
@@ -257,24 +255,33 @@ class WorkerProcess(Generic[_Task]):
             new = tuple(used - segments)
             gone = tuple(filter(self._memory.gone, segments))
             files += map(self._memory.descriptor, new)
-            segments = (segments | used).difference(gone)
-        unknown = [shared for shared in parcel.values if shared.number not in values]
+            if new or gone:
+                segments = (segments | used).difference(gone)
+        unknown = []
+        for shared in parcel.values:
+            references[id(shared.value)] = shared.number
+            if shared.number not in values:
+                unknown.append(shared)
+            if values[-1:] != (shared.number,):
+                values = (*(each for each in values if each != shared.number), shared.number)
+        forgotten, values = values[:-_MOST_VALUES], values[-_MOST_VALUES:]
         files += [shared.file for shared in unknown if shared.file >= 0]
-        used_now = [shared.number for shared in parcel.values]
-        values = (*(number for number in values if number not in used_now), *used_now)
-        header = Header(
-            new,
-            {shared.number: shared.value for shared in unknown if shared.file < 0},
-            tuple(shared.number for shared in unknown if shared.file >= 0),
-            gone,
-            values[:-_MOST_VALUES],
-        )
         stream = io.BytesIO()
-        pickle.dump(tuple(header), stream)
+        if new or gone or unknown:
+            header = Header(
+                new,
+                {shared.number: shared.value for shared in unknown if shared.file < 0},
+                tuple(shared.number for shared in unknown if shared.file >= 0),
+                gone,
+                forgotten,
+            )
+            pickle.dump(tuple(header), stream)
+        else:
+            stream.write(_NO_HEADER)
         pickler = pickle.Pickler(stream)
         pickler.persistent_id = lambda value: references.get(id(value))  # type: ignore[method-assign]
         pickler.dump(parcel.message)
-        return stream.getvalue(), files, _Known(segments, values[-_MOST_VALUES:])
+        return stream.getvalue(), files, _Known(segments, values)
 
 
 def start_program(

@@ -26,8 +26,9 @@ on. An error while a message is received ends the worker.
 *Deaths.* A worker ends itself, even during an order, when the parent ends or closes the connection.
 The parent notices a death by the end of the connection or by the pidfd, reads what arrived before,
 and applies the policy: a `Supervisor` replaces the worker and may retry its order; a `PythonPool`,
-whose callables have state, answers all orders with an error. A fork of the parent closes its copies
-of the connections; it neither sends nor kills.
+whose callables have state, answers all orders with an error. A fork of the parent kills no worker:
+a `Supervisor` closes its copies of the connections there and starts workers of its own; a
+`PythonPool` is not for use in a fork.
 """
 
 from __future__ import annotations
@@ -89,11 +90,11 @@ class Header(NamedTuple):
         gone_values: numbers.
     """
 
-    segments: tuple[int, ...]
-    values: dict[int, Any]
-    mapped: tuple[int, ...]
-    gone_segments: tuple[int, ...]
-    gone_values: tuple[int, ...]
+    segments: tuple[int, ...] = ()
+    values: dict[int, Any] = {}  # noqa: RUF012
+    mapped: tuple[int, ...] = ()
+    gone_segments: tuple[int, ...] = ()
+    gone_values: tuple[int, ...] = ()
 
 
 class Reply(NamedTuple):
