@@ -261,7 +261,8 @@ def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature 
     )
 
 
-class Planned(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Planned:
     """What `infer` gives where it works out more than specs.
 
     Attributes:
