@@ -213,7 +213,7 @@ class _Filtering:
         """The terms of pictures for the kernel."""
         each = {id(own): own for sample in self.terms for own in sample}
         made = {
-            key: tuple([Pass(*term.windows, term.factor) for term in own])
+            key: tuple([Pass(down, across, factor) for (down, across), factor in own])
             for key, own in each.items()
         }
         return [[made[id(own)] for own in sample] for sample in self.terms]
