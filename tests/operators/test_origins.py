@@ -50,3 +50,9 @@ def test_python_functions_keep_what_is_known_of_their_inputs(tmp_path):
         arrays = fn.readers.numpy(file_root=str(tmp_path), files=files)
         pipe.set_outputs(fn.python_function(arrays, function=lambda array: array + 1))
     assert pipe.run()[0].source_info() == files
+
+
+def test_the_origin_of_a_sample_is_a_property_of_it():
+    for data, wanted in ((known(), FILES), (unknown(), ["", "", ""]), (known(), FILES)):
+        texts = fn.get_property(data, key="source_info")
+        assert [bytes(text.tolist()).decode() for text in texts] == wanted

@@ -32,7 +32,7 @@ _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 def run_eagerly(
     operator: Operator,
     inputs: tuple[Any, ...],
-    bound: dict[str, Any],
+    bound: Mapping[str, Any],
     device: str,
     layout: str | None = None,
     inferred: dict[int, Inferred] | None = None,

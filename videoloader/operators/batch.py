@@ -113,7 +113,7 @@ class Batch:
         source_info: where each sample comes from, such as its file; empty if unknown.
     """
 
-    __slots__ = ("_samples", "block", "layout", "source_info")
+    __slots__ = ("_samples", "_spec", "block", "layout", "source_info")
 
     def __init__(
         self,
@@ -123,6 +123,7 @@ class Batch:
     ) -> None:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)
+        self._spec: Spec | None = None
         self.layout, self.source_info = layout, source_info
 
     @classmethod
@@ -159,9 +160,14 @@ class Batch:
     @property
     def spec(self) -> Spec:
         """Shapes, element type, layout and device."""
+        spec = self._spec
+        if spec is not None and spec.layout == self.layout:
+            return spec
         block = self.block
         if block is not None:
-            return _spec_of_block(block.shape, block.dtype, self.layout, block.device)
+            self._spec = _spec_of_block(block.shape, block.dtype, self.layout, block.device)
+            return self._spec
+        # Not kept: samples of a list may be exchanged.
         first = next(iter(self.samples), torch.empty(0))
         if not isinstance(first, torch.Tensor):
             raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
@@ -261,7 +267,8 @@ def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature 
     )
 
 
-class Planned(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Planned:
     """What `infer` gives where it works out more than specs.
 
     Attributes:

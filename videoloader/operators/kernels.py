@@ -260,7 +260,7 @@ def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) ->
     return has_cupy()
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # of the shapes of a data set
 def _channels(layout: str, shape: tuple[int, ...]) -> int:
     """The channels of a sample that kernels take; 0 for any other."""
     if not {*"HW"} <= {*layout} <= {*LETTERS} or len({*layout}) < len(layout):
@@ -355,7 +355,7 @@ def _dense_rows(
     return table
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # follows from memory, which specs and plans do not tell
 def _rows_from_zero(row: np.dtype[Any], places: tuple[Any, Any]) -> NDArray[Any]:
     """The rows of a source and a target at address 0."""
     table = np.zeros(places[0][1][0], row)

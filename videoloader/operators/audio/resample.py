@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from videoloader.audio.resampling import Filter, resampled_length
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.operators.arguments import DTYPE, FLOAT, INT, Argument, PerSample
 from videoloader.operators.audio.levels import from_levels, rounded, to_levels
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.operator import declare
 
 __all__ = ["QUALITY", "resample_signal"]
@@ -69,7 +69,14 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noq
         )
 
 
-def _plan(
+class _Resampling(NamedTuple):
+    """Plan of `audio_resample`: input rate to output rate of each signal, and the filter."""
+
+    ratios: list[float]
+    quality: float
+
+
+def _rates(
     position: int,
     length: int,
     in_rate: PerSample,
@@ -96,10 +103,10 @@ def _infer(
     context: Context,  # noqa: ARG001
     signal: Spec,
     *,
-    quality: float,  # noqa: ARG001
+    quality: float,
     dtype: torch.dtype | None,
     **rates: Any,
-) -> Spec:
+) -> Planned:
     dtype = dtype or signal.dtype
     for each in (dtype, signal.dtype):
         if each not in _TYPES:
@@ -107,15 +114,17 @@ def _infer(
                 f"fn.audio_resample takes and gives float32 and integers of up to 32 bits, not "
                 f"{each}; fn.cast converts"
             )
-    shapes = []
+    shapes, ratios = [], []
     for position, shape in enumerate(signal.shapes):
         if len(shape) not in (1, 2):
             raise ArgumentError(
                 f"fn.audio_resample takes signals (n,) or (n, channels), got shape {shape}"
             )
-        _, length = _plan(position, shape[0], **rates)
+        ratio, length = _rates(position, shape[0], **rates)
+        ratios.append(ratio)
         shapes.append((length, *shape[1:]))
-    return replace(signal, shapes=tuple(shapes), dtype=dtype)
+    out = replace(signal, shapes=tuple(shapes), dtype=dtype)
+    return Planned((out,), _Resampling(ratios, quality))
 
 
 @declare(
@@ -138,27 +147,19 @@ def _infer(
     infer=_infer,
     check=_check,
 )
-def audio_resample(
-    context: Context,
-    signal: Batch,
-    *,
-    quality: float,
-    dtype: torch.dtype | None,  # noqa: ARG001  (`infer` has it)
-    **rates: PerSample,
-) -> Batch:
+def audio_resample(context: Context, signal: Batch, plan: _Resampling) -> Batch:
     """Resample signals (n,) or (n, channels) with a sinc under a Hann window.
 
     As in DALI nothing is filtered out where the rate falls: frequencies above half of the new rate
     come back as others. `vl.Audio(sample_rate=...)` removes them. It is worked out on the CPU.
     """
     out = context.empty()
-    for position, (values, place) in enumerate(zip(signal, out, strict=True)):
+    for values, place, ratio in zip(signal, out, plan.ratios, strict=True):
         samples = values.cpu().numpy()
-        ratio, length = _plan(position, len(samples), **rates)
         kind = np.dtype(str(place.dtype).removeprefix("torch."))
         is_same = kind == samples.dtype  # then outside of an unsigned signal lie zeros, as in DALI
         signal_in = samples.astype(np.float32) if is_same else to_levels(samples)
-        made = resample_signal(signal_in, ratio, length, quality)
+        made = resample_signal(signal_in, ratio, len(place), plan.quality)
         made = rounded(made, kind) if is_same else from_levels(made, kind)
         place.copy_(torch.from_numpy(np.ascontiguousarray(made)))
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, TEXT, Argument
 from videoloader.operators.axes import by_block, storable
-from videoloader.operators.batch import Batch, Context, Shape, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -22,7 +21,6 @@ __all__ = ["lookup_table", "one_hot"]
 
 _LARGEST_KEY = 65535
 _BYTES = 256  # values of a number of 8 bits
-_KEPT = 16  # tables of earlier batches
 
 
 def _number(value: float, dtype: torch.dtype, device: str) -> torch.Tensor:
@@ -130,10 +128,19 @@ def _check_table(given: Collection[str], arguments: Mapping[str, Any]) -> None: 
         raise ArgumentError(f"fn.lookup_table has {len(keys)} keys and {len(values)} values")
 
 
-def _infer_lookup(context: Context, data: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+def _infer_lookup(
+    context: Context,
+    data: Spec,
+    *,
+    keys: Sequence[int],
+    values: Sequence[float],
+    default_value: float,
+    dtype: torch.dtype,
+) -> Planned:
     if data.dtype.is_floating_point or data.dtype == torch.bool:
         raise ArgumentError(f"fn.lookup_table takes integers, got {data.dtype}")
-    return replace(data, dtype=dtype)
+    entries = _entries(keys, values, default_value, dtype, context.device)
+    return Planned((replace(data, dtype=dtype),), entries)
 
 
 @declare(
@@ -150,17 +157,9 @@ def _infer_lookup(context: Context, data: Spec, *, dtype: torch.dtype, **others:
     deprecated=(OUTPUT_DTYPE,),
     is_elementwise=True,
 )
-def lookup_table(
-    context: Context,
-    data: Batch,
-    *,
-    keys: Sequence[int],
-    values: Sequence[float],
-    default_value: float,
-    dtype: torch.dtype,
-) -> Batch:
+def lookup_table(context: Context, data: Batch, plan: torch.Tensor) -> Batch:
     """Give for each integer the value that a table has for it."""
-    entries = _entries(tuple(keys), tuple(values), default_value, dtype, context.device)
+    entries, dtype = plan, context.outputs[0].dtype
     if entries.is_cuda:  # made on the stream of an earlier batch, which need not be this one
         entries.record_stream(torch.cuda.current_stream(entries.device))
     size = len(entries)
@@ -176,10 +175,9 @@ def lookup_table(
     return data.each(look_up)
 
 
-@lru_cache(_KEPT)
 def _entries(
-    keys: tuple[int, ...],
-    values: tuple[float, ...],
+    keys: Sequence[int],
+    values: Sequence[float],
     default_value: float,
     dtype: torch.dtype,
     device: str,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +13,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, COLUMN, FLOATS, Argument, PerFrame, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
-from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
 from videoloader.operators.fills.fills_on_gpu import erase_regions
 from videoloader.operators.geometry.windows import filled
 from videoloader.operators.inputs import Input
@@ -30,15 +29,46 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noq
         raise ArgumentError("fn.erase: normalized excludes normalized_anchor and normalized_shape")
 
 
-def _infer(context: Context, values: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
-    return values
+class _Erasing(NamedTuple):
+    """Plan of `erase`.
+
+    Attributes:
+        regions: of each sample; equal samples share them.
+        fills: for each sample one value, or one for each channel, in the type of the samples and on
+            the CPU; samples that are filled alike share them.
+    """
+
+    regions: tuple[tuple[Region, ...], ...]
+    fills: list[torch.Tensor]
 
 
-def _fill_values(values: Batch, fill_value: PerSample) -> list[torch.Tensor]:
-    """For each sample one value, or one for each channel, in the type of the batch; on the CPU."""
-    spec = values.spec
+def _infer(
+    context: Context,  # noqa: ARG001
+    values: Spec,
+    *,
+    anchor: PerSample,
+    shape: PerSample,
+    axes: tuple[int, ...] | None,
+    axis_names: str | None,
+    fill_value: PerSample,
+    normalized: bool,
+    normalized_anchor: bool,
+    normalized_shape: bool,
+    centered_anchor: bool,
+) -> Planned:
+    regions = _all_regions(
+        *(values.layout, values.shapes, anchor, shape, axes, axis_names),
+        relative=(normalized or normalized_anchor, normalized or normalized_shape),
+        is_centered=centered_anchor,
+    )
+    return Planned((values,), _Erasing(regions, _fill_values(values, fill_value)))
+
+
+def _fill_values(values: Spec, fill_value: PerSample) -> list[torch.Tensor]:
+    """`_Erasing.fills`."""
+    made: dict[Any, torch.Tensor] = {}
     found = []
-    for shape, fill in zip(spec.shapes, fill_value, strict=True):
+    for shape, fill in zip(values.shapes, fill_value, strict=True):
         count = 1
         if len(fill) > 1:
             if "C" not in values.layout:
@@ -46,39 +76,15 @@ def _fill_values(values: Batch, fill_value: PerSample) -> list[torch.Tensor]:
                     f"fn.erase: {len(fill)} values need channels; the layout has no C"
                 )
             count = shape[values.layout.index("C")]
-        found.append(_filled(struct.pack(f"{len(fill)}d", *fill), count, spec.dtype))
+        key = struct.pack(f"{len(fill)}d", *fill), count  # as bytes: 0.0 is not -0.0
+        if key not in made:
+            made[key] = filled(torch.empty(0, dtype=values.dtype), (count,), fill)
+        found.append(made[key])
     return found
 
 
-@lru_cache(maxsize=256)
-def _filled(packed: bytes, count: int, dtype: torch.dtype) -> torch.Tensor:
-    """The values of some channels, of numbers as bytes: 0.0 is not -0.0."""
-    fill = struct.unpack(f"{len(packed) // 8}d", packed)
-    return filled(torch.empty(0, dtype=dtype), (count,), fill)
-
-
-def _painted(
-    context: Context,
-    values: Batch,
-    regions: Sequence[Sequence[Region]],
-    fills: Sequence[torch.Tensor],
-) -> Batch:
-    """A copy of each sample with its regions in the values of its channels."""
-    out = context.empty()
-    for part in parts(values, out, alike=(regions, [id(fill) for fill in fills])):
-        source, target = values.part(part), out.part(part)
-        target.copy_(source)
-        row = fills[part.start].to(source.device)
-        if len(row) > 1:
-            row = row.reshape(-1, *[1] * (len(values.layout) - 1 - values.layout.index("C")))
-        for region in regions[part.start]:
-            place = (slice(None), *region)
-            target[place] = row.expand(target.shape)[place]
-    return out
-
-
-def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
-    return erase(context, values, paint=erase_regions, **arguments)
+def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
+    return erase_regions(context, values, *plan)
 
 
 @declare(
@@ -114,36 +120,27 @@ def _erase_on_gpu(context: Context, values: Batch, **arguments: Any) -> Any:
     kernels={"cuda": _erase_on_gpu},
     is_replayable=True,
 )
-def erase(
-    context: Context,
-    values: Batch,
-    *,
-    anchor: PerSample,
-    shape: PerSample,
-    axes: tuple[int, ...] | None,
-    axis_names: str | None,
-    fill_value: PerSample,
-    normalized: bool,
-    normalized_anchor: bool,
-    normalized_shape: bool,
-    centered_anchor: bool,
-    paint: Callable[..., Any] = _painted,
-) -> Any:
+def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:
     """Fill one or more regions of every sample with one value for each channel.
 
     Regions are given by where they begin and by their size along some dimensions; along others they
     reach from end to end. What lies outside of a sample is left out. Where a clip has other regions
     in each frame, `axes` are those of a frame.
     """
-    regions = _all_regions(
-        *(values.layout, values.spec.shapes, anchor, shape, axes, axis_names),
-        relative=(normalized or normalized_anchor, normalized or normalized_shape),
-        is_centered=centered_anchor,
-    )
-    return paint(context, values, regions, _fill_values(values, fill_value))
+    regions, fills = plan
+    out = context.empty()
+    for part in parts(values, out, alike=(regions, [id(fill) for fill in fills])):
+        source, target = values.part(part), out.part(part)
+        target.copy_(source)
+        row = fills[part.start].to(source.device)
+        if len(row) > 1:
+            row = row.reshape(-1, *[1] * (len(values.layout) - 1 - values.layout.index("C")))
+        for region in regions[part.start]:
+            place = (slice(None), *region)
+            target[place] = row.expand(target.shape)[place]
+    return out
 
 
-@lru_cache(maxsize=16)
 def _all_regions(
     layout: str,
     shapes: tuple[Shape, ...],

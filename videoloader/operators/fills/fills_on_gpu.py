@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,8 @@ def erase_regions(
             boxes += [_box(region, values.layout, sizes) for region in own]
         found.append(places[key])
     rows["first"], rows["count"] = np.array(found).T
-    rows["fill"] = np.array([bits_of(fill) for fill in fills])
+    bits = {key: bits_of(fill) for key, fill in {id(fill): fill for fill in fills}.items()}
+    rows["fill"] = np.array([bits[id(fill)] for fill in fills])
     _launch(_ERASE, rows, values, np.array(boxes, dtype=np.int32))
     return out
 
@@ -115,7 +115,6 @@ def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int
     return [*(start for start, _ in bounds), *(stop for _, stop in bounds)]
 
 
-@lru_cache(maxsize=256)
 def bits_of(fill: torch.Tensor) -> NDArray[np.uint64]:
     """The bytes of a value for each channel, or of one for all, as integers of 64 bits."""
     values = fill.reshape(-1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,15 +24,15 @@ from videoloader.operators.arguments import (
     FLOATS,
     INTS,
     Argument,
-    PerFrame,
     PerSample,
     each_value,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.filters.windows_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
+from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
 
 __all__ = [
@@ -182,36 +182,98 @@ def _separable(values: torch.Tensor, axes: Axes, kernels: Kernels) -> torch.Tens
     return (_by_torch if values.device.type != "cpu" else _by_opencv)(values, axes, kernels)
 
 
-def _each_part(
-    frames: Batch,
-    out: Batch,
-    arguments: Mapping[str, PerSample],
-    filtered: Callable[..., torch.Tensor],
-) -> Batch:
-    """`filtered(values, axes, **arguments)` of each sample, or of frames with own values."""
-    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
-        axes = Axes.of(frames.layout, sample.ndim)
-        own = {name: values[position] for name, values in arguments.items()}
-        if not any(isinstance(value, PerFrame) for value in own.values()):
-            place.copy_(saturate(filtered(sample, axes, **own), place.dtype))
+class _Term(NamedTuple):
+    """A window for each data axis, and the factor of what they make."""
+
+    windows: Kernels
+    factor: float = 1.0
+
+
+Terms = tuple[_Term, ...]
+"""What is added up."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Filtering:
+    """Plan of a separable filter.
+
+    Attributes:
+        axes: of each sample.
+        terms: of each sample, or of each of its frames where they have their own. Equal ones are
+            one object.
+        are_pictures: whether the data axes are H and W, in this order.
+    """
+
+    axes: list[Axes]
+    terms: list[list[Terms]]
+    are_pictures: bool
+
+    @cached_property
+    def passes(self) -> list[list[tuple[Pass, ...]]]:
+        """The terms of pictures for the kernel."""
+        each = {id(own): own for sample in self.terms for own in sample}
+        made = {
+            key: tuple([Pass(down, across, factor) for (down, across), factor in own])
+            for key, own in each.items()
+        }
+        return [[made[id(own)] for own in sample] for sample in self.terms]
+
+
+def _planned(frames: Spec, out: Spec, terms_of: Callable[..., Terms], *given: PerSample) -> Planned:
+    """The plan with `terms_of(axes, *values)`, which is called once for equal values."""
+    each = {ndim: Axes.of(frames.layout, ndim) for ndim in {*map(len, frames.shapes)}}
+    axes = [each[len(shape)] for shape in frames.shapes]
+    found: dict[Any, Terms] = {}
+
+    def terms(axes: Axes, own: tuple[Any, ...]) -> Terms:
+        key = axes, own
+        if key not in found:
+            found[key] = terms_of(axes, *own)
+        return found[key]
+
+    values = each_value(*given, make=lambda *own: own) if axes else []
+    pairs = zip(axes, values, strict=True)
+    plan = _Filtering(
+        axes,
+        [[terms(own, value) for value in sample] for own, sample in pairs],
+        picture_axes(frames.layout) is not None,
+    )
+    return Planned((out,), plan)
+
+
+def _filtered(context: Context, frames: Batch, plan: _Filtering) -> Batch:
+    """The terms of each sample, or of its frames, added up."""
+    out = context.empty()
+    for sample, place, axes, terms in zip(frames, out, plan.axes, plan.terms, strict=True):
+        if len(terms) == 1:
+            place.copy_(saturate(_summed(sample, axes, terms[0]), place.dtype))
             continue
         at = frames.layout.index("F")
         inner = replace(axes, first=axes.first - 1, has_frames=False)
-        for number in range(sample.shape[at]):
-            values = {
-                name: value.values[number] if isinstance(value, PerFrame) else value
-                for name, value in own.items()
-            }
-            made = filtered(sample.select(at, number), inner, **values)
+        for number, own in enumerate(terms):
+            made = _summed(sample.select(at, number), inner, own)
             place.select(at, number).copy_(saturate(made, place.dtype))
     return out
+
+
+def _summed(values: torch.Tensor, axes: Axes, terms: Terms) -> torch.Tensor:
+    total: torch.Tensor | None = None
+    for windows, factor in terms:
+        made = _separable(values, axes, windows)
+        made = made if factor == 1 else made.mul_(factor)
+        total = made if total is None else total.add_(made)
+    assert total is not None
+    return total
+
+
+def _on_gpu(context: Context, frames: Batch, plan: _Filtering) -> Any:
+    return filter_on_gpu(context, frames, plan.passes) if plan.are_pictures else NotImplemented
 
 
 def _per_axis(name: str, kind: Any, default: Any, doc: str) -> Argument:
     return Argument(name, kind, default, doc, per_sample=True, per_frame=True)
 
 
-@lru_cache(maxsize=1024)
 def _gaussian_window(sigma: float, size: int) -> NDArray[np.float32]:
     """The window of one axis, whose missing size or sigma follows from the other."""
     if sigma < 0 or size < 0:
@@ -228,34 +290,23 @@ def _gaussian_window(sigma: float, size: int) -> NDArray[np.float32]:
     return window
 
 
-def _gaussian_windows(
-    axes: Axes, sigma: Sequence[float], window_size: Sequence[int]
-) -> tuple[NDArray[np.float32], ...]:
-    """The window of each data axis."""
-    sizes = zip(axes.each("sigma", sigma), axes.each("window_size", window_size), strict=True)
-    return tuple(_gaussian_window(*each) for each in sizes)
+def _gaussian_terms(axes: Axes, sigma: Sequence[float], window_size: Sequence[int]) -> Terms:
+    sizes = axes.each("sigma", sigma), axes.each("window_size", window_size)
+    each = list(zip(*sizes, strict=True))
+    windows = {own: _gaussian_window(*own) for own in dict.fromkeys(each)}
+    return (_Term([windows[own] for own in each]),)
 
 
-@lru_cache(maxsize=1024)
-def _blur_pass(axes: Axes, sigma: Sequence[float], window_size: Sequence[int]) -> tuple[Pass, ...]:
-    down, across = _gaussian_windows(axes, sigma, window_size)
-    return (Pass(down, across),)
-
-
-def _blur_on_gpu(
+def _infer_blur(
     context: Context,
-    frames: Batch,
+    frames: Spec,
     *,
     sigma: PerSample,
     window_size: PerSample,
-    dtype: torch.dtype | None,  # noqa: ARG001
-) -> Any:
-    axes = picture_axes(frames.layout)
-    if axes is None:
-        return NotImplemented
-    return filter_on_gpu(
-        context, frames, each_value(sigma, window_size, make=partial(_blur_pass, axes))
-    )
+    dtype: torch.dtype | None,
+) -> Planned:
+    out = infer_filtered(context, frames, dtype=dtype)
+    return _planned(frames, out, _gaussian_terms, sigma, window_size)
 
 
 @declare(
@@ -266,32 +317,17 @@ def _blur_on_gpu(
         _per_axis("window_size", INTS, (0,), "of the window, odd; likewise"),
         DTYPE_ARGUMENT,
     ),
-    infer=infer_filtered,
-    kernels={"cuda": _blur_on_gpu},
+    infer=_infer_blur,
+    kernels={"cuda": _on_gpu},
     is_replayable=True,
 )
-def gaussian_blur(
-    context: Context,
-    frames: Batch,
-    *,
-    sigma: PerSample,
-    window_size: PerSample,
-    dtype: torch.dtype | None,  # noqa: ARG001
-) -> Batch:
+def gaussian_blur(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
     Without `window_size` the window has 2 * ceil(3 * sigma) + 1 values; without `sigma` it is
     ((window_size - 1) / 2 - 1) * 0.3 + 0.8. Values for each axis have the order of the layout.
     """
-
-    def blurred(
-        values: torch.Tensor, axes: Axes, *, sigma: Sequence[float], window_size: Sequence[int]
-    ) -> torch.Tensor:
-        return _separable(values, axes, _gaussian_windows(axes, sigma, window_size))
-
-    return _each_part(
-        frames, context.empty(), {"sigma": sigma, "window_size": window_size}, blurred
-    )
+    return _filtered(context, frames, plan)
 
 
 @cache
@@ -318,14 +354,6 @@ def _check_window(name: str, sizes: Sequence[int], least: int) -> None:
             raise ArgumentError(f"{name} is odd, from {least} to {_LARGEST}, got {size}")
 
 
-class _Derivative(NamedTuple):
-    """The windows of one partial derivative, one for each axis, and its factor."""
-
-    kernels: Kernels
-    factor: float
-
-
-@lru_cache(maxsize=1024)
 def _derivatives(
     axes: Axes,
     window_size: Sequence[int],
@@ -333,7 +361,8 @@ def _derivatives(
     scale: Sequence[float],
     *,
     normalized: bool,
-) -> tuple[_Derivative, ...]:
+) -> Terms:
+    """The second derivative along each axis."""
     windows = axes.each("window_size", window_size)
     _check_window("window_size", windows, 3)
     if smoothing_size is not None:
@@ -349,35 +378,23 @@ def _derivatives(
         )
         if normalized:
             factor = 2.0 ** (axes.count + 2 - sum(map(len, kernels)))
-        found.append(_Derivative(kernels, factor))
+        found.append(_Term(kernels, factor))
     return tuple(found)
 
 
-@lru_cache(maxsize=1024)
-def _laplacian_passes(*given: Any, normalized: bool) -> tuple[Pass, ...]:
-    return tuple(
-        Pass(down, across, factor)
-        for (down, across), factor in _derivatives(*given, normalized=normalized)
-    )
-
-
-def _laplacian_on_gpu(
+def _infer_laplacian(
     context: Context,
-    frames: Batch,
+    frames: Spec,
     *,
     window_size: PerSample,
     smoothing_size: PerSample,
     scale: PerSample,
     normalized_kernel: bool,
-    dtype: torch.dtype | None,  # noqa: ARG001
-) -> Any:
-    axes = picture_axes(frames.layout)
-    if axes is None:
-        return NotImplemented
-    passes = partial(_laplacian_passes, axes, normalized=normalized_kernel)
-    return filter_on_gpu(
-        context, frames, each_value(window_size, smoothing_size, scale, make=passes)
-    )
+    dtype: torch.dtype | None,
+) -> Planned:
+    out = infer_filtered(context, frames, dtype=dtype)
+    terms_of = partial(_derivatives, normalized=normalized_kernel)
+    return _planned(frames, out, terms_of, window_size, smoothing_size, scale)
 
 
 @declare(
@@ -400,43 +417,15 @@ def _laplacian_on_gpu(
         ),
         DTYPE_ARGUMENT,
     ),
-    infer=infer_filtered,
+    infer=_infer_laplacian,
     check=_check_laplacian,
-    kernels={"cuda": _laplacian_on_gpu},
+    kernels={"cuda": _on_gpu},
     is_replayable=True,
 )
-def laplacian(
-    context: Context,
-    frames: Batch,
-    *,
-    window_size: PerSample,
-    smoothing_size: PerSample,
-    scale: PerSample,
-    normalized_kernel: bool,
-    dtype: torch.dtype | None,  # noqa: ARG001
-) -> Batch:
+def laplacian(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     """The sum of the second derivatives along each axis, by default of every frame alike.
 
     A derivative is a window of `window_size` along its axis, and of `smoothing_size` along the
     others. Values for each axis have the order of the layout.
     """
-
-    def summed(
-        values: torch.Tensor,
-        axes: Axes,
-        *,
-        window_size: Sequence[int],
-        smoothing_size: Sequence[int] | None,
-        scale: Sequence[float],
-    ) -> torch.Tensor:
-        total: torch.Tensor | None = None
-        for kernels, factor in _derivatives(
-            axes, window_size, smoothing_size, scale, normalized=normalized_kernel
-        ):
-            derivative = _separable(values, axes, kernels).mul_(factor)
-            total = derivative if total is None else total.add_(derivative)
-        assert total is not None
-        return total
-
-    arguments = {"window_size": window_size, "smoothing_size": smoothing_size, "scale": scale}
-    return _each_part(frames, context.empty(), arguments, summed)
+    return _filtered(context, frames, plan)

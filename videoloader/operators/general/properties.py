@@ -30,17 +30,6 @@ def shapes(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:
     return Batch([each.to(context.device, non_blocking=True) for each in sizes])
 
 
-def _texts(values: Spec, key: str) -> list[bytes]:
-    if key == "layout":
-        return [values.layout.encode()] * len(values)
-    return [each.encode() for each in values.source_info or [""] * len(values)]
-
-
-def _infer_property(context: Context, values: Spec, *, key: str) -> Spec:
-    lengths = tuple((len(text),) for text in _texts(values, key))
-    return Spec(lengths, torch.uint8, device=context.device)
-
-
 @declare(
     "get_property",
     inputs=("input",),
@@ -53,9 +42,12 @@ def _infer_property(context: Context, values: Spec, *, key: str) -> Spec:
             choices=("source_info", "layout"),
         ),
     ),
-    infer=_infer_property,
+    infer=None,  # how long texts are follows from more than specs
 )
-def get_property(context: Context, values: Batch, *, key: str) -> Batch:
+def get_property(context: Context, values: Batch, *, key: str) -> tuple[Batch]:
     """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
-    texts = [torch.tensor(list(text), dtype=torch.uint8) for text in _texts(values.spec, key)]
-    return Batch([text.to(context.device, non_blocking=True) for text in texts])
+    given = [values.layout] * len(values) if key == "layout" else values.source_info
+    texts = [
+        torch.tensor(list(text.encode()), dtype=torch.uint8) for text in given or [""] * len(values)
+    ]
+    return (Batch([text.to(context.device, non_blocking=True) for text in texts]),)

@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, Kind, PerSample
-from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
 from videoloader.operators.operator import OPERATORS, declare
 
 __all__ = ["DIM_CHECK", "EXPAND_DIMS", "MOST_SUBSCRIPTS", "SUBSCRIPT", "index_tensor"]
@@ -93,7 +93,7 @@ def _keeps(axis: int, given: Mapping[str, PerSample]) -> bool:
     return axis >= MOST_SUBSCRIPTS or all(value is None for value in given[f"at_{axis}"])
 
 
-def _infer(context: Context, values: Spec, *, num_subscripts: int, **given: Any) -> Spec:
+def _infer(context: Context, values: Spec, *, num_subscripts: int, **given: Any) -> Planned:
     known: dict[Any, Shape] = {}
     shapes = []
     indices = _indices(context.count, num_subscripts, given)
@@ -103,7 +103,7 @@ def _infer(context: Context, values: Spec, *, num_subscripts: int, **given: Any)
             known[key] = tuple(index_tensor(torch.empty(shape, device="meta"), index, 0).shape)
         shapes.append(known[key])
     layout = "".join(axis for at, axis in enumerate(values.layout) if _keeps(at, given))
-    return replace(values, shapes=tuple(shapes), layout=layout)
+    return Planned((replace(values, shapes=tuple(shapes), layout=layout),), indices)
 
 
 @declare(
@@ -115,14 +115,11 @@ def _infer(context: Context, values: Spec, *, num_subscripts: int, **given: Any)
     ),
     infer=_infer,
 )
-def tensor_subscript(
-    context: Context, values: Batch, *, num_subscripts: int, **given: Any
-) -> Batch:
+def tensor_subscript(context: Context, values: Batch, plan: list[Index]) -> Batch:  # noqa: ARG001
     """Index every sample as Python indexes a sequence, negative steps included."""
-    indices = _indices(context.count, num_subscripts, given)
     taken = [
-        index_tensor(values.part(at), (slice(None), *indices[at.start]), 0)
-        for at in parts(values, alike=[list(map(str, indices))])
+        index_tensor(values.part(at), (slice(None), *plan[at.start]), 0)
+        for at in parts(values, alike=[list(map(str, plan))])
     ]
     if len(taken) == 1 and values.block is not None:
         return Batch(taken[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.geometry.matrices import MATRIX
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -37,7 +37,7 @@ def _transform(
     linear: tuple[float, ...] | None,
     offset: tuple[float, ...] | None,
     both: tuple[float, ...] | None,
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """The matrix and the offset for points of some coordinates."""
     if linear == () or both == ():
         raise ArgumentError("fn.coord_transform: a matrix of no numbers was given")
@@ -70,14 +70,15 @@ def _infer(
     T: PerSample,  # noqa: N803
     MT: PerSample,  # noqa: N803
     dtype: torch.dtype,
-) -> Spec:
-    shapes = []
+) -> Planned:
+    shapes, plan = [], []
     for position, shape in enumerate(points.shapes):
         if not shape:
             raise ArgumentError("fn.coord_transform takes points, got a scalar")
-        matrix, _ = _transform(shape[-1], M[position], T[position], MT[position])
-        shapes.append((*shape[:-1], len(matrix)))
-    return replace(points, shapes=tuple(shapes), dtype=dtype)
+        made = _transform(shape[-1], M[position], T[position], MT[position])
+        shapes.append((*shape[:-1], len(made[0])))
+        plan.append(made)
+    return Planned((replace(points, shapes=tuple(shapes), dtype=dtype),), plan)
 
 
 @declare(
@@ -103,23 +104,16 @@ def _infer(
     by_frames=True,
 )
 def coord_transform(
-    context: Context,  # noqa: ARG001
-    points: Batch,
-    *,
-    M: PerSample,  # noqa: N803
-    T: PerSample,  # noqa: N803
-    MT: PerSample,  # noqa: N803
-    dtype: torch.dtype,
+    context: Context, points: Batch, plan: Sequence[tuple[NDArray[Any], NDArray[Any]]]
 ) -> Batch:
     """Transform points, whose coordinates are the last dimension: M @ point + T."""
     results = []
-    for position, sample in enumerate(points):
-        given = (M[position], T[position], MT[position])
+    for sample, own in zip(points, plan, strict=True):
         matrix, offset = (
-            torch.from_numpy(np.asarray(each, np.float32)).to(sample.device)
-            for each in _transform(sample.shape[-1], *given)
+            torch.from_numpy(np.asarray(each, np.float32)).to(sample.device) for each in own
         )
-        results.append(saturate(sample.float() @ matrix.T + offset, dtype))
+        made = sample.float() @ matrix.T + offset
+        results.append(saturate(made, context.outputs[0].dtype))
     return Batch(results)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import DTYPE, INTS, Argument, Kind, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
@@ -116,21 +116,34 @@ def _canvas(inputs: Sequence[Spec], size: Sequence[int] | None) -> Pair:
     return height, width
 
 
+class _Pasting(NamedTuple):
+    """Plan of `multi_paste`, for each sample.
+
+    Attributes:
+        sources: the pasted frames, each by the number of an input and of a sample of it.
+        places: the arguments that say where regions lie.
+    """
+
+    sources: list[list[tuple[int, int]]]
+    places: list[dict[str, Any]]
+
+
 def _infer(
     context: Context,
     *inputs: Spec,
     in_ids: PerSample,
     output_size: PerSample,
     dtype: torch.dtype | None,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+    **places: PerSample,
+) -> Planned:
     if len({spec.dtype for spec in inputs if len(spec)}) > 1:
         raise ArgumentTypeError(
             f"fn.{_NAME}: inputs have one element type, got {[spec.dtype for spec in inputs]}"
         )
-    shapes, layout = [], inputs[0].layout
+    shapes, layout, chosen = [], inputs[0].layout, []
     for position in range(context.count):
         sources = _sources(inputs, in_ids, position)
+        chosen.append(sources)
         own = [inputs[number].shapes[at] for number, at in sources]
         own = own or [inputs[0].shapes[position]]  # nothing to paste: an empty canvas
         if len({shape[-1] for shape in own}) > 1:
@@ -140,7 +153,13 @@ def _infer(
             raise ArgumentError(f"fn.{_NAME}: clips have different numbers of frames: {own}")
         shapes.append((*lengths, *_canvas(inputs, output_size[position]), own[0][-1]))
         layout = "FHWC" if lengths else layout
-    return replace(inputs[0], shapes=tuple(shapes), dtype=dtype or inputs[0].dtype, layout=layout)
+    dtype = dtype or inputs[0].dtype
+    out = replace(inputs[0], shapes=tuple(shapes), dtype=dtype, layout=layout)
+    each = [
+        {name: value[position] for name, value in places.items()}
+        for position in range(context.count)
+    ]
+    return Planned((out,), _Pasting(chosen, each))
 
 
 def _by_frame(own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -154,20 +173,13 @@ def _by_frame(own: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _on_gpu(
-    context: Context,
-    *inputs: Batch,
-    in_ids: PerSample,
-    output_size: PerSample,  # noqa: ARG001
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **places: PerSample,
-) -> Any:
+def _on_gpu(context: Context, *inputs: Batch, plan: _Pasting) -> Any:
     specs = [batch.spec for batch in inputs]
     regions = []
-    for position, canvas in enumerate(context.outputs[0].shapes):
-        sources = _sources(specs, in_ids, position)
+    each = zip(context.outputs[0].shapes, *plan, strict=True)
+    for position, (canvas, sources, places) in enumerate(each):
         shapes = [specs[number].shapes[at] for number, at in sources]
-        own = _by_frame({name: value[position] for name, value in places.items()})
+        own = _by_frame(places)
         if len(own) > 1 and len(own) != canvas[0]:
             return NotImplemented
         regions.append(
@@ -211,14 +223,7 @@ def _on_gpu(
     whole_batch=lambda arguments: "in_ids" not in arguments or arguments["in_ids"] is not None,
     kernels={"cuda": _on_gpu},
 )
-def multi_paste(
-    context: Context,
-    *inputs: Batch,
-    in_ids: PerSample,
-    output_size: PerSample,  # noqa: ARG001
-    dtype: torch.dtype | None,  # noqa: ARG001
-    **places: PerSample,
-) -> Batch:
+def multi_paste(context: Context, *inputs: Batch, plan: _Pasting) -> Batch:
     """Paste regions of frames on a black canvas, one after the other.
 
     Regions come from one sample of every input, or with `in_ids` from any samples of the only one.
@@ -226,11 +231,8 @@ def multi_paste(
     frame of it.
     """
     out = context.empty()
-    specs = [batch.spec for batch in inputs]
-    for position, canvas in enumerate(out):
-        sources = _sources(specs, in_ids, position)
+    for position, (canvas, sources, own) in enumerate(zip(out, *plan, strict=True)):
         frames = [inputs[number][at] for number, at in sources]
-        own = {name: value[position] for name, value in places.items()}
         canvas.zero_()
         if not any(isinstance(value, PerFrame) for value in own.values()):
             _paste(frames, canvas, own, position)

@@ -142,7 +142,7 @@ def _infer(
         return planned
     sides = len(planned.plan.samples[0].axes) if len(frames) else 2
     attributes = Spec.alike(len(frames), (sides,), torch.int32)
-    return planned._replace(outputs=(*planned.outputs, attributes))
+    return Planned((*planned.outputs, attributes), planned.plan)
 
 
 def _planned(frames: Spec, axes: Sequence[tuple[Axis, ...]], dtype: torch.dtype | None) -> Planned:

@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.geometry.matrices import (
     MATRIX,
     Matrix,
@@ -68,20 +68,26 @@ def _matrices(
     return found
 
 
+def _planned(matrices: list[Matrix]) -> Planned:
+    """The matrices of all samples are the plan."""
+    shapes = tuple(shape_of(len(each)) for each in matrices)
+    return Planned((Spec(shapes, torch.float32, _LAYOUT),), matrices)
+
+
+def _tables(matrices: list[Matrix]) -> Batch:
+    tables = [torch.from_numpy(each.astype(np.float32)) for each in matrices]
+    is_dense = len({table.shape for table in tables}) == 1
+    return Batch(torch.stack(tables) if is_dense else tables)
+
+
 def _declare(name: str, make: Callable[..., Matrix], doc: str, **description: Any) -> Any:
     """Declare an operator that makes a matrix for each sample."""
 
-    def infer(context: Context, **arguments: Any) -> Spec:
-        shapes = tuple(shape_of(len(each)) for each in _matrices(context, make, arguments))
-        return Spec(shapes, torch.float32, _LAYOUT)
+    def infer(context: Context, **arguments: Any) -> Planned:
+        return _planned(_matrices(context, make, arguments))
 
-    def run(context: Context, **arguments: Any) -> Batch:
-        tables = [
-            torch.from_numpy(each.astype(np.float32))
-            for each in _matrices(context, make, arguments)
-        ]
-        is_dense = len({table.shape for table in tables}) == 1
-        return Batch(torch.stack(tables) if is_dense else tables)
+    def run(context: Context, plan: list[Matrix]) -> Batch:  # noqa: ARG001
+        return _tables(plan)
 
     run.__doc__ = doc
     arguments = (_INPUT, *description.pop("arguments"), _ORDER)
@@ -262,9 +268,8 @@ def _chained(context: Context, arguments: Mapping[str, Any]) -> list[Matrix]:
     return found
 
 
-def _infer_combine(context: Context, **arguments: Any) -> Spec:
-    shapes = tuple(shape_of(len(each)) for each in _chained(context, arguments))
-    return Spec(shapes, torch.float32, _LAYOUT)
+def _infer_combine(context: Context, **arguments: Any) -> Planned:
+    return _planned(_chained(context, arguments))
 
 
 @declare(
@@ -288,8 +293,6 @@ def _infer_combine(context: Context, **arguments: Any) -> Spec:
     infer=_infer_combine,
     by_frames=True,
 )
-def combine(context: Context, **arguments: Any) -> Batch:
+def combine(context: Context, plan: list[Matrix]) -> Batch:  # noqa: ARG001
     """One transform that does what several do, the first of them first."""
-    tables = [torch.from_numpy(each.astype(np.float32)) for each in _chained(context, arguments)]
-    is_dense = len({table.shape for table in tables}) == 1
-    return Batch(torch.stack(tables) if is_dense else tables)
+    return _tables(plan)

@@ -199,14 +199,14 @@ def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tupl
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
     shapes = frames.shapes
     if len(shapes) > 1:
-        first, are_alike, has_frames = {}, not frames.is_ragged, False
+        first: dict[str, Any] = {}
+        are_alike, has_frames = not frames.is_ragged, False
         for name, value in arguments.items():
             first[name] = value
             if isinstance(value, PerSample):
                 has_frames = has_frames or value.has_frames
-                values = value.values
-                first[name] = values[0]
-                are_alike = are_alike and values.count(values[0]) == len(values)
+                first[name] = value.values[0]
+                are_alike = are_alike and value.is_all(value.values[0])
         if are_alike and not has_frames:
             return ((crop_window(shapes[0][:-1][-3:], **first),),) * len(shapes)
         windows = None if has_frames else _windows_at_once(shapes, arguments)

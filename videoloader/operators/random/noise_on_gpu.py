@@ -80,7 +80,7 @@ def salt_on_gpu(
     return out
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # of constants: every batch draws other pixels
 def _bits(salt: float, pepper: float, dtype: torch.dtype) -> tuple[int, int]:
     numbers = saturate(torch.tensor([salt, pepper], dtype=torch.float64), dtype)
     first, second = bits_of(numbers)[:2].tolist()
