@@ -19,14 +19,19 @@ import torch
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.conditionals import converted
-from videoloader.pipeline.expected import ExpectedOutputs
 from videoloader.pipeline.graph.current import current_pipeline, pop_current, push_current
 from videoloader.pipeline.graph.drawing import to_dot
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
-from videoloader.pipeline.options import ExecutorOptions, at_least_one, check_others, start_method
+from videoloader.pipeline.options import (
+    ExecutorOptions,
+    ExpectedOutputs,
+    at_least_one,
+    check_others,
+    start_method,
+)
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.debug import DebugRun
 from videoloader.pipeline.run.program import Program

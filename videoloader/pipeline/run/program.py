@@ -23,7 +23,6 @@ from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_gra
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
-from videoloader.pipeline.run.containment import Containment
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
@@ -117,7 +116,8 @@ class Program:
             num_threads,
             self.meter,
             self._recyclers,
-            Containment(self._nodes, errors),
+            self._nodes,
+            errors,
         )
         self._sharing = SampleSharing(num_threads)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
