@@ -206,8 +206,7 @@ LAYERS = {
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
     "plugin": "errors system runtime cuda tensors sampling sources readers pipeline fn ops",
-    "video_file": "errors system sampling sources workers indexing decoding",
-    "video": "errors sampling sources workers indexing decoding video_file",
+    "video": "errors system sampling sources workers indexing decoding",
     "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors sampling",
     "dataset": "errors runtime sampling sources indexing decoding readers epoch_sampler",
@@ -253,6 +252,20 @@ def test_a_layer_imports_only_what_is_below_it(layer):
         if not (layer in USERS and module.split(".")[1] not in LAYERS)
     ]
     assert not wrong
+
+
+def test_a_pipeline_is_made_of_parts_and_inherits_from_no_class_beside_it():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules("pipeline")]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    names = {each.name for each in classes}
+    bases = {(each.name, ast.unparse(base)) for each in classes for base in each.bases}
+    assert not {pair for pair in bases if pair[1] in names}
+    assert not [node for tree in trees for node in ast.walk(tree) if is_stub(node)]
+
+
+def is_stub(node):
+    """Whether a statement says that a subclass has the method."""
+    return isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
 
 
 # The rooms of pipeline/ from the bottom up, and those that each may import, be it for types.

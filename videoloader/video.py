@@ -7,17 +7,19 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import Any, Self, overload
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding import batch as batches
-from videoloader.decoding.arguments import as_device
+from videoloader.decoding.arguments import as_device, as_frame_numbers
 from videoloader.decoding.clip import Clip
+from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.framing import check_resizing, shorter_resized
-from videoloader.decoding.limits import MAX_PIXELS
-from videoloader.decoding.opening.videos import lasting
+from videoloader.decoding.limits import MAX_PIXELS, check_pixels
+from videoloader.decoding.opening.videos import lasting, open_any, source_name
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -30,26 +32,31 @@ from videoloader.decoding.output import (
     View,
     normalize_size,
 )
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
+from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
     FrameRangeError,
 )
-from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import PadMode, Snap, select_frames
+from videoloader.indexing.index import Orientation, VideoIndex, describe_size
+from videoloader.indexing.video import index_video
+from videoloader.sampling import PadMode, Snap, pad_frames, plan_decode, select_frames
+from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
-from videoloader.video_file import VideoFile
+from videoloader.system.forking import ForkSafeLock, cached_property, reset_after_fork
 from videoloader.workers.processors import usable_processors
+from videoloader.workers.use import Use
 
 __all__ = ["Video"]
 
 
-class Video(VideoFile):
+class Video:
     """The frames of a video, exact and in presentation order.
 
     Frame i is frame i of a full decode, whatever was decoded before. The file stays open until
@@ -109,10 +116,62 @@ class Video(VideoFile):
         self._batches = batches.BatchDecoder(
             workers=0, threads=usable_processors() if threads is None else threads
         )
-        rules = Rules(rotate, resolution_change, max_pixels=max_pixels)
-        super().__init__(
-            source, index, rules, stream=stream, fps=fps, strict=strict, threads=threads
-        )
+        self._rules = Rules(rotate, resolution_change, max_pixels=max_pixels)
+        if index is not None and fps is not None:
+            raise ArgumentError("give fps to index_video, or no index; an index has its times")
+        self._given = source
+        self._threads = threads
+        with blamed_on(source_name(source)):
+            self._source = open_any(source)
+        try:
+            with blamed_on(self.name):
+                if index is None:
+                    index = index_video(self._source, stream=stream, fps=fps, strict=strict)
+                else:
+                    index.check(self._source)
+            check_pixels(index, self._rules.max_pixels)
+        except BaseException:
+            self._source.close()
+            raise
+        self.index = index
+        self._orientation = index.orientation if rotate else Orientation()
+        self._lock = ForkSafeLock()
+        self._use = Use(self.name)
+        reset_after_fork(self._use, Use.forget)
+
+    @property
+    def name(self) -> str:
+        """File name, for messages."""
+        return self._source.name
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the frames given by default, rotation applied."""
+        height, width = self.index.height, self.index.width
+        return (width, height) if self._orientation.transpose else (height, width)
+
+    @property
+    def height(self) -> int:
+        """Rows of pixels of the frames given by default, rotation applied."""
+        return self.size[0]
+
+    @property
+    def width(self) -> int:
+        """Columns of pixels of the frames given by default, rotation applied."""
+        return self.size[1]
+
+    @property
+    def fps(self) -> float:
+        """Frames a second on average, 0 if unknown; `index.average_fps`."""
+        return float(self.index.average_fps)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the end of the last; `index.duration`."""
+        return float(self.index.duration)
+
+    def __len__(self) -> int:
+        return self.index.num_frames
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """All frames (H, W, C), decoded as they are consumed."""
@@ -345,6 +404,52 @@ class Video(VideoFile):
             output=output,
         )
 
+    @quick_switches()
+    def motion_vectors(self, frames: ArrayLike) -> list[NDArray[Any]]:
+        """The motion vectors of frames, as their codec has them; none where a frame has none.
+
+        Structured arrays with the fields of FFmpeg's `AVMotionVector`, in pixels of the coded
+        picture: `source` (negative: an earlier frame), `w`, `h`, `src_x`, `src_y`, `dst_x`,
+        `dst_y`, `motion_x`, `motion_y`, `motion_scale`, `flags`.
+
+        Raises:
+            UnsupportedError: FFmpeg gives none for this codec; it does for H.264, MPEG-1, -2, -4
+                and H.263.
+        """
+        self._use.check()
+        numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
+        found = read_motion_vectors(
+            self.index, self._source, numbers, max_pixels=self._rules.max_pixels
+        )
+        return [found[number] for number in numbers.tolist()]
+
+    @cached_property
+    def picture_types(self) -> NDArray[np.str_]:
+        """Type of each frame's picture, `I`, `P` or `B`; decodes the video once."""
+        self._use.check()
+        threads = self._threads or usable_processors()
+        with quick_switches():
+            return read_picture_types(
+                self.index, self._source, threads=threads, max_pixels=self._rules.max_pixels
+            )
+
+    def decode(self, frames: ArrayLike) -> Iterator[tuple[int, Surface]]:
+        """Frame number and surface of each distinct frame, in the order they are decoded.
+
+        Surfaces are as the decoder gave them: before colour conversion, scaling and rotation. The
+        iterator has a decoder of its own, so the video may be used in between; it has one thread,
+        unless `threads` were asked for.
+        """
+        self._use.check()
+        numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
+        decoder = CpuDecoder(
+            self.index,
+            self._source,
+            threads=self._threads or 1,
+            max_pixels=self._rules.max_pixels,
+        )
+        return decoder.decode(plan_decode(self.index, numbers))
+
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {
             "rotate": self._rules.rotate,
@@ -371,6 +476,24 @@ class Video(VideoFile):
         with self._lock, self._use:
             return self._batches.run([request], output, self._rules).clips[0]
 
-    def _let_go(self) -> None:
-        self._batches.close()
-        super()._let_go()
+    @quick_switches()
+    def close(self) -> None:
+        """Close the file and let go of the decoder, at any time and from any thread.
+
+        What another thread is decoding is waited for; whoever comes later gets a `ClosedError`.
+        """
+        self._use.is_closed = True  # before the lock: threads that ask on and on never leave it
+        with self._lock:
+            self._batches.close()
+            self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        index = self.index
+        size = describe_size(index.width, index.height, self._orientation)
+        return f"<{type(self).__name__} {self.name}: {len(self)} frames, {index.codec} {size}>"

@@ -155,7 +155,7 @@ KERNELS = {
 def test_a_warm_batch_of_an_operator_with_a_kernel_makes_few_calls(monkeypatch, name):
     driver = Driver(monkeypatch)
     with pipe_of(lambda clips: Function(name)(clips, **KERNELS[name])) as pipe:
-        evaluator = pipe._program._evaluator
+        evaluator = pipe._run.program._evaluator
         evaluator._devices = {**evaluator._devices, "gpu": "cuda:0"}
         assert calls_of(pipe) < MOST_WITH_KERNEL
         launched = len(driver.launches)

@@ -209,6 +209,19 @@ def test_iterators_take_debug_pipelines(videos):
     assert runs == [[3], [4]]
 
 
+def test_batches_are_counted_and_compared_with_what_was_said_of_them():
+    with debugged(numbers) as pipe:
+        for _ in range(2):
+            pipe.run()
+        assert pipe.stats().samples == 2 * BATCH
+        assert isinstance(pipe, Pipeline)
+    with (
+        debugged(numbers, output_ndim=3) as pipe,
+        pytest.raises(OperatorError, match="output_ndim is 3, the batch has 0"),
+    ):
+        pipe.run()
+
+
 def test_what_debug_mode_cannot_do_is_refused():
     with pytest.raises(UnsupportedError, match="no checkpoints"):
         debugged(numbers, enable_checkpointing=True)

@@ -117,7 +117,7 @@ def python_calls(size, count, monkeypatch):
     seen = []
     with graph() as pipe:
         pipe.build()
-        stages = pipe._program.stages()
+        stages = pipe._run.program.stages()
         for batch in range(5):
             if batch == 4:
                 sys.setprofile(lambda frame, event, argument: seen.append(event))

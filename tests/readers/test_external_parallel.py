@@ -105,7 +105,7 @@ def test_an_iterable_ends_or_begins_again(cycle, lengths, depth):
 def test_a_callable_goes_on_amid_an_epoch(parallel):
     with pipe_of(sources.Counted(14), parallel=parallel) as pipe:
         pipe.build()
-        (source,) = pipe._program.sources.values()
+        (source,) = pipe._run.program.sources.values()
         assert not source.has_state
         source.resume(epoch=2, first=-5)
         batches = epoch(pipe)
@@ -113,7 +113,7 @@ def test_a_callable_goes_on_amid_an_epoch(parallel):
         assert epoch(pipe, 1)[0][0][:4] == [0, 0, 0, 3]
     with pipe_of(sources.generated, batch=True, parallel=parallel) as pipe:
         pipe.build()
-        assert next(iter(pipe._program.sources.values())).has_state
+        assert next(iter(pipe._run.program.sources.values())).has_state
 
 
 # What DALI 2.4 gives for these four sources, "-" where it raises StopIteration and is reset.

@@ -171,7 +171,7 @@ def test_indexes_of_listed_files_are_kept_in_few_bytes(paths, monkeypatch):
 
     with pipeline(filenames=paths * 3, sequence_length=4) as pipe:
         pipe.build()
-        kept = pipe._program.sources["Reader"].scopes.kept
+        kept = pipe._run.program.sources["Reader"].scopes.kept
         assert len(kept) == 3
         assert kept.bytes < 10_000
     monkeypatch.setattr(scopes, "_KEPT_BYTES", kept.bytes // 3)

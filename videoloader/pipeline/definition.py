@@ -9,7 +9,6 @@ from typing import Any, overload
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.conditionals import NOT_A_DEFINITION, converted
-from videoloader.pipeline.debug import DebugPipeline
 from videoloader.pipeline.graph.current import pop_current, push_current
 from videoloader.pipeline.graph.nodes import inside
 from videoloader.pipeline.graph.promotion import returned
@@ -72,7 +71,9 @@ def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., 
         arguments = {**defaults, **given}
         function = converted(definition) if arguments.get("enable_conditionals") else definition
         if arguments.pop("debug", False):
-            return DebugPipeline(functools.partial(function, *args, **passed), **arguments)
+            return Pipeline._in_debug_mode(
+                functools.partial(function, *args, **passed), **arguments
+            )
         pipe = Pipeline(**arguments)
         push_current(pipe)
         try:

@@ -1,4 +1,9 @@
-"""`Pipeline`: a graph of operators that gives batches."""
+"""`Pipeline`: a graph of operators that gives batches.
+
+A pipeline defines a graph, checks its own arguments, and has parts for the rest: `Program` opens
+the sources and does the work, `StagedRun` makes batches ahead and counts them, or `DebugRun` one at
+a time; `Monitor` counts what the consumer takes.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +14,43 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import torch
+
 from videoloader.decoding.rules import OnError
-from videoloader.errors import ArgumentError
-from videoloader.pipeline.arguments import at_least_one, check_others, queue_depth, start_method
-from videoloader.pipeline.checkpointing import Checkpointing
+from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.conditionals import converted
-from videoloader.pipeline.expected import ExpectedOutputs
 from videoloader.pipeline.graph.current import current_pipeline, pop_current, push_current
+from videoloader.pipeline.graph.drawing import to_dot
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
+from videoloader.pipeline.options import (
+    ExecutorOptions,
+    ExpectedOutputs,
+    at_least_one,
+    check_others,
+    start_method,
+)
 from videoloader.pipeline.run.checkpoint import Checkpoint
+from videoloader.pipeline.run.debug import DebugRun
 from videoloader.pipeline.run.program import Program
-from videoloader.readers.failures.failures import ErrorPolicy
+from videoloader.pipeline.run.staged import StagedRun
+from videoloader.readers.failures.failures import ErrorPolicy, SampleFailure
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
-from videoloader.runtime.stages import StageRunner
-from videoloader.system.forking import ForkSafeLock
+from videoloader.runtime.run_stats import RunStats
+from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.system.pickling import CallbackPickler
+from videoloader.tensors import TensorList
+from videoloader.types import DataType
 from videoloader.workers.processors import usable_processors
+from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Pipeline"]
 
 
-class Pipeline(Checkpointing):
+class Pipeline:
     """Runs a graph of operators, some batches ahead of whoever takes them.
 
     Most pipelines are made with `pipeline_def`. By hand::
@@ -147,22 +165,20 @@ class Pipeline(Checkpointing):
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = ErrorPolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
-        self._options = {
-            "exec_pipelined": exec_pipelined,
-            "exec_async": exec_async,
-            "exec_dynamic": (
+        self._executor = ExecutorOptions(
+            exec_pipelined=bool(exec_pipelined),
+            exec_async=bool(exec_async),
+            exec_dynamic=(
                 exec_dynamic if experimental_exec_dynamic is None else experimental_exec_dynamic
             ),
-            "prefetch_queue_depth": prefetch_queue_depth,
-            "bytes_per_sample": bytes_per_sample,
-            "set_affinity": set_affinity,
-            "enable_memory_stats": enable_memory_stats,
-            "max_streams": max_streams,
-            "default_cuda_stream_priority": default_cuda_stream_priority,
-            "stream_policy": stream_policy,
-            "concurrency": concurrency,
-        }
-        self.prefetch_queue_depth = queue_depth(prefetch_queue_depth, exec_async=exec_async)
+            prefetch_queue_depth=prefetch_queue_depth,
+            bytes_per_sample=int(bytes_per_sample or 0),
+            max_streams=max_streams,
+            default_cuda_stream_priority=default_cuda_stream_priority,
+            stream_policy=stream_policy,
+            concurrency=concurrency,
+        )
+        self.prefetch_queue_depth = self._executor.queue_depth()
         self.batch_size = at_least_one("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
@@ -174,24 +190,43 @@ class Pipeline(Checkpointing):
         self._has_seed = seed is not None and seed >= 0
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
         self._fuse = fuse
+        self._set_affinity = bool(set_affinity)
+        self._enable_memory_stats = bool(enable_memory_stats)
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
-        self._py_num_workers = 1 if py_num_workers is None else int(py_num_workers)
-        self._py_start_method = start_method(py_start_method)
-        self._py_callback_pickler = CallbackPickler.of(py_callback_pickler)
+        self._python_workers = (
+            1 if py_num_workers is None else int(py_num_workers),
+            start_method(py_start_method),
+            CallbackPickler.of(py_callback_pickler),
+        )
         self._graph: Graph | None = None
-        self._epoch = self._epoch_start = 0
         self._outputs: tuple[DataNode, ...] = ()
         self._kept: list[Node] = []
         self._copies: dict[Node, Node] = {}  # of nodes that other pipelines have
         self._ownership = object()  # of its nodes, which must not keep the pipeline alive
-        self._program: Program | None = None
-        self._runner: StageRunner | None = None
+        self._run: StagedRun | DebugRun | None = None  # from `build` on
         self._is_closed = False
         self._scopes: list[bool] = []
-        self._scheduled: int | None = None  # None: nothing was, in this epoch
-        self._setup_ended = False
-        self._places: Sequence[int] | None = None  # of the samples of the last batch
+
+    @classmethod
+    def _in_debug_mode(cls, definition: Callable[[], Any], **arguments: Any) -> Pipeline:
+        """A pipeline that runs its definition anew for every batch, each operator when called.
+
+        Args:
+            definition: calls operators and returns the outputs.
+            **arguments: of `Pipeline`.
+        """
+        pipeline = cls(**arguments)
+        if pipeline._has_checkpoints:
+            raise UnsupportedError("a pipeline in debug mode has no checkpoints")
+        program = pipeline._made(Graph((), (), pipeline.batch_size))
+        pipeline._run = DebugRun(program, definition, pipeline)
+        return pipeline
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "built" if self._run else "not built"
+        nodes = ", ".join(node.name for node in self._graph.nodes) if self._graph else ""
+        return f"Pipeline(batch_size={self.batch_size}, seed={self.seed}, {state}: {nodes})"
 
     @staticmethod
     def current() -> Pipeline | None:
@@ -217,7 +252,7 @@ class Pipeline(Checkpointing):
             *outputs: data nodes, and constants: numbers, lists, arrays, tensors. One may come
                 several times.
         """
-        if self._program is not None:
+        if self._run is not None:
             raise ArgumentError("the pipeline is built, its outputs are set")
         if not outputs:
             raise ArgumentError("a pipeline needs at least one output")
@@ -227,7 +262,9 @@ class Pipeline(Checkpointing):
 
     def add_sink(self, data_node: DataNode | Node) -> None:
         """Run the operator of a data node though no output needs it."""
-        if self._program is not None:
+        if isinstance(self._run, DebugRun):
+            return  # every operator runs
+        if self._run is not None:
             raise ArgumentError("the pipeline is built, its graph is fixed")
         self._kept.append(data_node.node if isinstance(data_node, DataNode) else data_node)
 
@@ -238,26 +275,23 @@ class Pipeline(Checkpointing):
     @property
     def is_built(self) -> bool:
         """Whether the graph is fixed and its sources are open."""
-        return self._program is not None
+        return self._run is not None
 
     def build(self) -> None:
-        """Open the sources and check the devices; `run` does it if nobody did."""
+        """Open the sources and check the devices."""
         if self._is_closed:
             raise ArgumentError("the pipeline is closed")
-        if self._program is None:
+        if self._run is None:
             if not self._outputs:
                 self._define(self.define_graph)
             self._expected.check_count(len(self._outputs))
             self._graph = self._collect(self._outputs)  # with sinks that were added since
             program = self._made(self._graph)
-            if self._state is not None:
-                try:
-                    program.go_on(self._state)
-                except ArgumentError:
-                    program.close()
-                    raise
-                self._epoch, self._epoch_start = self._state.epoch, self._state.epoch_start
-            self._program = program
+            try:
+                self._run = self._staged(program)
+            except ArgumentError:
+                program.close()
+                raise
 
     def serialize(
         self, define_graph: Callable[[], Any] | None = None, filename: str | Path | None = None
@@ -327,7 +361,7 @@ class Pipeline(Checkpointing):
         if not trusted and arguments.get("error_log") and "error_log" not in overrides:
             refuse_untrusted(f"error_log={arguments['error_log']!r} of the pipeline")
         pipeline = Pipeline(**{**arguments, **overrides})
-        pipeline._take(define)
+        pipeline._take_graph(define)
         return pipeline
 
     def deserialize_and_build(
@@ -342,27 +376,408 @@ class Pipeline(Checkpointing):
         if self._outputs:
             raise ArgumentError("the pipeline has a graph of its own")
         _, define = read_graph(serialized_pipeline, trusted=trusted)
-        self._take(define)
+        self._take_graph(define)
         self.build()
 
-    def _take(self, define: Callable[[], Any]) -> None:
-        """Take the outputs and the kept nodes of a serialized pipeline."""
-        outputs, kept = define()
-        self._kept = list(kept)
-        self.set_outputs(*outputs)
+    @in_turn
+    def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
+        """The next batch, one `TensorList` for each output; the caller owns its memory.
+
+        Threads may call this: they take turns, and each batch goes to one of them.
+
+        Args:
+            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
+                current one.
+            **inputs: a batch for each external source of that name; see `feed_input`.
+
+        Raises:
+            OperatorError: an operator failed on a sample of this batch, which is lost; the next
+                call gives the next batch.
+            StopIteration: an external source has ended; `reset` begins its next epoch.
+        """
+        for name, data in inputs.items():
+            self.feed_input(name, data)
+        self.schedule_run()
+        return self.outputs(cuda_stream)
+
+    @in_turn
+    def schedule_run(self) -> None:
+        """Begin one more batch without waiting for it; the first time, as many as queues hold.
+
+        `outputs` or `share_outputs` gives it.
+        """
+        self._built().schedule(self.iter_setup)
+
+    @in_turn
+    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+        """The next batch that was scheduled.
+
+        Args:
+            cuda_stream: a `torch.cuda.Stream` on which the outputs are used; by default the
+                current one.
+
+        Raises:
+            StopIteration: none is, or the source has ended.
+        """
+        if self._run is None:
+            raise StopIteration
+        if cuda_stream is None:
+            outputs = self._run.take()
+        else:
+            with torch.cuda.stream(cuda_stream):
+                outputs = self._run.take()
+        self._expected.check(outputs)
+        self._monitor.take(self, len(outputs[0]) if outputs else 0)
+        return outputs
+
+    share_outputs = outputs
+
+    def release_outputs(self) -> None:
+        """Nothing to do: a batch belongs to whoever took it."""
+
+    def num_samples(self, count: int) -> int:
+        """Samples of the last batch that are among the first `count` that it was to have.
+
+        As many, unless `on_error="skip"` left some out.
+        """
+        return count if self._run is None else self._run.num_samples(count)
+
+    @in_turn
+    def empty(self) -> bool:
+        """Whether no batch that was scheduled is left to take.
+
+        Waits for the next one, for it may turn out to be the end.
+        """
+        return self._run is None or self._run.is_empty()
+
+    def iter_setup(self) -> None:
+        """Called before each batch begins; subclasses feed sources here.
+
+        StopIteration ends the epoch.
+        """
+
+    @in_turn
+    def reset(self) -> bool:
+        """Begin the next epoch of external sources that have ended; otherwise do nothing.
+
+        They have ended when no batch is left to take; where the next one is still in the making,
+        this waits for it.
+
+        Returns:
+            Whether they had ended.
+        """
+        return self._run is not None and self._run.reset()
+
+    @property
+    def resumed_at(self) -> int:
+        """Number of the first batch: 0, or by the checkpoint."""
+        return 0 if self._state is None else self._state.batches
+
+    @property
+    def next_batch(self) -> int:
+        """Number of the batch that `run` gives next."""
+        return self.resumed_at if self._run is None else self._run.next_batch
+
+    def start_py_workers(self) -> None:
+        """Start the processes of parallel external sources now.
+
+        Workers that are forks start before the process uses CUDA: where several pipelines have
+        them, call this on each before one of them runs.
+        """
+        self.build()
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Bytes of shared memory by which parallel external sources pass on what they make.
+
+        "capacities" has one number for each piece of work that may be on its way at a time, and
+        "per_sample_capacities" the same divided by its samples.
+        """
+        return self._built().program.sources.memory_of_workers()
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Batches to feed to an external source before the first run, to keep all stages busy.
+
+        One is enough: `run` waits for no more than its own batch.
+        """
+        self._built().program.sources.fed_source(input_name)
+        return self.prefetch_queue_depth
+
+    def feed_input(
+        self,
+        data_node: str | DataNode,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
+    ) -> None:
+        """Queue a batch for an `external_source` that has no source of its own, or `inputs.video`.
+
+        Args:
+            data_node: the node or its name.
+            data: an array or tensor (N, ...), a `TensorList` or a list of samples. It is copied
+                before this returns, unless the source has `no_copy`.
+            layout: meaning of the dimensions of a sample.
+            cuda_stream: on which data on a GPU is ready; by default the current one.
+            use_copy_kernel: taken for DALI's sake.
+        """
+        run = self._built()  # nodes have their names from here on
+        if isinstance(data_node, DataNode):
+            data_node = self._copies.get(data_node.node, data_node.node).name
+        run.feed(data_node, data, layout, cuda_stream)
+
+    def feed_inputs(self, batches: Mapping[str, Any]) -> None:
+        """Feed several sources a batch each, by name; if one refuses its batch, none is fed."""
+        self._built().feed_all(batches)
+
+    def fed_inputs(self) -> dict[str, str]:
+        """External sources that are fed, by name, with the torch device that each puts data on."""
+        return {name: source.device for name, source in self._built().program.sources.fed.items()}
+
+    @in_turn
+    def checkpoint(self, filename: str | Path | None = None) -> bytes:
+        """The state of the pipeline after the last batch that was taken.
+
+        A pipeline of the same definition and arguments that gets it as `checkpoint` goes on with
+        the same batches. Readers may have another number of shards or another batch size: they
+        divide what is left of the epoch anew, so that no sample is lost or repeated. All shards
+        must have given as many batches and have the same seed. An external source must be a
+        function of `SampleInfo`, `BatchInfo` or the number of the batch, or be fed with
+        `feed_input`; others are refused.
+
+        Args:
+            filename: a file to write it to as well.
+        """
+        if not self._has_checkpoints:
+            raise ArgumentError("checkpoint() needs a pipeline with enable_checkpointing=True")
+        run = self._built()
+        assert isinstance(run, StagedRun)  # debug mode has no checkpoints
+        state = run.checkpoint(self.seed, has_seed=self._has_seed).write()
+        if filename is not None:
+            Path(filename).write_bytes(state)
+        return state
+
+    @in_turn
+    def restore(self, checkpoint: str | bytes) -> None:
+        """Go on where `checkpoint()` was called, dropping the batches made ahead.
+
+        Readers stay open, so this takes no longer for a large data set. A pipeline without a seed
+        of its own takes that of the checkpoint, and is then built again, as are those with external
+        sources.
+        """
+        run = self._run
+        if not self._has_checkpoints or isinstance(run, DebugRun):
+            raise ArgumentError("restore() needs a pipeline with enable_checkpointing=True")
+        if self._is_closed:
+            raise ArgumentError("the pipeline is closed")
+        state = Checkpoint.read(checkpoint)
+        seed = state.checked_seed(self.seed if self._has_seed else None)
+        if run is not None:
+            run.program.epochs_after(state)  # before anything is changed
+            run.stop()
+        is_built_again = run is not None and (run.program.sources.may_end or seed != self.seed)
+        self.seed, self._state = seed, state
+        self._monitor.begin()
+        if run is None:
+            return
+        if is_built_again:  # external sources have a state, readers have none
+            run.program.close()
+            self._run = None
+            self.build()
+        else:
+            self._monitor.before = run.program.stats(None, self._monitor)
+            self._run = self._staged(run.program)
+
+    def divides_anew(self, checkpoint: str | bytes) -> bool:
+        """Whether its readers have other shards or batches than those of a checkpoint."""
+        readers = Checkpoint.read(checkpoint).readers
+        own = self._built().program.epochs.values()
+        return any(mine.divides_anew(its) for mine, its in zip(own, readers, strict=False))
+
+    def reader_epochs(self, name: str) -> Epochs:
+        """How a reader divides its samples into shards and batches."""
+        return self._built().program.epochs[name]
+
+    @property
+    def is_restored_from_checkpoint(self) -> bool:
+        """Whether the pipeline goes on from a checkpoint."""
+        return self._state is not None
+
+    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
+        """Size and sharding of a reader, with DALI's keys; of every reader without a name."""
+        metas = self._built().reader_metas()
+        if name is None:
+            return metas
+        if name not in metas:
+            raise ArgumentError(
+                f"the pipeline has no reader named {name!r}; it has {', '.join(metas) or 'none'}"
+            )
+        return metas[name]
+
+    def epoch_size(self, name: str | None = None) -> Any:
+        """Samples in the data set of a reader; of every reader by name without one.
+
+        As in DALI, the number is rounded up to a multiple of the shards where readers pad.
+        """
+        if name is not None:
+            return self.reader_meta(name)["epoch_size_padded"]
+        return {key: meta["epoch_size_padded"] for key, meta in self.reader_meta().items()}
+
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong in the readers so far, by time; of each the first 10,000 failures."""
+        readers = self._built().program.failures().values()
+        found = [each for failures in readers for each in failures]
+        return sorted(found, key=lambda failure: failure.time)
+
+    def stats(self) -> RunStats:
+        """What was done since the pipeline was built or restored.
+
+        A mapping from the name of each operator to its samples, seconds and failed samples. Its
+        `stages` say how long each stage worked and waited, and `str()` of it in one line whether
+        the consumer waits, and for what. See docs/stats.md.
+        """
+        run = self._built()
+        return run.program.stats(run.stats(), self._monitor)
+
+    def describe(self) -> str:
+        """The stages of the pipeline, one a line, and what decoders do of the operators."""
+        return "\n".join(map(str, self._built().program.compiled))
+
+    def save_graph_to_dot_file(
+        self,
+        filename: str | Path,
+        *,
+        show_tensors: bool = False,
+        show_ids: bool | None = None,
+        use_colors: bool = False,
+    ) -> None:
+        """Write the compiled graph in Graphviz's DOT language: `dot -Tsvg graph.dot`.
+
+        Args:
+            filename: of the file.
+            show_tensors: draw what flows between operators as nodes too.
+            show_ids: obsolete in DALI as well; an error unless it is None.
+            use_colors: a color for each kind of stage.
+        """
+        if show_ids is not None:
+            raise UnsupportedError("show_ids has no effect in DALI any more; leave it out")
+        compiled = self._built().program.compiled
+        text = to_dot(compiled, self._outputs, show_tensors=show_tensors, use_colors=use_colors)
+        Path(filename).write_text(text, encoding="utf-8")
+
+    def executor_statistics(self) -> dict[str, dict[str, list[int]]]:
+        """Memory of the outputs of each operator by name, with `enable_memory_stats`.
+
+        Each has one number of bytes for each output: "real_memory_size" of the largest batch and
+        "max_real_memory_size" of the largest sample; "reserved_memory_size" and
+        "max_reserved_memory_size" with the rest of the memory that they lie in. Operators that
+        a decoder does have the decoder's output as theirs.
+        """
+        memory = self._built().program.memory
+        if memory is None:
+            raise ArgumentError(
+                "executor_statistics needs a pipeline with enable_memory_stats=True"
+            )
+        return memory.read()
+
+    @property
+    def on_error(self) -> OnError:
+        """What becomes of samples that fail, where readers do not say themselves."""
+        return self._errors.on_error
+
+    @property
+    def max_batch_size(self) -> int:
+        """Largest number of samples in a batch."""
+        return self.batch_size
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return self._built().num_outputs
+
+    def output_dtype(self) -> list[DataType | None]:
+        """The element types that the constructor was told, one for each output."""
+        return self._expected.dtypes(self.num_outputs)
+
+    def output_ndim(self) -> list[int | None]:
+        """The numbers of dimensions that the constructor was told, one for each output."""
+        return self._expected.ndims(self.num_outputs)
+
+    @property
+    def exec_pipelined(self) -> bool:
+        """As given; stages always overlap."""
+        return self._executor.exec_pipelined
+
+    @property
+    def exec_async(self) -> bool:
+        """As given; batches are always made in threads of the pipeline."""
+        return self._executor.exec_async
+
+    @property
+    def exec_separated(self) -> bool:
+        """Whether two queue depths were given; the larger is used."""
+        return self._executor.is_separated
+
+    @property
+    def exec_dynamic(self) -> bool:
+        """As given; by default whether DALI would choose this executor."""
+        return self._executor.is_dynamic
+
+    @property
+    def cpu_queue_size(self) -> int:
+        """The queue depth of the CPU, as given."""
+        return self._executor.queue_size("cpu_size")
+
+    @property
+    def gpu_queue_size(self) -> int:
+        """The queue depth of the GPU, as given."""
+        return self._executor.queue_size("gpu_size")
+
+    @property
+    def set_affinity(self) -> bool:
+        """Whether the threads that work on samples are pinned to processors."""
+        return self._set_affinity
+
+    @property
+    def enable_memory_stats(self) -> bool:
+        """Whether `executor_statistics` has something to tell."""
+        return self._enable_memory_stats
+
+    @property
+    def bytes_per_sample(self) -> int:
+        """As given; no effect."""
+        return self._executor.bytes_per_sample
+
+    @property
+    def max_streams(self) -> Any:
+        """As given, -1 by default; no effect, as in DALI."""
+        return -1 if self._executor.max_streams is None else self._executor.max_streams
+
+    @property
+    def default_cuda_stream_priority(self) -> Any:
+        """As given, 0 by default; no effect, as in DALI."""
+        return self._executor.default_cuda_stream_priority or 0
+
+    @property
+    def stream_policy(self) -> Any:
+        """As given; no effect: every stage on a GPU has a stream of its own."""
+        return self._executor.stream_policy
+
+    @property
+    def concurrency(self) -> Any:
+        """As given; no effect: stages always overlap."""
+        return self._executor.concurrency
 
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""
         self._is_closed = True
         self._monitor.close()
-        if self._runner is not None:
-            self._runner.close()
-        if self._program is not None:
-            self._program.close()
-        self._runner = self._program = self._scheduled = None
+        if self._run is not None:
+            self._run.close()
+        self._run = None
 
     def __enter__(self) -> Pipeline:
-        is_definition = not (self._outputs or self._is_closed)
+        is_definition = not (self._outputs or self._run or self._is_closed)
         self._scopes.append(is_definition)
         if is_definition:
             push_current(self)
@@ -377,8 +792,14 @@ class Pipeline(Checkpointing):
         is_definition = self._scopes.pop()
         if is_definition:
             pop_current()
-        if not is_definition or self._program is not None:
+        if not is_definition or self._run is not None:
             self.close()
+
+    def _take_graph(self, define: Callable[[], Any]) -> None:
+        """Take the outputs and the kept nodes of a serialized pipeline."""
+        outputs, kept = define()
+        self._kept = list(kept)
+        self.set_outputs(*outputs)
 
     def _define(self, define_graph: Callable[[], Any]) -> None:
         """Take the outputs that a function gives."""
@@ -399,13 +820,6 @@ class Pipeline(Checkpointing):
             copies=self._copies,
         )
 
-    def node_made(self, node: Node) -> None:
-        """Called with every node that the definition makes."""
-
-    def inject(self, value: Any) -> DataNode | None:  # noqa: ARG002
-        """The data node of a batch at hand, which only debug mode takes; None for other values."""
-        return None
-
     def _made(self, graph: Graph) -> Program:
         return Program(
             graph,
@@ -416,13 +830,29 @@ class Pipeline(Checkpointing):
             fuse=self._fuse,
             set_affinity=self.set_affinity,
             with_memory=self.enable_memory_stats,
-            python_pool=self._new_python_pool(),
+            python_pool=PythonPool(*self._python_workers) if self._python_workers[0] > 0 else None,
             errors=self._errors,
-            is_async=bool(self._options["exec_async"]),
+            is_async=self._executor.exec_async,
         )
 
-    def _built(self) -> Program:
-        if self._program is None or self._is_closed:
+    def _staged(self, program: Program) -> StagedRun:
+        """The run of a program, from the checkpoint on if there is one."""
+        return StagedRun(
+            program,
+            depth=self.prefetch_queue_depth,
+            at_first=self.prefetch_queue_depth if self.exec_pipelined else 1,
+            is_async=self.exec_async,
+            state=self._state,
+        )
+
+    def _built(self) -> StagedRun | DebugRun:
+        if self._run is None or self._is_closed:
             self.build()
-        assert self._program is not None
-        return self._program
+        assert self._run is not None
+        return self._run
+
+    @property
+    def _py_pool(self) -> PythonPool | None:
+        """The processes of parallel external sources, if there are any."""
+        pool = None if self._run is None else self._run.program.sources.python_pool
+        return pool if pool is not None and pool.pool is not None else None

@@ -23,7 +23,7 @@ from videoloader.operators.batch import Batch, Inferred
 from videoloader.operators.conditional import MERGE
 from videoloader.operators.general.moving import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
-from videoloader.pipeline.graph.current import current_pipeline
+from videoloader.pipeline.graph.current import current_eager, current_pipeline
 from videoloader.system.callers import frame_of_user
 from videoloader.tensors import TensorList
 from videoloader.types import Operand
@@ -386,9 +386,9 @@ def make_node(
         name is not None,
         tuple(key for key, value in constants.items() if isinstance(value, PerSample)),
     )
-    pipeline = current_pipeline()
-    if pipeline is not None:
-        pipeline.node_made(node)
+    eager = current_eager()
+    if eager is not None:
+        eager.node_made(node)
     return node
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.general.constant import CONSTANT
-from videoloader.pipeline.graph.current import current_pipeline
+from videoloader.pipeline.graph.current import current_eager
 from videoloader.pipeline.graph.nodes import DataNode, Outputs, add_node
 from videoloader.types import ArrayConstant, Constant, DataType, ScalarConstant
 
@@ -24,8 +24,8 @@ def promote(value: Any, what: str) -> DataNode:
     """
     if isinstance(value, DataNode):
         return value
-    pipeline = current_pipeline()
-    injected: DataNode | None = None if pipeline is None else pipeline.inject(value)
+    eager = current_eager()
+    injected: DataNode | None = None if eager is None else eager.inject(value)
     if injected is not None:
         return injected
     if isinstance(value, ScalarConstant):

@@ -23,7 +23,6 @@ from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_gra
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
-from videoloader.pipeline.run.containment import Containment
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
@@ -35,8 +34,8 @@ from videoloader.pipeline.run.step_decoder import StepDecoder
 from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
-from videoloader.runtime.monitor import Meter
-from videoloader.runtime.run_stats import OperatorStats
+from videoloader.runtime.monitor import Meter, Monitor
+from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.workers.python_pool import PythonPool
@@ -81,7 +80,7 @@ class Program:
         is_async: bool = True,
     ) -> None:
         self._is_async = is_async
-        self._batch_size = graph.batch_size
+        self.batch_size = graph.batch_size
         self._outputs = graph.outputs
         self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
         self._num_threads = num_threads
@@ -117,7 +116,8 @@ class Program:
             num_threads,
             self.meter,
             self._recyclers,
-            Containment(self._nodes, errors),
+            self._nodes,
+            errors,
         )
         self._sharing = SampleSharing(num_threads)
         near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
@@ -178,6 +178,11 @@ class Program:
         self.sources.close()
 
     @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self._outputs)
+
+    @property
     def has_effects(self) -> bool:
         """Whether functions of the user's see the batches."""
         return any(node.operator.has_effects for node in self._nodes)
@@ -194,7 +199,7 @@ class Program:
             ArgumentError: the state is of other readers.
         """
         if self.sources.may_end or not state.readers:
-            state.check(self._batch_size)
+            state.check(self.batch_size)
         return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
 
     def go_on(self, state: Checkpoint) -> None:
@@ -226,6 +231,23 @@ class Program:
             )
             for node in self._nodes
         }
+
+    def stats(self, runner: RunnerStats | None, monitor: Monitor) -> RunStats:
+        """What was done since `monitor` began.
+
+        Args:
+            runner: where the time of the stages went; None: there are none.
+            monitor: counts what the consumer takes.
+        """
+        return RunStats.of(
+            runner,
+            operators=self.operator_stats(),
+            samples=monitor.samples,
+            first_samples=monitor.first_samples,
+            work=self.meter.work,
+            engines=self.engines(),
+            errors=sum(failures.count for failures in self.failures().values()),
+        ).since(monitor.before)
 
     def add(self, node: Node) -> None:
         """Take a node that is run with `run_node`, and in no stage."""
@@ -283,7 +305,7 @@ class Program:
             asked: what `ask` gave, if anything.
         """
         items = self._planned(self._planning, iteration, dict(asked))
-        counts = {len(planned) for planned in items.values()} or {self._batch_size}
+        counts = {len(planned) for planned in items.values()} or {self.batch_size}
         if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
@@ -308,7 +330,7 @@ class Program:
 
     def new_state(self, iteration: int, count: int) -> BatchState:
         """A batch of so many samples, with nothing in it."""
-        first = iteration * self._batch_size
+        first = iteration * self.batch_size
         return BatchState(
             iteration,
             Numbered(first, count),

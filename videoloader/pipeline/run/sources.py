@@ -119,6 +119,17 @@ class Sources(Mapping[str, Source]):
             if isinstance(source, FedSource) and source.is_fed and source.gives_what_is_fed
         }
 
+    def fed_source(self, name: str) -> FedSource:
+        """An external source, by its name."""
+        source = self.get(name)
+        if not isinstance(source, FedSource):
+            raise ArgumentError(f"the pipeline has no external source named {name!r}")
+        return source
+
+    def metas(self) -> dict[str, dict[str, Any]]:
+        """Size and sharding of each reader, by its name."""
+        return {name: meta for name in self if (meta := self[name].meta()) is not None}
+
     def feed(self, batches: Mapping[str, Any]) -> None:
         """Queue a batch for each of several sources, or for none where one refuses its own."""
         sources = self.fed
@@ -155,6 +166,16 @@ class Sources(Mapping[str, Source]):
     def parallel(self) -> list[ParallelSource]:
         """What worker processes do for sources."""
         return [source.parallel for source in self._external if source.parallel is not None]
+
+    def memory_of_workers(self) -> dict[str, list[int]]:
+        """Bytes of shared memory; see `Pipeline.external_source_shm_statistics`."""
+        parallel = self.parallel
+        return {
+            "capacities": [size for each in parallel for size in each.capacities()],
+            "per_sample_capacities": [
+                size for each in parallel for size in each.sample_capacities()
+            ],
+        }
 
     def close(self) -> None:
         """End worker processes."""

@@ -16,12 +16,13 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
-from videoloader.pipeline.run.containment import Containment
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.readers.failures.contained import contained
+from videoloader.readers.failures.failures import ErrorPolicy, Failures, own_policy
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import decode_planned
-from videoloader.readers.video.planned import PlannedClip
+from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.runtime.monitor import Meter
 
 __all__ = ["StepDecoder"]
@@ -36,7 +37,8 @@ class StepDecoder:
         num_threads: processes of a decoder on the CPU.
         meter: counts samples, time and the work of decoders.
         recyclers: of the memory of each output of the pipeline.
-        contained: what becomes of clips that fail.
+        nodes: of the pipeline.
+        errors: what becomes of clips that fail.
     """
 
     def __init__(
@@ -46,15 +48,16 @@ class StepDecoder:
         num_threads: int,
         meter: Meter,
         recyclers: Sequence[Recycler],
-        contained: Containment,
+        nodes: Sequence[Node],
+        errors: ErrorPolicy | None,
     ) -> None:
         self._evaluator = evaluator
         self._devices = devices
         self._num_threads = num_threads
         self._meter = meter
         self._recyclers = recyclers
-        self._contained = contained
-        self.failures = contained.failures
+        self._containment = _Containment(nodes, errors)
+        self.failures = self._containment.failures
         """Of the decoding operators of samples, by name."""
 
     def run(self, step: Step, state: BatchState) -> None:
@@ -70,7 +73,7 @@ class StepDecoder:
         clips = state.planned.pop(node.ordinal, None)
         try:
             if not clips:
-                clips = self._contained.contained(
+                clips = self._containment.contained(
                     node,
                     [self._clip(node, whole, at, arguments[at]) for at in range(count)],
                     [state.identities[at] for at in positions],
@@ -154,3 +157,36 @@ class StepDecoder:
         position, origins = whole.positions(node.branch)[at], whole.state.origins
         origins[position] = origins[position] or str(planned)
         return planned
+
+
+class _Containment:
+    """The failures of the decoding operators of a pipeline, each under the name of its node.
+
+    Args:
+        nodes: of the pipeline.
+        policy: of the pipeline. `replace` raises. So does `skip` where there are conditionals: the
+            samples of branches are counted by their positions in the batch.
+    """
+
+    def __init__(self, nodes: Sequence[Node], policy: ErrorPolicy | None) -> None:
+        may_skip = all(node.branch is None for node in nodes)
+        own = own_policy(policy, may_skip=may_skip)
+        self.failures: Mapping[str, Failures] = {
+            node.name: Failures(own)
+            for node in nodes
+            if node.operator.decoding and node.operator.kind == "decode"
+        }
+
+    def contained(
+        self,
+        node: Node,
+        clips: Sequence[PlannedClip],
+        identities: Sequence[Identity],
+        origins: Sequence[str],
+    ) -> list[PlannedClip]:
+        """Clips that say what becomes of them if they fail."""
+        failures = self.failures.get(node.name)
+        if failures is None:  # of an operator that is called outside of a graph
+            return list(clips)
+        failures.ask(len(clips))
+        return list(map(partial(contained, failures), clips, identities, origins))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+import weakref
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,67 +13,80 @@ import torch
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
 from videoloader.operators.batch import Batch
 from videoloader.operators.general.moving import COPY
-from videoloader.pipeline.graph.current import pop_current, push_current
-from videoloader.pipeline.graph.graph import Graph
+from videoloader.pipeline.graph.current import Definer, pop_current, push_current
 from videoloader.pipeline.graph.nodes import DataNode, Node, current_branch, inside, place_of_call
 from videoloader.pipeline.graph.promotion import promote, returned
-from videoloader.pipeline.pipeline import Pipeline
+from videoloader.pipeline.run.program import Program
 from videoloader.pipeline.run.state import BatchState, Part
-from videoloader.system.forking import in_turn
+from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 
-__all__ = ["DebugPipeline"]
+__all__ = ["DebugRun"]
 
 
-class DebugPipeline(Pipeline):
-    """A pipeline that runs its definition anew for every batch, each operator when it is called.
+class DebugRun:
+    """Runs a definition anew for every batch, each operator when it is called.
 
     Nothing runs ahead and nothing is fused. Operators are told apart by the order of their calls:
     it stays the same from batch to batch, and so do arguments that are not data nodes.
 
+    It is to a pipeline in debug mode what `StagedRun` is to others, and has the same methods.
+
     Args:
+        program: of an empty graph; gets the operators as they are called.
         definition: calls operators and returns the outputs.
-        **arguments: of `Pipeline`.
+        pipeline: whose definition it is.
     """
 
-    def __init__(self, definition: Callable[[], Any], **arguments: Any) -> None:
-        super().__init__(**arguments)
-        if self._has_checkpoints:
-            raise UnsupportedError("a pipeline in debug mode has no checkpoints")
+    next_batch = 0
+    """Nothing goes on from a batch."""
+
+    def __init__(self, program: Program, definition: Callable[[], Any], pipeline: Definer) -> None:
+        self.program = program
         self._definition = definition
+        self._pipeline = weakref.ref(pipeline)
+        self._turn = ForkSafeLock()
         self._calls: list[_Call] = []
         self._place = 0
         self._iteration = self._count_of_outputs = 0
         self._batch: BatchState | None = None
         self._ahead: list[tuple[TensorList, ...]] = []
-        self._waiting: dict[str, list[tuple[Any, tuple[Any, ...], dict[str, Any]]]] = {}
+        self._waiting: dict[str, list[tuple[Any, str | None, Any]]] = {}
 
     @property
-    def is_built(self) -> bool:
-        """Whether the definition is not running."""
-        return self._batch is None
+    def num_outputs(self) -> int:
+        """Number of outputs; runs the first batch, if that has not run yet."""
+        self._run_first()
+        return self._count_of_outputs
 
-    def build(self) -> None:
-        """Nothing but a check: operators are made when they are called."""
-        if self._is_closed:
-            raise ArgumentError("the pipeline is closed")
-        if self._program is None:
-            self._program = self._made(Graph((), (), self.batch_size))
+    def reader_metas(self) -> dict[str, dict[str, Any]]:
+        """Size and sharding of each reader; runs the first batch, if that has not run yet."""
+        self._run_first()
+        return self.program.sources.metas()
+
+    def feed(self, name: str, data: Any, layout: str | None, stream: Any) -> None:
+        """Queue a batch for an external source; before the first batch too."""
+        if self._calls or name in self.program.sources:
+            self.program.sources.fed_source(name).feed(data, layout, stream)
+        else:
+            self._waiting.setdefault(name, []).append((data, layout, stream))
+
+    def feed_all(self, batches: Mapping[str, Any]) -> None:
+        """Queue a batch for each of several sources, or for none if one refuses its own."""
+        self.program.sources.feed(batches)
+
+    def schedule(self, setup: Callable[[], None]) -> None:
+        """Nothing to do: nothing runs ahead."""
 
     @in_turn
-    def run(self, cuda_stream: Any = None, /, **inputs: Any) -> tuple[TensorList, ...]:
+    def take(self) -> tuple[TensorList, ...]:
         """Run the definition and give its outputs, one `TensorList` for each."""
-        for name, data in inputs.items():
-            self.feed_input(name, data)
-        with nullcontext() if cuda_stream is None else torch.cuda.stream(cuda_stream):
-            return self._run()
-
-    def _run(self) -> tuple[TensorList, ...]:
         if self._ahead:
             return self._ahead.pop()
-        program = self._built()
-        self._batch, self._place = program.plan(self._iteration), 0
-        push_current(self)
+        self._batch, self._place = self.program.plan(self._iteration), 0
+        pipeline = self._pipeline()
+        assert pipeline is not None
+        push_current(pipeline, self)
         try:
             with inside(None):
                 outputs = self._definition()
@@ -91,50 +104,27 @@ class DebugPipeline(Pipeline):
         self._count_of_outputs = len(lists)
         return lists
 
-    def schedule_run(self) -> None:
-        """Nothing to do: nothing runs ahead."""
+    def num_samples(self, count: int) -> int:
+        """As many: no sample is left out."""
+        return count
 
-    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
-        """The next batch."""
-        return self.run(cuda_stream)
-
-    share_outputs = outputs
-
-    def feed_input(self, data_node: str | DataNode, data: Any, *others: Any, **named: Any) -> None:
-        """Queue a batch for an `external_source`; before the first batch too."""
-        name = data_node.node.name if isinstance(data_node, DataNode) else data_node
-        if name in self._built().sources:
-            super().feed_input(name, data, *others, **named)
-        elif self._calls:
-            raise ArgumentError(f"the pipeline has no external source named {name!r}")
-        else:
-            self._waiting.setdefault(name, []).append((data, others, named))
-
-    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
-        """Size and sharding of a reader; runs the first batch, if that has not run yet."""
-        self._run_first()
-        return super().reader_meta(name)
-
-    @property
-    def num_outputs(self) -> int:
-        """Number of outputs; runs the first batch, if that has not run yet."""
-        self._run_first()
-        return self._count_of_outputs
-
-    @in_turn
-    def reset(self) -> bool:
-        """Begin the next epoch of external sources."""
-        if self._program is None or not self._program.sources.may_end:
-            return False
-        self._program.sources.reset()
+    def is_empty(self) -> bool:
+        """Nothing is scheduled."""
         return True
 
-    def add_sink(self, data_node: DataNode | Node) -> None:
-        """Nothing to do: every operator runs."""
+    def reset(self) -> bool:
+        """Begin the next epoch of external sources; whether there are any."""
+        sources = self.program.sources
+        if sources.may_end:
+            sources.reset()
+        return sources.may_end
 
-    def __enter__(self) -> DebugPipeline:
-        self._scopes.append(False)  # the definition is at hand
-        return self
+    def stats(self) -> None:
+        """There are no stages."""
+
+    def close(self) -> None:
+        """End the worker processes of sources."""
+        self.program.close()
 
     def node_made(self, node: Node) -> None:
         """Run an operator that was called, if the definition is running."""
@@ -148,9 +138,9 @@ class DebugPipeline(Pipeline):
         if node.operator.kind == "source":
             self._take_source(node)
         if is_new:
-            self._built().add(self._calls[-1].node)
+            self.program.add(self._calls[-1].node)
         node.part = self._batch.whole()
-        self._built().run_node(node, node.part)
+        self.program.run_node(node, node.part)
 
     def inject(self, value: Any) -> DataNode | None:
         """The data node of a batch that the definition has at hand; None for anything else."""
@@ -183,7 +173,7 @@ class DebugPipeline(Pipeline):
     def _run_first(self) -> None:
         """Run the first batch for what is known only then; `run` gives it."""
         if not self._calls:
-            self._ahead.append(self.run())
+            self._ahead.append(self.take())
 
     def _count(self) -> int:
         """Samples of the branch that the definition is in."""
@@ -210,7 +200,7 @@ class DebugPipeline(Pipeline):
 
     def _take_source(self, node: Node) -> None:
         """Open a source that is called for the first time, and put its samples into the batch."""
-        program, batch = self._built(), self._batch
+        program, batch = self.program, self._batch
         assert batch is not None
         if node.name in program.sources:
             return
@@ -220,8 +210,8 @@ class DebugPipeline(Pipeline):
             raise UnsupportedError(
                 f"{node.describe()}: debug mode runs sources in this process; leave parallel out"
             )
-        for data, others, named in self._waiting.pop(node.name, []):
-            super().feed_input(node.name, data, *others, **named)
+        for data, layout, stream in self._waiting.pop(node.name, []):
+            self.feed(node.name, data, layout, stream)
         planned = program.sources.planned(node, batch.iteration)
         if len(planned) != len(batch):
             if batch.values:
