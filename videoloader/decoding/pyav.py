@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["new_graph", "reformat"]
 
 _THREADS_SINCE = 17  # the first version that lets a graph or a conversion have threads, or one
+_BT2020 = 9  # AVCOL_SPC_BT2020_NCL
 
 
 def new_graph() -> Graph:
@@ -30,14 +31,23 @@ def new_graph() -> Graph:
 
 
 def reformat(reformatter: VideoReformatter, frame: VideoFrame, **options: Any) -> VideoFrame:
-    """Convert a frame in the thread of the caller; options as of `VideoReformatter.reformat`."""
+    """Convert a frame in the thread of the caller; options as of `VideoReformatter.reformat`.
+
+    PyAV 17 takes the matrix of BT.2020 for that of BT.601 unless the frame itself is tagged so.
+    """
+    if _version() == 17 and options.get("src_colorspace") == _BT2020:
+        frame.colorspace = options.pop("src_colorspace")
     if _has_threads():
         options["threads"] = 1
     return reformatter.reformat(frame, **options)
 
 
-@cache
 def _has_threads() -> bool:
+    return _version() >= _THREADS_SINCE
+
+
+@cache
+def _version() -> int:
     import av
 
-    return int(av.__version__.partition(".")[0]) >= _THREADS_SINCE
+    return int(av.__version__.partition(".")[0])
