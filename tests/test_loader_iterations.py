@@ -166,12 +166,26 @@ def test_threads_that_begin_iterations_leave_one_of_them(paths):
     assert all(each == [*range(COUNT)] for each in whole)
 
 
+def test_dropping_an_iterator_waits_for_no_thread(paths, monkeypatch):
+    # The collector may drop it in a thread that its own threads wait for, such as one that decodes.
+    joined = []
+    iterator = iter(loader(paths))
+    next(iterator)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", lambda thread, timeout=None: joined.append(thread))
+        del iterator
+        gc.collect()
+    assert not joined
+
+
 def test_dropping_an_iterator_ends_its_threads(paths):
     before = set(threading.enumerate())
     batches = loader(paths)
     for _ in batches:
         break
     gc.collect()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(30)
     assert set(threading.enumerate()) <= before
     assert batches.stats().batches == 1
 

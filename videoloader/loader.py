@@ -478,6 +478,13 @@ class Loader:
         else:
             runner.close()
 
+    def _abandon(self, runner: StageRunner) -> None:
+        """End an iteration, if it is still under way, without waiting for its threads."""
+        if self._runner is runner:
+            self._runner = None
+            self._last_stats = runner.stats()
+        runner.abandon()
+
     def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
         wait_for(batch.ready, batch_tensors(batch))
@@ -537,4 +544,6 @@ class LoaderIterator(Iterator[dict[str, Any]]):
             self._loader._leave(self._run.runner)
 
     def __del__(self) -> None:
-        self.close()  # in any thread, at any line: takes no lock
+        # In any thread, at any line, perhaps in one that holds the decoder: it waits for nothing.
+        if self._run is not None:
+            self._loader._abandon(self._run.runner)

@@ -21,6 +21,7 @@ NO_TIME = np.iinfo(np.int64).min
 _TIMELESS = {"apv", "avs", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "evc", "h261", "h263"}
 _TIMELESS |= {"h264", "hevc", "m4v", "mjpeg", "mjpeg_2000", "mpegvideo", "obu", "vc1", "vvc"}
 _MAX_DENOMINATOR = 1_001_000  # for rates given as floats; large enough for 24000/1001
+_MOST_DIGITS = 40  # of a rate that is text
 
 _UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
@@ -70,6 +71,8 @@ def read_rate(fps: float | Fraction) -> Fraction:
     (Fraction(24000, 1001), Fraction(25, 2))
     """
     try:
+        if isinstance(fps, str) and (len(fps) > _MOST_DIGITS or "e" in fps.lower()):
+            raise ValueError  # an exponent of a few digits takes minutes
         rate = Fraction(fps)
         if isinstance(fps, float):
             rate = rate.limit_denominator(_MAX_DENOMINATOR)

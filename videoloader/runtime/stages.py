@@ -215,6 +215,11 @@ class StageRunner:
         seconds = self._last_at - self._first_at
         return RunnerStats(self.taken - self._first, seconds, self._waited, stages)
 
+    def abandon(self) -> None:
+        """End the threads, each after the item it works on, without waiting; takes no lock."""
+        self._is_closed = True
+        self._end()
+
     def close(self) -> None:
         """End the threads, each after the item it works on, and wait for them."""
         self._is_closed = True

@@ -134,6 +134,7 @@ class Supervisor(Generic[_Task]):
         Raises:
             ClosedError: `close` was called meanwhile.
             NoWorkerError: no worker can be started.
+            ResourceError: there is no memory left to share with a worker.
         """
         with self._use:
             self._most = self._workers
