@@ -274,7 +274,7 @@ def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, in
     inputs = [frames, *other_inputs(case, frames)]
 
     def apply(operator: Operator) -> Batch:
-        context = Context(BATCH, frames.spec.device, lambda at: generator(1, sample=at))
+        context = Context(BATCH, frames.spec.device, lambda at, into=None: generator(1, sample=at, into=into))
         return operator.apply(context, inputs, bound)[0]
 
     def wait() -> None:
