@@ -147,7 +147,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "in_ids": [[turn, 7 - turn] for turn in TURNS],
             "shapes_rel": [[[0.5, 0.5], [0.3, 0.4]]] * BATCH,
             "out_anchors_rel": [[[0.0, 0.1], [0.3, 0.2]]] * BATCH,
-            "output_size": [180, 200],
+            "output_size": [1080, 1920],
         },
     ),
     "salt_and_pepper": ("noise.salt_and_pepper", {"prob": [0.01 * turn for turn in TURNS]}),
@@ -274,7 +274,9 @@ def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, in
     inputs = [frames, *other_inputs(case, frames)]
 
     def apply(operator: Operator) -> Batch:
-        context = Context(BATCH, frames.spec.device, lambda at, into=None: generator(1, sample=at, into=into))
+        context = Context(
+            BATCH, frames.spec.device, lambda at, into=None: generator(1, sample=at, into=into)
+        )
         return operator.apply(context, inputs, bound)[0]
 
     def wait() -> None:
