@@ -284,6 +284,7 @@ class Loader:
         self._begun = 0  # iterations
         self._beginning = ForkSafeLock()
         self._runner: StageRunner | None = None
+        self._abandoned: list[StageRunner] = []
         self._decoder: BatchDecoder | None = None
         self._last_stats = RunnerStats(0, 0.0, 0.0, ())
         self._monitor = Monitor(on_stats, stats_interval)
@@ -397,6 +398,8 @@ class Loader:
         )
 
     def _end_iteration(self) -> None:
+        while self._abandoned:
+            self._abandoned.pop().close()
         runner, self._runner = self._runner, None
         if runner is not None:
             runner.close()
@@ -484,6 +487,7 @@ class Loader:
             self._runner = None
             self._last_stats = runner.stats()
         runner.abandon()
+        self._abandoned.append(runner)  # `close` and the next iteration wait for its threads
 
     def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""

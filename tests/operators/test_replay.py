@@ -224,7 +224,7 @@ def test_launches_are_not_repeated_where_memory_is_aligned_otherwise(driver, wha
 
 def test_launches_are_not_repeated_on_an_output_of_other_strides(driver):
     declared, memo = OPERATORS["flip"], {}
-    arguments = bound(declared, {})
+    arguments, frames = bound(declared, {}), frames_of()
     wide = torch.empty(COUNT, 2, 9, 20, 3, dtype=torch.uint8)
     blocks = [wide[:, :, :, :12], wide[:, :, :, 4:16], wide.view(-1)[: 648 * COUNT]]
     for at in (0, 0, 1, 2, 0, 1):
@@ -235,7 +235,7 @@ def test_launches_are_not_repeated_on_an_output_of_other_strides(driver):
             block = blocks[at].view(COUNT, 2, 9, 12, 3) if at == 2 else blocks[at]
             out = Batch(block, "FHWC")
             context = Context(COUNT, "cuda:0", allocate=lambda *_, out=out: out, inferred=known)
-            declared.apply(context, [frames_of()], arguments)
+            declared.apply(context, [frames], arguments)
             made.append([facts(each, is_resize=False) for each in driver.launches])
         assert made[0] == made[1]
 
