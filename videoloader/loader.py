@@ -486,8 +486,8 @@ class Loader:
         if self._runner is runner:
             self._runner = None
             self._last_stats = runner.stats()
+            self._abandoned.append(runner)  # `close` and the next iteration wait for its threads
         runner.abandon()
-        self._abandoned.append(runner)  # `close` and the next iteration wait for its threads
 
     def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
