@@ -1,4 +1,4 @@
-"""Which of several streams is taken: that of the library which a drop-in stands for."""
+"""A drop-in takes the same one of several streams as the library that it replaces."""
 
 import sys
 from pathlib import Path

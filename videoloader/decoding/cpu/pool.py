@@ -150,7 +150,7 @@ class _Packer:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, as in a fork: what is open may be in use by threads that are not here."""
+        """Reset the state in a fork: open objects may be in use by threads of the parent."""
         self._indexes: weakref.WeakKeyDictionary[VideoIndex, int] = weakref.WeakKeyDictionary()
         self._files: OrderedDict[int, Shared] = OrderedDict()  # by `id` of the bytes
 

@@ -239,7 +239,7 @@ def as_strips_of_words(data: memoryview, directory: Directory) -> Iterator[memor
 
 
 def _pieces(directory: Directory) -> Iterator[tuple[int, int, int]]:
-    """Offset and size of each strip or tile, and how many bytes of samples it stands for."""
+    """Offset and size of each strip or tile, and the bytes of its samples when decoded."""
     height, width = directory.one(_HEIGHT, 0), directory.one(_WIDTH, 0)
     if directory.one(_PHOTOMETRIC, 1) not in (*_GREYS, _RGB, _PALETTED, _CMYK):
         return
