@@ -50,14 +50,21 @@ def corpus() -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def demo_folder(tmp_path_factory) -> Path:
-    """The demo's clips, encoded once for all workers of a run; not to be written to."""
+@pytest.fixture(scope="session", autouse=True)
+def run_folder(tmp_path_factory) -> Path:
+    """A folder that all workers of this run share; the helpers of tests find it by its variable."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent  # the folder that the workers of this run share
-    folder = base / "demo-videos"
-    with open(base / "demo-videos.lock", "w") as lock:
+        base = base.parent
+    os.environ["VIDEOLOADER_TEST_FOLDER"] = str(base)
+    return base
+
+
+@pytest.fixture(scope="session")
+def demo_folder(run_folder) -> Path:
+    """The demo's clips, encoded once for all workers of a run; not to be written to."""
+    folder = run_folder / "demo-videos"
+    with open(run_folder / "demo-videos.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
         make_videos(folder)
     return folder

@@ -3,7 +3,9 @@
 import ctypes
 import dataclasses
 import functools
+import hashlib
 import operator
+import os
 import re
 import shutil
 import subprocess
@@ -291,19 +293,29 @@ def compiled(source, options, with_team):
     entries = [
         ENTRY_IN_CPP.replace("NAME", name).replace("CALL", call) for name, call in calls.items()
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        file, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
-        file.write_text("".join([CUDA_IN_CPP, source, RUN_IN_CPP, LAUNCH_IN_CPP, *entries]))
-        options = [each for each in options if not each.startswith("--fmad")]
-        flags = ["-O2", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", *options]
-        flags += ["-ffp-contract=off", f"-DTEAM={int(with_team)}", "-Wno-unused-function"]
-        # A misaligned access, which a GPU refuses, or one outside shared memory is a trap here.
-        flags += ["-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error"]
-        flags += ["-std=c++20", "-Wall", "-Wno-unknown-pragmas", "-Werror"]
-        done = subprocess.run(["g++", *flags, file, "-o", library], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        made = ctypes.CDLL(str(library))
-        return {name: getattr(made, f"launch_{name}") for name in calls}
+    text = "".join([CUDA_IN_CPP, source, RUN_IN_CPP, LAUNCH_IN_CPP, *entries])
+    options = [each for each in options if not each.startswith("--fmad")]
+    flags = ["-O1", "-shared", "-fPIC", "-pthread", "-fno-strict-aliasing", *options]
+    flags += ["-ffp-contract=off", f"-DTEAM={int(with_team)}", "-Wno-unused-function"]
+    # A misaligned access, which a GPU refuses, or one outside shared memory is a trap here.
+    flags += ["-fsanitize=alignment,bounds", "-fsanitize-undefined-trap-on-error"]
+    flags += ["-std=c++20", "-Wall", "-Wno-unknown-pragmas", "-Werror"]
+    made = ctypes.CDLL(str(shared_library(text, flags)))
+    return {name: getattr(made, f"launch_{name}") for name in calls}
+
+
+def shared_library(text, flags):
+    """C++ compiled to a library, once for all workers of a run; `conftest.py` names the folder."""
+    key = hashlib.sha256("\0".join([text, *flags]).encode()).hexdigest()
+    library = Path(os.environ["VIDEOLOADER_TEST_FOLDER"], f"{key}.so")
+    if not library.exists():
+        with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+            file, part = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
+            file.write_text(text)
+            done = subprocess.run(["g++", *flags, file, "-o", part], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            part.replace(library)  # another worker sees all of it or nothing
+    return library
 
 
 class Gpu:

@@ -1,6 +1,7 @@
 """What holds for the package as a whole: its names, its layers, its wheel, its files."""
 
 import ast
+import functools
 import importlib
 import itertools
 import os
@@ -20,12 +21,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "videoloader"
 
 
+@functools.cache
+def tree_of(path):
+    """The syntax tree of a Python file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def public_packages():
     """The package and its subpackages, but for those whose `__init__.py` is only a sentence."""
     return [
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in sorted(PACKAGE.rglob("__init__.py"))
-        if len(ast.parse(path.read_text(encoding="utf-8")).body) > 1
+        if len(tree_of(path).body) > 1
     ]
 
 
@@ -58,6 +65,7 @@ def modules(layer):
     return files
 
 
+@functools.cache
 def imports(path):
     """(module, line, when) of each import: `at import`, `in a function` or `for types only`."""
     found = []
@@ -84,7 +92,7 @@ def imports(path):
         for child in ast.iter_child_nodes(node):
             visit(child, when)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")), "at import")
+    visit(tree_of(path), "at import")
     return found
 
 
@@ -103,7 +111,7 @@ def import_graph(root, package, *, with_types=False):
     graph = {name: set() for name in paths}
     for name, path in paths.items():
         lazy_types = {line for _, line, when in imports(path) if when == "for types only"}
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if not isinstance(node, ast.Import | ast.ImportFrom):
                 continue
             if node.lineno in lazy_types and not with_types:
@@ -255,7 +263,7 @@ def test_a_layer_imports_only_what_is_below_it(layer):
 
 
 def test_a_pipeline_is_made_of_parts_and_inherits_from_no_class_beside_it():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules("pipeline")]
+    trees = [tree_of(path) for path in modules("pipeline")]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     names = {each.name for each in classes}
     bases = {(each.name, ast.unparse(base)) for each in classes for base in each.bases}
@@ -386,7 +394,7 @@ def test_no_codec_is_tested_by_its_name_outside_codecs():
             continue
         wrong += [
             f"{name}:{line}"
-            for line, owner in codec_tests(ast.parse(path.read_text(encoding="utf-8")))
+            for line, owner in codec_tests(tree_of(path))
             if (name, owner) not in CODEC_DATA
         ]
     assert not wrong, "ask codec_of(name) instead of testing the name"
