@@ -25,8 +25,8 @@ from videoloader.sampling.batches.batch_plan import (
 from videoloader.sampling.batches.clip_lengths import frames_offered
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.clips import ClipSampler
-from videoloader.sampling.orders.epoch_order import Remainder
-from videoloader.sampling.orders.epoch_samples import ONCE, EpochSamples
+from videoloader.sampling.orders.batch_order import Remainder
+from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 
 __all__ = ["RATIOS", "Buckets", "aspect_buckets"]
 
@@ -268,7 +268,9 @@ class Buckets:
             return BatchList(batches.samples, batches.begins[by_first], batches.ends[by_first])
 
         tokens = np.append(self.tokens, 0)[buckets]
-        return BatchPlan(shapes, len(order), tokens, self.limit, f"{self!r} {order.digest}", make)
+        return BatchPlan(
+            shapes, order.num_samples, tokens, self.limit, f"{self!r} {order.digest}", make
+        )
 
     def _cut(
         self, order: NDArray[np.int32] | NDArray[np.int64], buckets: NDArray[np.int16]

@@ -23,7 +23,7 @@ from videoloader.sampling.batches.buckets import as_shape
 from videoloader.sampling.batches.clip_lengths import check_length_varies, frames_offered
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.clips import ClipSampler
-from videoloader.sampling.orders.epoch_samples import ONCE, EpochSamples
+from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 
 __all__ = ["Packing", "pack_first_fit"]
 
@@ -168,7 +168,7 @@ class Packing:
             return batches.permuted(seed, epoch) if order.shuffle else batches
 
         description = f"{self!r} {order.digest}"
-        return BatchPlan(shapes, len(order), tokens, self.max_tokens, description, make)
+        return BatchPlan(shapes, order.num_samples, tokens, self.max_tokens, description, make)
 
 
 def pack_first_fit(
