@@ -111,7 +111,7 @@ def test_filled_epochs_lose_no_batch_and_go_through_every_shard():
             number = len(given) // batch_size
             places = [place for batch in range(number) for place in stream.batch(batch)]
             assert given == [stream.shard(e)[p] for e, p in places], reader
-            last = stream.locate(len(given))
+            last = stream.find(len(given))
             assert last.epoch > epochs[-1][0], reader
 
 

@@ -22,7 +22,8 @@ from videoloader.readers.failures.failures import Failures, policy_of
 from videoloader.readers.ranks import find_shard, shard_arguments
 from videoloader.readers.video.planned import Identity, ReadError, ReadSample
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
-from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.reader_order import COMMON_SEED, ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
@@ -128,7 +129,7 @@ class SampleReader:
     def __init__(
         self,
         samples: StoredSamples,
-        order: Order,
+        order: ReaderOrder,
         num_threads: int,
         failures: Failures,
     ) -> None:
@@ -306,19 +307,20 @@ def open_reader(
             permutes by files.
     """
     policy = policy_of(context, {"on_error": arguments["on_error"]})
-    after_epoch, own = arguments["shuffle_after_epoch"], arguments["shuffle_after_epoch_seed"]
     epochs = Epochs(
         len(samples),
         context.batch_size,
         *find_shard(arguments),
-        arguments["stick_to_shard"] or after_epoch,
+        arguments["stick_to_shard"] or arguments["shuffle_after_epoch"],
         arguments["pad_last_batch"],
     )
-    shuffle = Shuffle(arguments["random_shuffle"], after_epoch)
-    if own is not None:
-        shuffle = Shuffle(arguments["random_shuffle"], after_epoch, own)
-    ends = None if files is None else np.asarray(files, dtype=np.int64)
-    order = Order(epochs, shuffle, context.seed, context.stage, ends)
+    every = SampleOrder(len(samples), COMMON_SEED, arguments["random_shuffle"], stage=context.stage)
+    later = None
+    if arguments["shuffle_after_epoch"]:
+        own = arguments["shuffle_after_epoch_seed"]
+        ends = None if files is None else np.asarray(files, dtype=np.int64)
+        later = replace(every, seed=COMMON_SEED if own is None else own, shuffle=True, files=ends)
+    order = ReaderOrder(epochs, every, later, context.seed, context.stage)
     return SampleReader(
         samples,
         order,

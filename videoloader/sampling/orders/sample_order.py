@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.sampling.orders.permutation import Permutation
+from videoloader.sampling.orders.permutation import GroupPermutation, Permutation
 from videoloader.sampling.orders.weighted import DRAWING, WeightedDraws, balanced_weights
 
 __all__ = ["ONCE", "EpochSamples", "SampleOrder"]
@@ -34,6 +34,10 @@ class SampleOrder:
         draws: weighted draws; None if each sample comes once.
         videos: numbers of the videos that have samples, ascending; None if all have.
         clips_per_video: clips of each video.
+        stage: of the permutations, the number of a reader in its pipeline.
+        draw_stage: of the draws.
+        files: where each file ends among the samples; files are then permuted whole.
+        group: neighbours that stay together when samples are permuted, see `GroupPermutation`.
     """
 
     num_videos: int
@@ -42,6 +46,10 @@ class SampleOrder:
     draws: WeightedDraws | None = None
     videos: NDArray[np.int64] | None = None
     clips_per_video: int = 1
+    stage: int = 0
+    draw_stage: int = DRAWING
+    files: NDArray[np.int64] | None = None
+    group: int = 1
 
     @property
     def num_samples(self) -> int:
@@ -72,14 +80,36 @@ class SampleOrder:
     def at(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
         """Numbers of the samples at some places of an epoch."""
         if self.shuffle:
-            places = Permutation(self.num_samples, self.seed, epoch=epoch)[places]
+            places = self._permuted(places, epoch)
         if self.draws is not None:
-            return self.draws.numbers(places, seed=self.seed, stage=DRAWING, epoch=epoch)
+            return self.draws.numbers(places, seed=self.seed, stage=self.draw_stage, epoch=epoch)
         if self.videos is None:
             return places
         rounds, places = np.divmod(places, len(self.videos))
         numbers: NDArray[np.int64] = self.videos[places] + rounds * self.num_videos
         return numbers
+
+    def groups_at(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
+        """A number of the group at each place."""
+        if not self.shuffle:
+            return places // self.group
+        return self._groups(epoch).groups(places)
+
+    def _groups(self, epoch: int) -> GroupPermutation:
+        return GroupPermutation(self.num_samples, self.group, self.seed, self.stage, epoch)
+
+    def _permuted(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
+        if self.group > 1:
+            return self._groups(epoch)[places]
+        if self.files is None:
+            return Permutation(self.num_samples, self.seed, self.stage, epoch)[places]
+        count = len(self.files)
+        files = Permutation(count, self.seed, self.stage, epoch)[np.arange(count)]
+        ends = np.cumsum(np.diff(self.files, prepend=0)[files])
+        moved: NDArray[np.int64] = (self.files[files] - ends)[
+            np.searchsorted(ends, places, "right")
+        ]
+        return places + moved
 
     def numbers(self, epoch: int) -> NDArray[np.int32] | NDArray[np.int64]:
         """All samples of an epoch in order; int32 if they fit, else int64."""
