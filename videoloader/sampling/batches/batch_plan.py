@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.permutation import Permutation
+from videoloader.sampling.orders.sample_order import SampleOrder
 
 __all__ = [
     "BatchList",
@@ -74,20 +75,25 @@ class BatchPlan:
     Attributes:
         shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros if the
             video is in no batch. Sample n is a clip of video n modulo N.
-        num_samples: samples in an epoch, before batches are filled up or dropped.
         tokens: tokens in the clip of each video, int64 (N,); a token may be a pixel.
         limit: maximum tokens of a batch, None if batches are limited in samples.
         description: of the sampler that made the plan.
-        make: epoch -> its batches.
+        order: of the samples of an epoch; batches are permuted if samples are.
+        cut: divides samples in that order into batches.
     """
 
     shapes: NDArray[np.int32]
-    num_samples: int
     tokens: NDArray[np.int64]
     limit: int | None
     description: str
-    make: Callable[[int], BatchList]
+    order: SampleOrder
+    cut: Callable[[NDArray[Any]], BatchList]
     _last: tuple[int, BatchList] | None = field(default=None, init=False)
+
+    @property
+    def num_samples(self) -> int:
+        """Samples in an epoch, before batches are filled up or dropped."""
+        return self.order.num_samples
 
     @property
     def unfit(self) -> NDArray[np.int64]:
@@ -96,10 +102,9 @@ class BatchPlan:
 
     @property
     def digest(self) -> int:
-        """A hash of videos, shapes and limits, to detect that a plan differs."""
-        return zlib.crc32(
-            np.ascontiguousarray(self.shapes).data, zlib.crc32(self.description.encode())
-        )
+        """A hash of shapes, limits and samples, to detect that a plan differs."""
+        text = f"{self.description} {self.order.digest}".encode()
+        return zlib.crc32(np.ascontiguousarray(self.shapes).data, zlib.crc32(text))
 
     @property
     def state(self) -> dict[str, int]:
@@ -119,7 +124,10 @@ class BatchPlan:
         """The batches of an epoch; caches the last result."""
         last = self._last
         if last is None or last[0] != epoch:
-            last = self._last = (epoch, self.make(epoch))
+            batches = self.cut(self.order.numbers(epoch))
+            if self.order.shuffle:
+                batches = batches.permuted(self.order.seed, epoch)
+            last = self._last = (epoch, batches)
         return last[1]
 
     def end(self, epoch: int) -> int:
