@@ -245,8 +245,8 @@ class OperatorKernelsOnGpu:
         launch = videoloader.operators.kernels.launch_kernel
 
         def counted(kernel, *arguments):
-            queue(kernel, *arguments)
             self.launched[kernel.name] += 1
+            return queue(kernel, *arguments)
 
         def counted_upload(*arguments):
             launch(*arguments)

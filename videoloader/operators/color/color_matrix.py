@@ -216,7 +216,6 @@ def _declare(
         arguments=(*arguments, *common),
         infer=infer,
         kernels={"cuda": _recolor_on_gpu},
-        is_replayable=True,
         is_color_stage=True,
     )(run)
 
@@ -354,7 +353,6 @@ def _infer_space(
     ),
     infer=_infer_space,
     kernels={"cuda": _recolor_on_gpu},
-    is_replayable=True,
     is_color_stage=True,
 )
 def color_space_conversion(context: Context, frames: Batch, plan: _Conversion) -> Batch:

@@ -17,6 +17,7 @@ from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,
     Kernel,
+    Launch,
     are_frames,
     row_type,
     rows_of,
@@ -104,8 +105,8 @@ def recolor(context: Context, frames: Batch, *stages: ColorStage) -> Any:
     )
     size = max(frames.spec.dtype.itemsize, out.spec.dtype.itemsize)
     pixels = sizes[:, 0].astype(np.int64) * sizes[:, 1] * sizes[:, 2]
-    kernel.launch(rows, -(pixels * size // -_BLOCK_BYTES), macros, frames.spec.device)
-    return out
+    tiles = -(pixels * size // -_BLOCK_BYTES)
+    return Launch(out, kernel, rows, tiles, macros, frames.spec.device)
 
 
 @cache

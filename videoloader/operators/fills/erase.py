@@ -118,7 +118,6 @@ def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
     infer=_infer,
     check=_check,
     kernels={"cuda": _erase_on_gpu},
-    is_replayable=True,
 )
 def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:
     """Fill one or more regions of every sample with one value for each channel.

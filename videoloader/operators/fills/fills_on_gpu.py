@@ -15,6 +15,7 @@ from videoloader.operators.kernels import (
     LETTERS,
     MOST_CHANNELS,
     Kernel,
+    Launch,
     are_frames,
     row_type,
     rows_of,
@@ -74,8 +75,7 @@ def erase_regions(
     rows["first"], rows["count"] = np.array(found).T
     bits = {key: bits_of(fill) for key, fill in {id(fill): fill for fill in fills}.items()}
     rows["fill"] = np.array([bits[id(fill)] for fill in fills])
-    _launch(_ERASE, rows, values, np.array(boxes, dtype=np.int32))
-    return out
+    return _launch(out, _ERASE, rows, values, np.array(boxes, dtype=np.int32))
 
 
 def mask_squares(
@@ -101,8 +101,7 @@ def mask_squares(
     rows["across"] = np.divide(shift_x, tile)
     rows["down"] = np.divide(shift_y, tile)
     rows["ratio"] = ratio
-    _launch(_GRID_MASK, rows, frames, None)
-    return out
+    return _launch(out, _GRID_MASK, rows, frames, None)
 
 
 def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int]:
@@ -129,8 +128,10 @@ def bits_of_each(values: torch.Tensor) -> NDArray[np.uint64]:
     return memory.view(np.uint64)[:, 0]
 
 
-def _launch(kernel: Kernel, rows: NDArray[Any], frames: Batch, values: NDArray[Any] | None) -> None:
+def _launch(
+    out: Batch, kernel: Kernel, rows: NDArray[Any], frames: Batch, values: NDArray[Any] | None
+) -> Launch:
     spec, sizes = frames.spec, rows["source"]["sizes"]
     macros = {"SIZE": spec.dtype.itemsize, "CHANNELS": int(sizes[0, 3])}
     pixels = sizes[:, :3].prod(axis=1, dtype=np.int64)
-    kernel.launch(rows, -(-pixels // _PIXELS), macros, spec.device, values)
+    return Launch(out, kernel, rows, -(-pixels // _PIXELS), macros, spec.device, values)

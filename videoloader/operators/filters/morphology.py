@@ -237,7 +237,6 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
         inputs=(Input("frames", FRAMES),),
         arguments=_ARGUMENTS,
         kernels={"cuda": partial(_extreme_on_gpu, largest=largest)},
-        is_replayable=True,
     )(run)
 
 
@@ -294,7 +293,6 @@ def _median_on_gpu(context: Context, frames: Batch, *, window_size: PerSample) -
         Argument("window_size", INTS, (3, 3), "(width, height), odd", per_sample=True, least=1),
     ),
     kernels={"cuda": _median_on_gpu},
-    is_replayable=True,
 )
 def median_blur(context: Context, frames: Batch, *, window_size: PerSample) -> Batch:
     """Replace each value by the median of a window around it; the outermost values are repeated."""

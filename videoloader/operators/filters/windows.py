@@ -319,7 +319,6 @@ def _infer_blur(
     ),
     infer=_infer_blur,
     kernels={"cuda": _on_gpu},
-    is_replayable=True,
 )
 def gaussian_blur(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     """Blur with a Gaussian window, by default every frame of a clip alike.
@@ -420,7 +419,6 @@ def _infer_laplacian(
     infer=_infer_laplacian,
     check=_check_laplacian,
     kernels={"cuda": _on_gpu},
-    is_replayable=True,
 )
 def laplacian(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     """The sum of the second derivatives along each axis, by default of every frame alike.

@@ -96,7 +96,6 @@ def _crop_on_gpu(context: Context, frames: Batch, plan: _Cropping) -> Any:
     ),
     infer=_infer_crop,
     kernels={"cuda": _crop_on_gpu},
-    is_replayable=True,
     check=check_crop,
     absorb=absorb_crop,
     absorbed_per_sample=ABSORBED,

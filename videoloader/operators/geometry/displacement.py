@@ -77,7 +77,6 @@ def _sphere_on_gpu(
     inputs=(Input("frames", FRAMES, unnamed=UNNAMED_IMAGES),),
     arguments=_ARGUMENTS,
     kernels={"cuda": _sphere_on_gpu},
-    is_replayable=True,
 )
 def sphere(
     context: Context,
@@ -131,7 +130,6 @@ def _water_on_gpu(
         *_ARGUMENTS,
     ),
     kernels={"cuda": _water_on_gpu},
-    is_replayable=True,
 )
 def water(
     context: Context,

@@ -85,7 +85,6 @@ def _flip_on_gpu(context: Context, frames: Batch, plan: _Flipping) -> Any:
     ),
     infer=_infer,
     kernels={"cuda": _flip_on_gpu},
-    is_replayable=True,
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
 )

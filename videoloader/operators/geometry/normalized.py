@@ -264,7 +264,6 @@ def _by_tables(context: Context, frames: Batch, plan: _Normalizing) -> Any:
     ),
     infer=_infer_normalized,
     kernels={"cpu": _by_tables, "cuda": _on_gpu},
-    is_replayable=True,
     absorb=_absorb,
     absorbed_per_sample=(*ABSORBED, "mirror"),
     check=check_crop,

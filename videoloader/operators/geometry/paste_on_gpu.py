@@ -18,6 +18,7 @@ from videoloader.operators.kernels import (
     MOST_CHANNELS,
     VIEW,
     Kernel,
+    Launch,
     are_frames,
     groups_in,
     row_type,
@@ -90,8 +91,8 @@ def paste_on_gpu(
         types = {"SIZE": 0, "SOURCE": ELEMENTS[source], "TARGET": ELEMENTS[target]}
     macros = {**types, "CHANNELS": channels, "REGION_BYTES": _REGION.itemsize}
     table = _regions([each for own in canvases for each in own], views, source.itemsize)
-    _PASTE.launch(rows, groups_in(rows), macros, out.spec.device, table)
-    return out
+    Launch(out, _PASTE, rows, groups_in(rows), macros, out.spec.device, table).queue()
+    return out  # the table of regions has addresses of its own
 
 
 def _regions(

@@ -256,7 +256,6 @@ def _warp_on_gpu(context: Context, frames: Batch, *given: Batch, plan: _Perspect
     infer=_infer_warp,
     check=_check_matrix,
     kernels={"cpu": _by_opencv, "cuda": _warp_on_gpu},
-    is_replayable=True,
 )
 def warp_perspective(context: Context, frames: Batch, *given: Batch, plan: _Perspective) -> Batch:
     """See frames through a perspective transform, every frame of a clip alike by default."""

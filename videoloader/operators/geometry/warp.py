@@ -235,7 +235,6 @@ def _infer_warp(
     infer=_infer_warp,
     deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _by_opencv, "cuda": _by_kernel},
-    is_replayable=True,
 )
 def warp_affine(context: Context, frames: Batch, plan: Warping) -> Batch:
     """See frames through an affine transform, every frame of a clip alike by default.
@@ -345,7 +344,6 @@ def _rotated_sides(
     infer=_infer_rotated,
     deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _by_opencv, "cuda": _by_kernel},
-    is_replayable=True,
 )
 def rotate(context: Context, frames: Batch, plan: Warping) -> Batch:
     """Rotate frames about their centre, every frame of a clip alike by default.

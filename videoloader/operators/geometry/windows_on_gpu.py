@@ -20,6 +20,7 @@ from videoloader.operators.kernels import (
     MOST_CHANNELS,
     MOST_VALUES,
     Kernel,
+    Launch,
     are_frames,
     groups_in,
     row_type,
@@ -123,7 +124,7 @@ def windows_on_gpu(
     lines: Lines | None = None,
     is_rounded: bool = False,
 ) -> Any:
-    """Fill `out` with windows of its size; `out` itself.
+    """Fill `out` with windows of its size.
 
     NotImplemented for batches that the kernel does not take. A dimension D counts as frames.
 
@@ -158,8 +159,8 @@ def windows_on_gpu(
         rows["offsets"][:, :channels] = lines.offsets[each]
     is_cut = lines is None and not (is_rounded or target.is_floating_point)
     device = str(_one(frames).device)
-    _launch(rows, device, source, target, is_scaled=lines is not None, is_cut=is_cut)
-    return out
+    types = source, target
+    return _launch(out, rows, device, *types, is_scaled=lines is not None, is_cut=is_cut)
 
 
 def convert_on_gpu(context: Context, values: Batch) -> Any:
@@ -183,11 +184,11 @@ def convert_on_gpu(context: Context, values: Batch) -> Any:
         rows[name]["address"] = [each.data_ptr() for each in own]
         rows[name]["sizes"] = [(1, 1, each.numel(), 1) for each in own]
         rows[name]["strides"] = (0, 0, 1, 0)
-    _launch(rows, str(_one(values).device), source, target)
-    return out
+    return _launch(out, rows, str(_one(values).device), source, target)
 
 
 def _launch(
+    out: Batch,
     rows: NDArray[Any],
     device: str,
     source: torch.dtype,
@@ -195,7 +196,7 @@ def _launch(
     *,
     is_scaled: bool = False,
     is_cut: bool = False,
-) -> None:
+) -> Launch:
     is_moved = source == target and not is_scaled
     channels = [int(rows[name]["sizes"][0, 3]) for name in ("source", "target")]
     size = max(source.itemsize * channels[0], target.itemsize * channels[1])
@@ -205,7 +206,7 @@ def _launch(
     if not is_moved:
         macros |= {"SOURCE": _CONVERTED[source], "TARGET": _CONVERTED[target]}
         macros |= {"SCALED": int(is_scaled), "CUT": int(is_cut)}
-    _WINDOW.launch(rows, groups_in(rows, pixels), macros, device)
+    return Launch(out, _WINDOW, rows, groups_in(rows, pixels), macros, device)
 
 
 def _one(batch: Batch) -> torch.Tensor:

@@ -14,6 +14,7 @@ from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.kernels import (
     LETTERS,
     Kernel,
+    Launch,
     are_frames,
     groups_in,
     row_type,
@@ -76,8 +77,7 @@ def salt_on_gpu(
     rows["count"] = sides.prod(axis=1)
     channels = int(rows["target"]["sizes"][0, 3])
     macros = {"SIZE": SIZES[values.spec.dtype], "CHANNELS": channels}
-    _SALT.launch(rows, groups_in(rows), macros, values.spec.device)
-    return out
+    return Launch(out, _SALT, rows, groups_in(rows), macros, values.spec.device)
 
 
 @lru_cache(maxsize=256)  # of constants: every batch draws other pixels
