@@ -63,7 +63,7 @@ class _Cropping:
     @cached_property
     def moves(self) -> Moves | None:
         """The same for the kernel."""
-        return moves_of(self.windows, (0,) * len(self.windows))
+        return moves_of(self.windows)
 
 
 def _infer_crop(

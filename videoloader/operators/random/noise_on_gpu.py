@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import torch
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
@@ -20,7 +18,6 @@ from videoloader.operators.kernels import (
     row_type,
     rows_of,
 )
-from videoloader.tensors import saturate
 
 __all__ = ["salt_on_gpu"]
 
@@ -67,8 +64,8 @@ def salt_on_gpu(
     for name in ("counter", "key"):
         rows[name] = [each["state"][name] for each in states]
     rows["prob"], rows["salt_share"] = prob, salt_share
-    bits = [_bits(salt, pepper, values.spec.dtype) for salt, pepper in extremes]
-    rows["salt"], rows["pepper"] = np.array(bits, np.uint64).T
+    bits = [bits_of(pair, values.spec.dtype, is_rounded=True)[:2] for pair in extremes]
+    rows["salt"], rows["pepper"] = np.array(bits).T
     sides = np.array(drawn, np.int64)
     steps = np.cumprod(np.column_stack([sides[:, 1:], np.ones(len(sides), int)])[:, ::-1], axis=1)
     steps = np.where(sides > 1, steps[:, ::-1], 0)
@@ -78,10 +75,3 @@ def salt_on_gpu(
     channels = int(rows["target"]["sizes"][0, 3])
     macros = {"SIZE": SIZES[values.spec.dtype], "CHANNELS": channels}
     return Launch(out, _SALT, rows, groups_in(rows), macros, values.spec.device)
-
-
-@lru_cache(maxsize=256)  # of constants: every batch draws other pixels
-def _bits(salt: float, pepper: float, dtype: torch.dtype) -> tuple[int, int]:
-    numbers = saturate(torch.tensor([salt, pepper], dtype=torch.float64), dtype)
-    first, second = bits_of(numbers)[:2].tolist()
-    return first, second
