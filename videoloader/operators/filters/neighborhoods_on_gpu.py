@@ -40,7 +40,7 @@ def correlate_on_gpu(
     frames: Batch,
     windows: Batch,
     fill: Batch | None,
-    anchors: Sequence[Pair],
+    anchors: Sequence[Sequence[int]],
     border: str,
 ) -> Any:
     """Sums of what lies around each pixel, with weights, in float32.
@@ -71,15 +71,15 @@ def correlate_on_gpu(
     return _launch(_CORRELATE, rows, frames, out, macros, kept=(weights, fills))
 
 
-def median_on_gpu(context: Context, frames: Batch, windows: Sequence[Pair]) -> Any:
+def median_on_gpu(context: Context, frames: Batch, plan: Sequence[Pair]) -> Any:
     """The medians of windows (width, height) of each sample; see `correlate_on_gpu`."""
     out = context.empty()
     if not are_frames(frames, out):
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
-    rows["width"], rows["height"] = np.array(windows).T
-    width, height = windows[0]
-    is_kept = width * height <= _MOST_KEPT and len(set(windows)) == 1
+    rows["width"], rows["height"] = np.array(plan).T
+    width, height = plan[0]
+    is_kept = width * height <= _MOST_KEPT and len(set(plan)) == 1
     macros = {"BORDER": BORDERS.index("replicate")}
     return _launch(_MEDIAN, rows, frames, out, macros, (height, width) if is_kept else (0, 0))
 

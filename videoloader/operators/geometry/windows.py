@@ -198,8 +198,8 @@ def crop_window(
 def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tuple[Windows, ...]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
     shapes = frames.shapes
-    each = [value for value in arguments.values() if isinstance(value, PerSample)]
-    if len(shapes) > 1 and not any(value.has_frames for value in each):
+    each = [v for v in arguments.values() if isinstance(v, PerSample)] if len(shapes) > 1 else []
+    if each and not any(value.has_frames for value in each):
         is_one = all(value.is_all(value.values[0]) for value in each)
         if is_one and not frames.is_ragged:
             own = {k: v.values[0] if isinstance(v, PerSample) else v for k, v in arguments.items()}
