@@ -18,8 +18,7 @@ from videoloader.operators.arithmetic.arithmetic import (
     common_layout,
 )
 from videoloader.operators.arithmetic.expression import Expression
-from videoloader.operators.arithmetic.functions import FUNCTIONS
-from videoloader.operators.arithmetic.promotion import promote
+from videoloader.operators.arithmetic.functions import FUNCTIONS, promote
 from videoloader.operators.batch import Batch, Context
 from videoloader.types import DataType, ScalarConstant
 

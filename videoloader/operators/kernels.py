@@ -42,10 +42,12 @@ __all__ = [
     "MOST_VALUES",
     "THREADS",
     "VIEW",
+    "Floats",
     "Kernel",
     "Launch",
     "Queued",
     "are_frames",
+    "floats_of",
     "groups_in",
     "has_cupy",
     "packed",
@@ -370,6 +372,33 @@ def _set_views(views: NDArray[Any], batch: Batch) -> None:
     views["address"] = [each.data_ptr() for each in tensors]
     views["sizes"] = [taken((*each.shape, 1)) for each in tensors]
     views["strides"] = [taken((*each.stride(), 0)) for each in tensors]
+
+
+@dataclass(frozen=True, slots=True)
+class Floats:
+    """The numbers of a batch as float32, those of a sample one behind the other.
+
+    Attributes:
+        addresses: of each sample.
+        owner: the memory, to be kept until a kernel is queued.
+    """
+
+    addresses: NDArray[np.uint64]
+    owner: Batch
+
+
+def floats_of(batch: Batch, device: str) -> Floats:
+    """The numbers of a batch as kernels read them, on a device."""
+
+    def placed(values: torch.Tensor) -> torch.Tensor:
+        return values.to(device, torch.float32, non_blocking=True).contiguous()
+
+    owner = batch.each(placed)
+    if owner.block is None:
+        return Floats(np.array([each.data_ptr() for each in owner], np.uint64), owner)
+    step = owner.block.stride(0) * owner.block.element_size()
+    places = owner.block.data_ptr() + step * np.arange(len(owner))
+    return Floats(places.astype(np.uint64), owner)
 
 
 @cache

@@ -22,7 +22,7 @@ from videoloader.operators.filters.windows import (
     padded,
     picture_axes,
 )
-from videoloader.operators.geometry.sampling import opencv_border
+from videoloader.operators.geometry.warps.sampling import opencv_border
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate

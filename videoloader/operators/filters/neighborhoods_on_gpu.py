@@ -15,11 +15,11 @@ from videoloader.operators.kernels import (
     Kernel,
     Launch,
     are_frames,
+    floats_of,
     groups_in,
     row_type,
     rows_of,
 )
-from videoloader.operators.operands import floats_of
 
 __all__ = ["correlate_on_gpu", "median_on_gpu"]
 

@@ -22,12 +22,12 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Planned, Spec
-from videoloader.operators.geometry.matrices import Matrix, numbers
-from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
-from videoloader.operators.geometry.warp import Warping
-from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
-from videoloader.operators.geometry.warps_on_gpu import remap_on_gpu, warp_on_gpu
+from videoloader.operators.geometry.warps.matrices import Matrix, numbers
+from videoloader.operators.geometry.warps.sampling import BORDERS, chunks, pixel_places, sample_at
+from videoloader.operators.geometry.warps.warp import Warping
+from videoloader.operators.geometry.warps.warps_on_cpu import can_warp, warp_pictures
+from videoloader.operators.geometry.warps.warps_on_gpu import remap_on_gpu, warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers

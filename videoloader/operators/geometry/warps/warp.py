@@ -26,11 +26,11 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
 from videoloader.operators.deprecated import OUTPUT_DTYPE
-from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
-from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
-from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
-from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
+from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, rotation
+from videoloader.operators.geometry.warps.sampling import chunks, pixel_places, sample_at
+from videoloader.operators.geometry.warps.warps_on_cpu import can_warp, warp_pictures
+from videoloader.operators.geometry.warps.warps_on_gpu import warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers

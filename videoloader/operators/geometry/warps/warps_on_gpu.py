@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.geometry.matrices import Matrix
+from videoloader.operators.geometry.warps.matrices import Matrix
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
     Kernel,
     Launch,
     are_frames,
+    floats_of,
     row_type,
     rows_of,
     tiles_in,
 )
-from videoloader.operators.operands import floats_of
 from videoloader.tensors import saturate_numbers
 from videoloader.types import InterpType
 
@@ -31,7 +31,7 @@ _PLACES = ("matrix", "sphere", "water", "moves", "maps")  # as in warp.cu
 _INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR, InterpType.INTERP_CUBIC)
 _TILE = 32
 _WARP = Kernel(
-    "geometry/warp.cu",
+    "geometry/warps/warp.cu",
     "warp",
     row_type(
         ("maps", "u8", 2),
