@@ -12,10 +12,11 @@ before it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -72,6 +73,14 @@ VIEW = np.dtype([("address", "u8"), ("strides", "i8", 4), ("sizes", "i4", 4)], a
 
 LETTERS = "FHWC"
 """The dimensions of a `VIEW`."""
+
+_LAYOUTS = frozenset(
+    "".join(letters)
+    for count in (2, 3, 4)
+    for letters in itertools.permutations(LETTERS, count)
+    if {*"HW"} <= {*letters}
+)
+"""Layouts that kernels take."""
 
 MOST_CHANNELS = 4
 
@@ -281,21 +290,21 @@ def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) ->
     for batch in batches:
         block, layout = batch.block, batch.layout
         if block is not None:
-            dtype, shapes = block.dtype, {tuple(block.shape[1:])} if len(block) else set()
-        else:
-            dtype, shapes = batch.spec.dtype, set(batch.spec.shapes)
-        counts = {_channels(layout, shape) for shape in shapes}
-        if dtype not in dtypes or len(counts) != 1 or 0 in counts:
+            if block.dtype not in dtypes or not (len(block) and _channels(layout, block.shape[1:])):
+                return False
+            continue
+        spec = batch.spec
+        counts = {_channels(layout, shape) for shape in {*spec.shapes}}
+        if spec.dtype not in dtypes or len(counts) != 1 or 0 in counts:
             return False
     return has_cupy()
 
 
-@lru_cache(maxsize=1024)  # of the shapes of a data set
 def _channels(layout: str, shape: tuple[int, ...]) -> int:
     """The channels of a sample that kernels take; 0 for any other."""
-    if not {*"HW"} <= {*layout} <= {*LETTERS} or len({*layout}) < len(layout):
+    if layout not in _LAYOUTS or len(shape) != len(layout):
         return 0
-    if len(shape) != len(layout) or not 0 < math.prod(shape) <= MOST_VALUES:
+    if not 0 < math.prod(shape) <= MOST_VALUES:
         return 0
     count = shape[layout.index("C")] if "C" in layout else 1
     return count if count <= MOST_CHANNELS else 0
@@ -365,7 +374,8 @@ def _set_views(views: NDArray[Any], batch: Batch) -> None:
     if block is not None:  # one view is that of all samples but for its address
         first, step, *strides = block.data_ptr(), *block.stride(), 0
         step *= block.element_size()
-        views["address"] = [first + step * number for number in range(len(views))]
+        count = len(views)
+        views["address"] = range(first, first + step * count, step) if step else first
         views["sizes"], views["strides"] = taken((*block.shape[1:], 1)), taken(strides)
         return
     tensors = batch.samples

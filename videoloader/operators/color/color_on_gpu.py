@@ -100,9 +100,8 @@ def recolor(context: Context, frames: Batch, *stages: ColorStage) -> Any:
     rows, _ = rows_of(kernel.row, frames, out, by_frame)
     rows["stages"] = table
     sizes = rows["source"]["sizes"]
-    macros = _macros(
-        frames.spec.dtype, int(sizes[0, 3]), tuple((each.dtype, each.channels) for each in stages)
-    )
+    kinds = tuple([(each.dtype, each.channels) for each in stages])
+    macros = _macros(frames.spec.dtype, int(sizes[0, 3]), kinds)
     size = max(frames.spec.dtype.itemsize, out.spec.dtype.itemsize)
     pixels = sizes[:, 0].astype(np.int64) * sizes[:, 1] * sizes[:, 2]
     tiles = -(pixels * size // -_BLOCK_BYTES)
@@ -115,9 +114,7 @@ def _kernel(stages: int) -> Kernel:
 
 
 @cache
-def _macros(
-    source: torch.dtype, channels: int, stages: tuple[tuple[torch.dtype, int], ...]
-) -> Mapping[str, int]:
+def _macros(source: torch.dtype, channels: int, stages: Sequence[ColorStage]) -> Mapping[str, int]:
     types, counts, lines = ELEMENTS[source], channels, 0
     for number, (dtype, made) in enumerate(stages):
         channels = made or channels
