@@ -371,7 +371,7 @@ def test_a_pipeline_gives_what_single_calls_give_whatever_is_fed(name):
         for seed, size in enumerate(sizes):
             frames = frames_of(size=size, seed=seed, device="cuda").block
             pipe.feed_input("clips", frames)
-            wanted = function(TensorList(frames, "FHWC"), **ARGUMENTS[name]).as_tensor()
+            wanted = Function(name)(TensorList(frames, "FHWC"), **ARGUMENTS[name]).as_tensor()
             torch.cuda.synchronize()
             for stream in (None, None, side, None):
                 (out,) = pipe.run(stream)

@@ -114,7 +114,9 @@ def _kernel(stages: int) -> Kernel:
 
 
 @cache
-def _macros(source: torch.dtype, channels: int, stages: Sequence[ColorStage]) -> Mapping[str, int]:
+def _macros(
+    source: torch.dtype, channels: int, stages: tuple[tuple[torch.dtype, int], ...]
+) -> Mapping[str, int]:
     types, counts, lines = ELEMENTS[source], channels, 0
     for number, (dtype, made) in enumerate(stages):
         channels = made or channels

@@ -117,7 +117,8 @@ def _on_gpu(
     if picture_axes(frames.layout) is None:
         return NotImplemented
     anchors = [(0, 0)] * len(frames) if plan.border is None else plan.anchors
-    border = _ON_GPU.get(plan.border or "", plan.border or BORDERS[0])
+    border = plan.border or "reflect_101"  # of windows that lie inside nothing is read there
+    border = _ON_GPU.get(border, border)
     return correlate_on_gpu(context, frames, windows, fill_values, anchors, border)
 
 
