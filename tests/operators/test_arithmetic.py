@@ -17,15 +17,18 @@ from videoloader.operators.arithmetic.arithmetic import (
     broadcast_shape,
     common_layout,
 )
-from videoloader.operators.arithmetic.expression import write_expression
-from videoloader.operators.arithmetic.functions import FUNCTIONS
-from videoloader.operators.arithmetic.promotion import promote
+from videoloader.operators.arithmetic.expression import Expression
+from videoloader.operators.arithmetic.functions import FUNCTIONS, promote
 from videoloader.operators.batch import Batch, Context
 from videoloader.types import DataType, ScalarConstant
 
 INTEGERS = [kind for kind in reference.TYPES if np.issubdtype(kind, np.integer)]
 EVERY_TYPE = [*reference.TYPES, np.float16]
 TABLE = np.load(Path(reference.__file__).with_suffix(".npz"))
+
+
+def write_expression(function, operands):
+    return Expression(FUNCTIONS[function], operands).text
 
 
 def compute(function, *operands, device="cpu"):

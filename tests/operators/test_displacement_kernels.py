@@ -7,7 +7,7 @@ from kernel_batches import DTYPES, LAYOUTS, batch_of, check
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn, types
-from videoloader.operators.geometry import perspective
+from videoloader.operators.geometry.warps import perspective
 from videoloader.tensors import TensorList
 
 MEMORIES = ["ragged", "dense", "views"]

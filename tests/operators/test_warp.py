@@ -9,7 +9,7 @@ import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, OperatorError
-from videoloader.operators.geometry.warp import canvas_size
+from videoloader.operators.geometry.warps.warp import canvas_size
 from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.tensors import TensorList
 

@@ -183,7 +183,7 @@ def _run(
         ]
     count = len(inputs[0]) if inputs else 1
     given = dict(arguments)
-    context = Context(count, place, inferred=inferred, is_recorded=False)
+    context = Context(count, place, inferred=inferred)
     if operator.draws:
         seed = given.pop("seed")
         if seed in (None, -1):

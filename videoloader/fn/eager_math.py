@@ -10,7 +10,8 @@ import torch
 from videoloader.errors import ArgumentTypeError
 from videoloader.fn.eager import run_eagerly
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.arithmetic.expression import write_expression
+from videoloader.operators.arithmetic.expression import Expression
+from videoloader.operators.arithmetic.functions import FUNCTIONS
 from videoloader.tensors import Tensor, TensorList, to_tensor
 from videoloader.types import ScalarConstant
 
@@ -42,7 +43,7 @@ def compute_now(function: str, *operands: Any) -> Any:
         first = values[0]
         inputs, described[0] = [torch.tensor(first.value, dtype=first.dtype.torch)], 0
     operator = ARITHMETIC[len(inputs)]
-    bound = operator.bind({"expression": write_expression(function, tuple(described))})
+    bound = operator.bind({"expression": Expression(FUNCTIONS[function], tuple(described))})
     on_gpu = any(each.device.type == "cuda" for each in inputs)
     return run_eagerly(operator, tuple(inputs), bound, "gpu" if on_gpu else "cpu")
 

@@ -13,7 +13,7 @@ import torch
 from videoloader.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from videoloader.operators.replay import Recording
+    from videoloader.operators.launches import Launches
 
 __all__ = [
     "Batch",
@@ -290,14 +290,14 @@ class Inferred:
         outputs: the specs of the outputs.
         arguments: with a `PerSample` for each that may be one.
         taken: what `run` and the kernels take: the plan, or the arguments without one.
-        recording: what was launched on a GPU, where that can be repeated.
+        launches: those of a GPU, where they can be repeated.
     """
 
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
     arguments: Mapping[str, Any]
     taken: Mapping[str, Any]
-    recording: Recording | None = None
+    launches: Launches | None = None
 
 
 @dataclass(slots=True)
@@ -315,7 +315,6 @@ class Context:
         workers: processes that decode on the CPU, if that is given.
         inferred: what is known from earlier calls with the same arguments, by the number of
             samples; None where arguments may differ.
-        is_recorded: whether launches may be kept in `inferred`, to be repeated.
     """
 
     count: int
@@ -325,7 +324,6 @@ class Context:
     outputs: tuple[Spec, ...] = ()
     workers: int | None = None
     inferred: dict[int, Inferred] | None = None
-    is_recorded: bool = True
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

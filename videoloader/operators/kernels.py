@@ -12,12 +12,14 @@ before it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,7 +32,6 @@ from videoloader.cuda.launching import (
     launch_kernel,
     launch_with_table,
 )
-from videoloader.cuda.recorder import Launch, recorder
 from videoloader.cuda.streams import current_stream
 from videoloader.operators.batch import Batch
 
@@ -42,8 +43,12 @@ __all__ = [
     "MOST_VALUES",
     "THREADS",
     "VIEW",
+    "Floats",
     "Kernel",
+    "Launch",
+    "Queued",
     "are_frames",
+    "floats_of",
     "groups_in",
     "has_cupy",
     "packed",
@@ -68,6 +73,14 @@ VIEW = np.dtype([("address", "u8"), ("strides", "i8", 4), ("sizes", "i4", 4)], a
 
 LETTERS = "FHWC"
 """The dimensions of a `VIEW`."""
+
+_LAYOUTS = frozenset(
+    "".join(letters)
+    for count in (2, 3, 4)
+    for letters in itertools.permutations(LETTERS, count)
+    if {*"HW"} <= {*letters}
+)
+"""Layouts that kernels take."""
 
 MOST_CHANNELS = 4
 
@@ -113,36 +126,69 @@ class Kernel:
         named = (f"-D{name}={value}" for name, value in {**sizes, **macros}.items())
         return ("-std=c++17", "--fmad=false", *named)
 
-    def launch(
-        self,
-        rows: NDArray[Any],
-        tiles: NDArray[Any],
-        macros: Mapping[str, int],
-        device: str,
-        values: NDArray[Any] | None = None,
-        kept: Any = None,
-    ) -> None:
-        """Queue it on the current stream of a GPU; returns at once.
 
-        The memory that rows point to is used in the order of the stream, as torch's own kernels
-        use it.
+class Queued(NamedTuple):
+    """A launch as the driver got it, with its table by value.
 
-        Args:
-            rows: the table.
-            tiles: pieces of work of each row, of which a block takes one or several.
-            macros: what the kernel is compiled for.
-            device: torch device of the data.
-            values: what rows refer to beside pixels; any numbers.
-            kept: whose memory rows point to beside that of pixels, and that is made once for many
-                batches; used on this stream only.
-        """
-        if kept is not None and recorder.kept is not None:
-            recorder.kept.append(kept)
-        for at in range(0, len(rows), _MOST_ROWS):
-            part = rows[at : at + _MOST_ROWS]
-            most = int(tiles[at : at + _MOST_ROWS].max())
+    Attributes:
+        rows: the table.
+        table: rows, and what they refer to.
+        start: where the latter begins.
+        function: handle of the compiled kernel.
+        grid: blocks along x and y.
+        gpu: number of the GPU.
+        stream: handle.
+    """
+
+    rows: NDArray[Any]
+    table: bytes
+    start: int
+    function: int
+    grid: tuple[int, int]
+    gpu: int
+    stream: int
+
+
+class Launch(NamedTuple):
+    """A kernel with its table, to be queued on the current stream of a GPU.
+
+    A kernel of an operator gives one, and `Operator.apply` queues it. Where the operator has one
+    input, the launch is repeated for batches alike: nothing but the addresses of `source` and
+    `target`, its input and `out`, may differ between batches of the same specs, plan and strides
+    that are aligned to 16 bytes alike. A kernel for which more differs queues it by itself.
+
+    The memory that rows point to is used in the order of the stream, as torch's own kernels use it.
+
+    Attributes:
+        out: what is made.
+        kernel: that makes it.
+        rows: the table.
+        tiles: pieces of work of each row, of which a block takes one or several.
+        macros: what the kernel is compiled for.
+        device: torch device of the data.
+        values: what rows refer to beside pixels; any numbers.
+        kept: whose memory rows point to beside that of pixels; used on this stream only.
+    """
+
+    out: Batch
+    kernel: Kernel
+    rows: NDArray[Any]
+    tiles: NDArray[Any]
+    macros: Mapping[str, int]
+    device: str
+    values: NDArray[Any] | None = None
+    kept: Any = None
+
+    def queue(self) -> list[Queued | None]:
+        """Queue it, in several launches if there are many rows; see `queue`."""
+        made = []
+        for at in range(0, len(self.rows), _MOST_ROWS):
+            part = self.rows[at : at + _MOST_ROWS]
+            most = int(self.tiles[at : at + _MOST_ROWS].max())
             if most:
-                queue(self, macros, part, values, _grid(most, len(part)), device)
+                grid = _grid(most, len(part))
+                made.append(queue(self.kernel, self.macros, part, self.values, grid, self.device))
+        return made
 
 
 def _grid(tiles: int, rows: int) -> tuple[int, int]:
@@ -158,23 +204,22 @@ def queue(
     values: NDArray[Any] | None,
     grid: tuple[int, int],
     device: str,
-) -> None:
-    """Compile a kernel if that was not done yet, and launch it with its table."""
+) -> Queued | None:
+    """Compile a kernel if that was not done yet, and launch it with its table.
+
+    None where the table was uploaded.
+    """
     index = _index(device)
     if index != torch.cuda.current_device():
         with torch.cuda.device(index):
-            queue(kernel, macros, rows, values, grid, device)
-        return
+            return queue(kernel, macros, rows, values, grid, device)
     table, start = packed(rows, values)
     stream = current_stream(index)
     size = TABLE_BYTES if len(table) <= TABLE_BYTES else _table_size(len(table), index)
     function = _function(kernel, macros, size, index)
     if size:
         launch_with_table(function.ptr, grid, THREADS, stream, table, start)
-        if recorder.launches is not None:
-            launch = Launch(rows, table, start, function.ptr, grid, index, stream)
-            recorder.launches.append(launch)
-        return
+        return Queued(rows, table, start, function.ptr, grid, index, stream)
     # Torch uses pinned memory again once the copy from it is done, and memory of the GPU for what
     # is queued later on the same stream: nothing here waits.
     staged = torch.empty(len(table), dtype=torch.uint8, pin_memory=True)
@@ -182,8 +227,7 @@ def queue(
     uploaded = staged.to("cuda", non_blocking=True)
     address = uploaded.data_ptr()
     launch_kernel(function.ptr, grid, THREADS, stream, address, address + start)
-    if recorder.launches is not None:
-        recorder.launches.append(Launch(rows, b"", 0, function.ptr, grid, index, stream))
+    return None
 
 
 def packed(rows: NDArray[Any], values: NDArray[Any] | None) -> tuple[bytes, int]:
@@ -195,15 +239,10 @@ def packed(rows: NDArray[Any], values: NDArray[Any] | None) -> tuple[bytes, int]
     return table.ljust(start, b"\0") + values.tobytes(), start
 
 
-@cache
-def _given_index(device: str) -> int | None:
-    return torch.device(device).index
-
-
 def _index(device: str) -> int:
     """The number of a GPU."""
-    index = _given_index(device)
-    return torch.cuda.current_device() if index is None else index
+    number = device.removeprefix("cuda").removeprefix(":")
+    return int(number) if number else torch.cuda.current_device()
 
 
 def _table_size(size: int, index: int) -> int:
@@ -251,21 +290,21 @@ def are_frames(*batches: Batch, dtypes: Mapping[torch.dtype, int] = ELEMENTS) ->
     for batch in batches:
         block, layout = batch.block, batch.layout
         if block is not None:
-            dtype, shapes = block.dtype, {tuple(block.shape[1:])} if len(block) else set()
-        else:
-            dtype, shapes = batch.spec.dtype, set(batch.spec.shapes)
-        counts = {_channels(layout, shape) for shape in shapes}
-        if dtype not in dtypes or len(counts) != 1 or 0 in counts:
+            if block.dtype not in dtypes or not (len(block) and _channels(layout, block.shape[1:])):
+                return False
+            continue
+        spec = batch.spec
+        counts = {_channels(layout, shape) for shape in {*spec.shapes}}
+        if spec.dtype not in dtypes or len(counts) != 1 or 0 in counts:
             return False
     return has_cupy()
 
 
-@lru_cache(maxsize=1024)  # of the shapes of a data set
 def _channels(layout: str, shape: tuple[int, ...]) -> int:
     """The channels of a sample that kernels take; 0 for any other."""
-    if not {*"HW"} <= {*layout} <= {*LETTERS} or len({*layout}) < len(layout):
+    if layout not in _LAYOUTS or len(shape) != len(layout):
         return 0
-    if len(shape) != len(layout) or not 0 < math.prod(shape) <= MOST_VALUES:
+    if not 0 < math.prod(shape) <= MOST_VALUES:
         return 0
     count = shape[layout.index("C")] if "C" in layout else 1
     return count if count <= MOST_CHANNELS else 0
@@ -284,18 +323,9 @@ def rows_of(
     Returns:
         The table, with nothing but the views, and the number of the sample of each row.
     """
-    if source.block is not None and target.block is not None:
-        table = _dense_rows(row, source.block, source.layout, target.block, target.layout)
-    else:
-        table = np.zeros(len(source), row)
-        for name, batch in (("source", source), ("target", target)):
-            _set_views(
-                table[name],
-                batch.layout,
-                [each.data_ptr() for each in batch],
-                [tuple(each.shape) for each in batch],
-                [each.stride() for each in batch],
-            )
+    table = np.zeros(len(source), row)
+    for name, batch in (("source", source), ("target", target)):
+        _set_views(table[name], batch)
     if not any(by_frame):
         return table, np.arange(len(table))
     frames = table["source"]["sizes"][:, 0]
@@ -311,17 +341,17 @@ def rows_of(
     return table, samples
 
 
-def groups_in(rows: NDArray[Any], pixels: int = 4) -> NDArray[np.int64]:
+def groups_in(rows: NDArray[Any], pixels: int = 4) -> NDArray[np.int32]:
     """The `tiles` of a launch whose threads each make some pixels of a row of the target."""
-    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
-    groups: NDArray[np.int64] = count * height * -(-width // pixels)
-    return -(-groups // THREADS)
+    count, height, width, _ = rows["target"]["sizes"].T  # int32 holds `MOST_VALUES`
+    groups: NDArray[np.int32] = count * height * -(width // -pixels)
+    return -(groups // -THREADS)
 
 
-def tiles_in(rows: NDArray[Any], side: int) -> NDArray[np.int64]:
+def tiles_in(rows: NDArray[Any], side: int) -> NDArray[np.int32]:
     """The `tiles` of a launch whose blocks make squares of the target."""
-    count, height, width, _ = rows["target"]["sizes"].astype(np.int64).T
-    tiles: NDArray[np.int64] = count * -(-height // side) * -(-width // side)
+    count, height, width, _ = rows["target"]["sizes"].T
+    tiles: NDArray[np.int32] = count * -(height // -side) * -(width // -side)
     return tiles
 
 
@@ -337,46 +367,48 @@ def planes_of(rows: NDArray[Any], source: Batch, target: Batch) -> NDArray[Any]:
     return table
 
 
-def _dense_rows(
-    row: np.dtype[Any],
-    source: torch.Tensor,
-    source_layout: str,
-    target: torch.Tensor,
-    target_layout: str,
-) -> NDArray[Any]:
-    """A row for each sample of two blocks; only addresses differ from those of like blocks."""
-    places = (
-        (source_layout, source.shape, source.stride(), source.element_size()),
-        (target_layout, target.shape, target.stride(), target.element_size()),
-    )
-    table = _rows_from_zero(row, places).copy()
-    table["source"]["address"] += np.uint64(source.data_ptr())
-    table["target"]["address"] += np.uint64(target.data_ptr())
-    return table
+def _set_views(views: NDArray[Any], batch: Batch) -> None:
+    """Say where the pixels of samples are."""
+    taken = itemgetter(*map(batch.layout.find, LETTERS))  # -1, the last: it is not there
+    block = batch.block
+    if block is not None:  # one view is that of all samples but for its address
+        first, step, *strides = block.data_ptr(), *block.stride(), 0
+        step *= block.element_size()
+        count = len(views)
+        views["address"] = range(first, first + step * count, step) if step else first
+        views["sizes"], views["strides"] = taken((*block.shape[1:], 1)), taken(strides)
+        return
+    tensors = batch.samples
+    views["address"] = [each.data_ptr() for each in tensors]
+    views["sizes"] = [taken((*each.shape, 1)) for each in tensors]
+    views["strides"] = [taken((*each.stride(), 0)) for each in tensors]
 
 
-@lru_cache(maxsize=64)  # follows from memory, which specs and plans do not tell
-def _rows_from_zero(row: np.dtype[Any], places: tuple[Any, Any]) -> NDArray[Any]:
-    """The rows of a source and a target at address 0."""
-    table = np.zeros(places[0][1][0], row)
-    for name, (layout, shape, strides, size) in zip(("source", "target"), places, strict=True):
-        addresses = strides[0] * size * np.arange(shape[0])
-        _set_views(table[name], layout, addresses, [tuple(shape[1:])], [strides[1:]])
-    return table
+@dataclass(frozen=True, slots=True)
+class Floats:
+    """The numbers of a batch as float32, those of a sample one behind the other.
+
+    Attributes:
+        addresses: of each sample.
+        owner: the memory, to be kept until a kernel is queued.
+    """
+
+    addresses: NDArray[np.uint64]
+    owner: Batch
 
 
-def _set_views(
-    views: NDArray[Any],
-    layout: str,
-    addresses: Any,
-    shapes: Sequence[Sequence[int]],
-    strides: Sequence[Sequence[int]],
-) -> None:
-    """Say where the pixels of samples are; shapes and strides are of each, or one for all."""
-    axes = [layout.find(letter) for letter in LETTERS]
-    views["address"] = addresses
-    views["sizes"] = [[shape[axis] if axis >= 0 else 1 for axis in axes] for shape in shapes]
-    views["strides"] = [[own[axis] if axis >= 0 else 0 for axis in axes] for own in strides]
+def floats_of(batch: Batch, device: str) -> Floats:
+    """The numbers of a batch as kernels read them, on a device."""
+
+    def placed(values: torch.Tensor) -> torch.Tensor:
+        return values.to(device, torch.float32, non_blocking=True).contiguous()
+
+    owner = batch.each(placed)
+    if owner.block is None:
+        return Floats(np.array([each.data_ptr() for each in owner], np.uint64), owner)
+    step = owner.block.stride(0) * owner.block.element_size()
+    places = owner.block.data_ptr() + step * np.arange(len(owner))
+    return Floats(places.astype(np.uint64), owner)
 
 
 @cache

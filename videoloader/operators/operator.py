@@ -33,14 +33,14 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-from videoloader.cuda.recorder import recorded
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context, Inferred, Planned, Spec, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
-from videoloader.operators.replay import Recording
+from videoloader.operators.kernels import Launch
+from videoloader.operators.launches import Launches
 from videoloader.operators.unfolding import has_frames, run_on_frames
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
@@ -104,10 +104,7 @@ class Operator:
             kernels a plan in the place of the arguments: `run(context, *inputs, plan)`. None:
             nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
-            that gives NotImplemented leaves the batch to `run`.
-        is_replayable: whether its kernel for "cuda" does nothing but launch kernels on its only
-            input and on `Context.empty()`, as specs, strides, alignment to 16 bytes and arguments
-            say. The launches are then repeated for batches alike, see replay.py.
+            may give a `Launch`, or NotImplemented, which leaves the batch to `run`.
         is_color_stage: whether its plan has a `stage`: its numbers in the kernel of colours, a
             `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
@@ -160,7 +157,6 @@ class Operator:
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...] | Planned] | None = _same
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
-    is_replayable: bool = False
     is_color_stage: bool = False
     draws: bool = False
     absorb: Callable[[DecodedForm, Mapping[str, Any]], DecodedForm | None] | None = None
@@ -315,8 +311,8 @@ class Operator:
             known = self._infer(context, seen, specs, arguments)
         context.outputs = known.outputs
         results: Any = NotImplemented
-        if known.recording is not None:
-            results = known.recording.replay(context, seen[0])
+        if known.launches is not None:
+            results = known.launches.repeat(context, seen[0])
         if results is NotImplemented:
             results = self._by_kernel(context, seen, known, is_repeated=is_repeated)
         if results is NotImplemented:
@@ -377,19 +373,18 @@ class Operator:
     ) -> Any:
         """What the kernel of the device gives; NotImplemented without one, or where it says so.
 
-        What it launches is kept in `known`, if a call like this one was made before.
+        Its launch is kept in `known`, if a call like this one was made before.
         """
-        kind = context.device.partition(":")[0]
-        kernel = self.kernels.get(kind)
+        kernel = self.kernels.get(context.device.partition(":")[0])
         if kernel is None:
             return NotImplemented
-        is_recorded = is_repeated and self.is_replayable and context.is_recorded
-        if not is_recorded or kind != "cuda" or len(inputs) > 1:
-            return kernel(context, *inputs, **known.taken)
-        with recorded() as (launches, kept):
-            result = kernel(context, *inputs, **known.taken)
-        known.recording = Recording.of(launches, kept, inputs[0], result)
-        return result
+        made = kernel(context, *inputs, **known.taken)
+        if not isinstance(made, Launch):
+            return made
+        queued = made.queue()
+        if is_repeated and len(inputs) == 1:
+            known.launches = Launches.of(made, queued, inputs[0])
+        return made.out
 
     def _per_sample(
         self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import REQUIRED, TEXT, Argument
+from videoloader.operators.arguments import REQUIRED, TEXT, Argument, Kind
 from videoloader.operators.arithmetic.expression import Expression
-from videoloader.operators.batch import Batch, Context, Shape, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
 from videoloader.operators.operator import OPERATORS, Operator, declare
 from videoloader.types import DataType
 
 __all__ = ["ARITHMETIC", "broadcast_shape", "common_layout"]
 
 _MOST_INPUTS = 3
+_EXPRESSION = Kind(
+    TEXT.name, lambda value: value if isinstance(value, Expression) else TEXT.convert(value)
+)
 _LOOP = 64
 """Elements of an innermost loop beside which its overhead is small."""
 
@@ -47,9 +50,17 @@ def common_layout(layouts: Sequence[str], ndim: int) -> str:
     return longest if len(longest) == ndim else ""
 
 
-def _infer(context: Context, *inputs: Spec, expression: str) -> Spec:  # noqa: ARG001
-    parsed = Expression.parse(expression)
-    kind = parsed.function.result(*parsed.kinds(_kinds(inputs)))
+class _Computing(NamedTuple):
+    """Plan of arithmetic: an expression, and the element types of its operands."""
+
+    expression: Expression
+    kinds: tuple[DataType, ...]
+
+
+def _infer(context: Context, *inputs: Spec, expression: str | Expression) -> Planned:  # noqa: ARG001
+    parsed = Expression.parse(expression) if isinstance(expression, str) else expression
+    kinds = parsed.kinds(tuple([DataType.of(spec.dtype) for spec in inputs]))
+    kind = parsed.function.result(*kinds)
     known: dict[tuple[Shape, ...], Shape] = {}
     shapes = []
     for each in zip(*(spec.shapes for spec in inputs), strict=True):
@@ -58,21 +69,18 @@ def _infer(context: Context, *inputs: Spec, expression: str) -> Spec:  # noqa: A
         shapes.append(known[each])
     ndim = len(shapes[0]) if shapes else 0
     layout = common_layout([spec.layout for spec in inputs], ndim)
-    return Spec(tuple(shapes), kind.torch, layout, inputs[0].device)
+    out = Spec(tuple(shapes), kind.torch, layout, inputs[0].device)
+    return Planned((out,), _Computing(parsed, kinds))
 
 
-def _run(context: Context, *inputs: Batch, expression: str) -> Batch:
-    parsed, out = Expression.parse(expression), context.empty()
-    kinds = parsed.kinds(_kinds([batch.spec for batch in inputs]))
+def _run(context: Context, *inputs: Batch, plan: _Computing) -> Batch:
+    out = context.empty()
     for at in parts(*inputs) if len(out) else ():
         target = out.part(at)
         operands = [_aligned(batch.part(at), target.ndim) for batch in inputs]
-        parsed.apply(kinds, [_thickened(each, target.shape) for each in operands], target)
+        thick = [_thickened(each, target.shape) for each in operands]
+        plan.expression.apply(plan.kinds, thick, target)
     return out
-
-
-def _kinds(specs: Sequence[Spec]) -> tuple[DataType, ...]:
-    return tuple(DataType.of(spec.dtype) for spec in specs)
 
 
 def _aligned(values: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -100,12 +108,12 @@ def _declared(count: int) -> Operator:
     @declare(
         f"arithmetic_{count}",
         inputs=("a", "b", "c")[:count],
-        arguments=(Argument("expression", TEXT, REQUIRED, "the function and its operands"),),
+        arguments=(Argument("expression", _EXPRESSION, REQUIRED, "the function and its operands"),),
         infer=_infer,
     )
-    def arithmetic(context: Context, *inputs: Batch, expression: str) -> Any:
+    def arithmetic(context: Context, *inputs: Batch, plan: _Computing) -> Any:
         """Compute a function of samples, element by element."""
-        return _run(context, *inputs, expression=expression)
+        return _run(context, *inputs, plan=plan)
 
     return OPERATORS[f"arithmetic_{count}"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 
@@ -13,7 +12,7 @@ from videoloader.operators.arithmetic import integers
 from videoloader.operators.arithmetic.functions import FUNCTIONS, Function
 from videoloader.types import DataType, ScalarConstant
 
-__all__ = ["Expression", "write_expression"]
+__all__ = ["Expression"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +27,37 @@ class Expression:
     function: Function
     operands: tuple[int | ScalarConstant, ...]
 
-    @staticmethod
-    @lru_cache(maxsize=512)
-    def parse(text: str) -> Expression:
-        """The expression that `write_expression` wrote."""
+    def __post_init__(self) -> None:
+        name, arity = self.function.name, self.function.arity
+        if len(self.operands) != arity:
+            raise ArgumentError(f"{name} takes {arity} operands, got {len(self.operands)}")
+        for each in self.operands:
+            if isinstance(each, ScalarConstant) and each.dtype.is_integer:
+                limits = torch.iinfo(each.dtype.torch)
+                if not limits.min <= each.value <= limits.max:
+                    raise ArgumentError(
+                        f"{each.value} does not fit {each.dtype.name}; say its type, such as "
+                        f"types.Constant({each.value}).int64()"
+                    )
+
+    @classmethod
+    def parse(cls, text: str) -> Expression:
+        """The expression of a `text`."""
         name, _, rest = text.rstrip(")").partition("(")
-        return Expression(FUNCTIONS[name], tuple(map(_operand, rest.split())))
+        return cls(FUNCTIONS[name], tuple(map(_operand, rest.split())))
+
+    @property
+    def text(self) -> str:
+        """The expression as text, for graphs that are stored.
+
+        >>> Expression(FUNCTIONS["add"], (0, ScalarConstant(3))).text
+        'add(&0 3:int32)'
+        """
+        shown = (
+            f"&{each}" if isinstance(each, int) else f"{each.value!r}:{each.dtype.value}"
+            for each in self.operands
+        )
+        return f"{self.function.name}({' '.join(shown)})"
 
     def kinds(self, inputs: tuple[DataType, ...]) -> tuple[DataType, ...]:
         """Element types of the operands.
@@ -73,31 +97,6 @@ class Expression:
             for each, kind in zip(self.operands, kinds, strict=True)
         )
         self.function.apply(kinds, operands, out)
-
-
-def write_expression(function: str, operands: tuple[int | ScalarConstant, ...]) -> str:
-    """An expression as text.
-
-    >>> write_expression("add", (0, ScalarConstant(3)))
-    'add(&0 3:int32)'
-    """
-    if len(operands) != FUNCTIONS[function].arity:
-        raise ArgumentError(
-            f"{function} takes {FUNCTIONS[function].arity} operands, got {len(operands)}"
-        )
-    for each in operands:
-        if isinstance(each, ScalarConstant) and each.dtype.is_integer:
-            limits = torch.iinfo(each.dtype.torch)
-            if not limits.min <= each.value <= limits.max:
-                raise ArgumentError(
-                    f"{each.value} does not fit {each.dtype.name}; say its type, such as "
-                    f"types.Constant({each.value}).int64()"
-                )
-    shown = (
-        f"&{each}" if isinstance(each, int) else f"{each.value!r}:{each.dtype.value}"
-        for each in operands
-    )
-    return f"{function}({' '.join(shown)})"
 
 
 def _operand(text: str) -> int | ScalarConstant:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
@@ -36,7 +35,6 @@ def magnitude(spectrum: torch.Tensor, power: int) -> torch.Tensor:
     return spectrum.real.square() + spectrum.imag.square()
 
 
-@functools.lru_cache(maxsize=32)
 def mel_weights(
     bins: int, filters: int, rate: float, low: float, high: float, formula: str, *, normalize: bool
 ) -> torch.Tensor:
@@ -76,7 +74,6 @@ def _to_hertz(mel: NDArray[np.float64], formula: str) -> NDArray[np.float64]:
     return np.where(mel < _BREAK / _LINEAR, mel * _LINEAR, above)
 
 
-@functools.lru_cache(maxsize=32)
 def cosines(count: int, length: int, kind: int, *, normalize: bool) -> torch.Tensor:
     """The first `count` rows of a discrete cosine transform of a length: (count, length).
 

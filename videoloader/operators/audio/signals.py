@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -12,7 +12,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, INT, TEXT, Argument, PerSample, column
 from videoloader.operators.audio.features import POWER, check_floating, magnitude
 from videoloader.operators.axes import axis_number
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
@@ -73,20 +73,29 @@ def preemphasis_filter(
     return out
 
 
+class _Spectrum(NamedTuple):
+    """Plan of `power_spectrum`, whose axis is counted from the last one."""
+
+    axis: int
+    nfft: int | None
+    power: int
+
+
 def _infer_spectrum(
     context: Context,  # noqa: ARG001
     signal: Spec,
     *,
     axis: int,
     nfft: int | None,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+    power: int,
+) -> Planned:
     check_floating("power_spectrum", signal)
-    shapes = []
+    shapes, along = [], -1
     for shape in signal.shapes:
         at = axis_number(axis, len(shape))
+        along = at - len(shape)
         shapes.append((*shape[:at], (nfft or shape[at]) // 2 + 1, *shape[at + 1 :]))
-    return replace(signal, shapes=tuple(shapes))
+    return Planned((replace(signal, shapes=tuple(shapes)),), _Spectrum(along, nfft, power))
 
 
 @declare(
@@ -101,18 +110,15 @@ def _infer_spectrum(
     ),
     infer=_infer_spectrum,
 )
-def power_spectrum(
-    context: Context, signal: Batch, *, axis: int, nfft: int | None, power: int
-) -> Batch:
+def power_spectrum(context: Context, signal: Batch, plan: _Spectrum) -> Batch:
     """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them.
 
     A signal that is longer than `nfft` is cut, a shorter one followed by zeros.
     """
     out = context.empty()
     for at in parts(signal, out):
-        values, place = signal.part(at), out.part(at)
-        along = axis_number(axis, values.ndim - 1) + 1
-        place.copy_(magnitude(torch.fft.rfft(values.float(), nfft, dim=along), power))
+        spectrum = torch.fft.rfft(signal.part(at).float(), plan.nfft, dim=plan.axis)
+        out.part(at).copy_(magnitude(spectrum, plan.power))
     return out
 
 

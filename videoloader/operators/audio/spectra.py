@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from videoloader.operators.audio.features import (
     magnitude,
     mel_weights,
 )
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 
@@ -38,6 +38,26 @@ def _check_window(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         )
 
 
+class _Transforming(NamedTuple):
+    """Plan of `spectrogram`.
+
+    Attributes:
+        nfft: length of the transform.
+        window: factors of a window, on the CPU.
+        step: values from one window to the next.
+        power: exponent of the magnitude.
+        is_centered: whether the middles of windows lie at multiples of `step`.
+        is_mirrored: whether outside a signal lies its mirror image.
+    """
+
+    nfft: int
+    window: torch.Tensor
+    step: int
+    power: int
+    is_centered: bool
+    is_mirrored: bool
+
+
 def _infer_spectrogram(
     context: Context,  # noqa: ARG001
     signal: Spec,
@@ -45,12 +65,15 @@ def _infer_spectrogram(
     nfft: int | None,
     window_length: int,
     window_step: int,
+    window_fn: tuple[float, ...],
+    power: int,
     center_windows: bool,
+    reflect_padding: bool,
     layout: str,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+) -> Planned:
     check_floating("spectrogram", signal)
-    bins = (nfft or window_length) // 2 + 1
+    nfft = nfft or window_length
+    bins = nfft // 2 + 1
     shapes = []
     for shape in signal.shapes:
         length = math.prod(shape)
@@ -65,7 +88,13 @@ def _infer_spectrogram(
             )
         count = (length if center_windows else length - window_length) // window_step + 1
         shapes.append((bins, count) if layout == "ft" else (count, bins))
-    return replace(signal, shapes=tuple(shapes), layout=layout)
+    if window_fn:
+        window = torch.tensor(window_fn, dtype=torch.float32)
+    else:
+        phase = (torch.arange(window_length, dtype=torch.float64) + 0.5) / window_length
+        window = (0.5 - 0.5 * torch.cos(2 * math.pi * phase)).float()
+    plan = _Transforming(nfft, window, window_step, power, center_windows, reflect_padding)
+    return Planned((replace(signal, shapes=tuple(shapes), layout=layout),), plan)
 
 
 @declare(
@@ -95,35 +124,19 @@ def _infer_spectrogram(
     infer=_infer_spectrogram,
     check=_check_window,
 )
-def spectrogram(
-    context: Context,
-    signal: Batch,
-    *,
-    nfft: int | None,
-    window_length: int,
-    window_step: int,
-    window_fn: tuple[float, ...],
-    power: int,
-    center_windows: bool,
-    reflect_padding: bool,
-    layout: str,
-) -> Batch:
+def spectrogram(context: Context, signal: Batch, plan: _Transforming) -> Batch:
     """Compute the power of each frequency in windows of a signal of one channel."""
-    if not window_fn:
-        phase = (torch.arange(window_length, dtype=torch.float64) + 0.5) / window_length
-        window = (0.5 - 0.5 * torch.cos(2 * math.pi * phase)).float()
-    else:
-        window = torch.tensor(window_fn, dtype=torch.float32)
-    out = context.empty()
+    out, length = context.empty(), len(plan.window)
+    has_frequencies_first = context.outputs[0].layout == "ft"
     for at in parts(signal, out):
         values, place = signal.part(at), out.part(at)
         flat = values.reshape(len(values), -1).float()
-        if center_windows:
-            flat = _widened(flat, window_length, is_mirrored=reflect_padding)
-        windows = flat.unfold(-1, window_length, window_step)
-        spectrum = torch.fft.rfft(windows * window.to(flat.device), nfft or window_length)
-        result = magnitude(spectrum, power)
-        place.copy_(result.transpose(1, 2) if layout == "ft" else result)
+        if plan.is_centered:
+            flat = _widened(flat, length, is_mirrored=plan.is_mirrored)
+        windows = flat.unfold(-1, length, plan.step)
+        spectrum = torch.fft.rfft(windows * plan.window.to(flat.device), plan.nfft)
+        result = magnitude(spectrum, plan.power)
+        place.copy_(result.transpose(1, 2) if has_frequencies_first else result)
     return out
 
 
@@ -162,16 +175,27 @@ def _infer_mel(
     spectra: Spec,
     *,
     nfilter: int,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+    sample_rate: float,
+    freq_low: float,
+    freq_high: float,
+    mel_formula: str,
+    normalize: bool,
+) -> Planned:
     check_floating("mel_filter_bank", spectra)
-    shapes = []
+    shapes, plan = [], []
+    found: dict[int, torch.Tensor] = {}
+    high = freq_high or sample_rate / 2
     for shape in spectra.shapes:
         if not shape:
             raise ArgumentError("fn.mel_filter_bank takes spectra, got a scalar")
-        at = len(shape) + _frequency_axis(shape, spectra.layout)
+        axis = _frequency_axis(shape, spectra.layout)
+        at, bins = len(shape) + axis, shape[axis]
         shapes.append((*shape[:at], nfilter, *shape[at + 1 :]))
-    return replace(spectra, shapes=tuple(shapes))
+        if bins not in found:
+            numbers = bins, nfilter, sample_rate, freq_low, high, mel_formula
+            found[bins] = mel_weights(*numbers, normalize=normalize)
+        plan.append(_Product(found[bins], axis))
+    return Planned((replace(spectra, shapes=tuple(shapes)),), plan)
 
 
 @declare(
@@ -201,39 +225,30 @@ def _infer_mel(
     infer=_infer_mel,
     check=_check_bank,
 )
-def mel_filter_bank(
-    context: Context,
-    spectra: Batch,
-    *,
-    nfilter: int,
-    sample_rate: float,
-    freq_low: float,
-    freq_high: float,
-    mel_formula: str,
-    normalize: bool,
-) -> Batch:
+def mel_filter_bank(context: Context, spectra: Batch, plan: Sequence[_Product]) -> Batch:
     """Sum frequencies up by triangular filters that are evenly apart on a mel scale.
 
     Frequencies are the dimension `f` of the layout; without a layout the last but one of (..., f,
     t), or the only one.
     """
+    return _multiplied(context, spectra, plan)
+
+
+class _Product(NamedTuple):
+    """A matrix, on the CPU, and the dimension that it is applied to, counted from the last one."""
+
+    matrix: torch.Tensor
+    axis: int
+
+
+def _multiplied(context: Context, spectra: Batch, products: Sequence[_Product]) -> Batch:
+    """The matrix of each sample applied, in float32."""
     out = context.empty()
     for at in parts(spectra, out):
-        values, place = spectra.part(at), out.part(at)
-        axis = _frequency_axis(tuple(values.shape[1:]), spectra.layout)
-        high = freq_high or sample_rate / 2
-        weights = mel_weights(
-            *(values.shape[axis], nfilter, sample_rate, freq_low, high, mel_formula),
-            normalize=normalize,
-        )
-        place.copy_(_along(values, weights, axis))
+        values, (matrix, axis) = spectra.part(at), products[at.start]
+        product = values.float().movedim(axis, -1) @ matrix.to(values.device).T
+        out.part(at).copy_(product.movedim(-1, axis))
     return out
-
-
-def _along(values: torch.Tensor, matrix: torch.Tensor, axis: int) -> torch.Tensor:
-    """A matrix applied to one dimension, in float32."""
-    product = values.float().movedim(axis, -1) @ matrix.to(values.device).T
-    return product.movedim(-1, axis)
 
 
 def _check_reference(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -301,17 +316,29 @@ def _infer_mfcc(
     axis: int,
     n_mfcc: int,
     dct_type: int,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+    normalize: bool,
+    lifter: float,
+) -> Planned:
     check_floating("mfcc", spectra)
-    shapes = []
+    shapes, plan = [], []
+    found: dict[int, torch.Tensor] = {}
     for shape in spectra.shapes:
         if axis >= len(shape):
             raise ArgumentError(f"fn.mfcc: axis {axis} is out of range for a sample of {shape}")
         if dct_type == 1 and shape[axis] < 2:
             raise ArgumentError(f"fn.mfcc: dct_type=1 needs at least 2 values, got shape {shape}")
-        shapes.append((*shape[:axis], min(n_mfcc, shape[axis]), *shape[axis + 1 :]))
-    return replace(spectra, shapes=tuple(shapes))
+        length = shape[axis]
+        count = min(n_mfcc, length)
+        shapes.append((*shape[:axis], count, *shape[axis + 1 :]))
+        if length not in found:
+            matrix = cosines(count, length, dct_type, normalize=normalize)
+            if lifter:
+                numbers = torch.arange(1, count + 1, dtype=torch.float64)
+                lift = 1 + lifter / 2 * torch.sin(math.pi * numbers / lifter)
+                matrix = matrix * lift.float()[:, None]
+            found[length] = matrix
+        plan.append(_Product(found[length], axis - len(shape)))
+    return Planned((replace(spectra, shapes=tuple(shapes)),), plan)
 
 
 @declare(
@@ -337,25 +364,6 @@ def _infer_mfcc(
     infer=_infer_mfcc,
     check=_check_transform,
 )
-def mfcc(
-    context: Context,
-    spectra: Batch,
-    *,
-    n_mfcc: int,  # noqa: ARG001
-    dct_type: int,
-    normalize: bool,
-    axis: int,
-    lifter: float,
-) -> Batch:
+def mfcc(context: Context, spectra: Batch, plan: Sequence[_Product]) -> Batch:
     """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram."""
-    out = context.empty()
-    for at in parts(spectra, out):
-        values, place = spectra.part(at), out.part(at)
-        count = place.shape[axis + 1]
-        matrix = cosines(count, values.shape[axis + 1], dct_type, normalize=normalize)
-        if lifter:
-            numbers = torch.arange(1, count + 1, dtype=torch.float64)
-            lift = 1 + lifter / 2 * torch.sin(math.pi * numbers / lifter)
-            matrix = matrix * lift.float()[:, None]
-        place.copy_(_along(values, matrix, axis + 1))
-    return out
+    return _multiplied(context, spectra, plan)

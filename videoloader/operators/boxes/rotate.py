@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Spec
 from videoloader.operators.boxes.coordinates import check_labels, check_whole_boxes
-from videoloader.operators.geometry.warp import canvas_size
+from videoloader.operators.geometry.warps.warp import canvas_size
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -216,7 +216,6 @@ def _declare(
         arguments=(*arguments, *common),
         infer=infer,
         kernels={"cuda": _recolor_on_gpu},
-        is_replayable=True,
         is_color_stage=True,
     )(run)
 
@@ -280,7 +279,6 @@ _declare(
 )
 
 
-@cache
 def _to_rgb(kind: ImageType) -> Matrix:
     """(3, channels + 1): to RGB on the scale from 0 to 1."""
     if kind is ImageType.GRAY:
@@ -292,7 +290,6 @@ def _to_rgb(kind: ImageType) -> Matrix:
     return _affine(np.eye(3)[order])
 
 
-@cache
 def _from_rgb(kind: ImageType) -> Matrix:
     """(channels, 4): from RGB on the scale from 0 to 1."""
     if kind is ImageType.GRAY:
@@ -307,24 +304,25 @@ _SPACES = (ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr)
 
 @dataclass(frozen=True, eq=False)
 class _Conversion:
-    """Plan of `color_space_conversion`, for a number of samples of an element type."""
+    """Plan of `color_space_conversion`, for a number of samples of an element type.
+
+    Attributes:
+        count: samples.
+        dtype: their element type.
+        matrix: from one colour space to the other.
+        is_identity: whether they are one.
+    """
 
     count: int
     dtype: torch.dtype
-    image_type: ImageType
-    output_type: ImageType
-
-    @property
-    def matrix(self) -> Matrix:
-        """From one colour space to the other."""
-        return _conversion(self.dtype, self.image_type, self.output_type)
+    matrix: Matrix
+    is_identity: bool
 
     @cached_property
     def stage(self) -> ColorStage:
         """The same for the kernel."""
         matrices = np.repeat(self.matrix[None], self.count, axis=0)
-        stage = matrix_stage(matrices, None, self.dtype)
-        return replace(stage, is_identity=self.image_type is self.output_type)
+        return replace(matrix_stage(matrices, None, self.dtype), is_identity=self.is_identity)
 
 
 def _infer_space(
@@ -334,15 +332,20 @@ def _infer_space(
     image_type: ImageType,
     output_type: ImageType,
 ) -> Planned:
-    channels = _from_rgb(image_type).shape[0]
+    first, second = _to_rgb(image_type), _from_rgb(output_type)
+    channels = first.shape[1] - 1
     for shape in frames.shapes:
         if shape[-1] != channels:
             raise ArgumentError(
                 f"{image_type.name} pixels have {channels} channels; got {shape[-1]}"
             )
-    made = _from_rgb(output_type).shape[0]
-    out = replace(frames, shapes=tuple((*shape[:-1], made) for shape in frames.shapes))
-    return Planned((out,), _Conversion(len(frames), frames.dtype, image_type, output_type))
+    out = replace(frames, shapes=tuple((*shape[:-1], len(second)) for shape in frames.shapes))
+    factors = second[:, :-1] @ first[:, :-1]
+    offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
+    high = 1.0 if frames.dtype.is_floating_point else float(torch.iinfo(frames.dtype).max)
+    matrix = np.hstack([factors, offsets * high])
+    plan = _Conversion(len(frames), frames.dtype, matrix, image_type is output_type)
+    return Planned((out,), plan)
 
 
 @declare(
@@ -354,27 +357,13 @@ def _infer_space(
     ),
     infer=_infer_space,
     kernels={"cuda": _recolor_on_gpu},
-    is_replayable=True,
     is_color_stage=True,
 )
 def color_space_conversion(context: Context, frames: Batch, plan: _Conversion) -> Batch:
     """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range)."""
-    if plan.image_type is plan.output_type:
+    if plan.is_identity:
         return frames
     return transform(context.empty(), frames, [plan.matrix] * len(frames))
 
 
 COLOR_SPACE_CONVERSION = OPERATORS["color_space_conversion"]
-
-
-@cache
-def _conversion(dtype: torch.dtype, image_type: ImageType, output_type: ImageType) -> Matrix:
-    """The matrix from one colour space to another, for values of an element type."""
-    first, second = _to_rgb(image_type), _from_rgb(output_type)
-    factors = second[:, :-1] @ first[:, :-1]
-    offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
-    return np.hstack([factors, offsets * _high(dtype)])
-
-
-def _high(dtype: torch.dtype) -> float:
-    return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)

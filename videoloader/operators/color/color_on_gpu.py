@@ -17,6 +17,7 @@ from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,
     Kernel,
+    Launch,
     are_frames,
     row_type,
     rows_of,
@@ -99,13 +100,12 @@ def recolor(context: Context, frames: Batch, *stages: ColorStage) -> Any:
     rows, _ = rows_of(kernel.row, frames, out, by_frame)
     rows["stages"] = table
     sizes = rows["source"]["sizes"]
-    macros = _macros(
-        frames.spec.dtype, int(sizes[0, 3]), tuple((each.dtype, each.channels) for each in stages)
-    )
+    kinds = tuple([(each.dtype, each.channels) for each in stages])
+    macros = _macros(frames.spec.dtype, int(sizes[0, 3]), kinds)
     size = max(frames.spec.dtype.itemsize, out.spec.dtype.itemsize)
     pixels = sizes[:, 0].astype(np.int64) * sizes[:, 1] * sizes[:, 2]
-    kernel.launch(rows, -(pixels * size // -_BLOCK_BYTES), macros, frames.spec.device)
-    return out
+    tiles = -(pixels * size // -_BLOCK_BYTES)
+    return Launch(out, kernel, rows, tiles, macros, frames.spec.device)
 
 
 @cache

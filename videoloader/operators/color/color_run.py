@@ -59,7 +59,6 @@ def color_run(operators: Sequence[Operator]) -> Operator:
         arguments=tuple(own for renamed in arguments for own in renamed),
         infer=infer,
         kernels={"cuda": _run_on_gpu},
-        is_replayable=True,
     )
 
 

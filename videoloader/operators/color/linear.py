@@ -204,7 +204,6 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
         arguments=(*arguments, _DTYPE),
         infer=_infer,
         kernels={"cpu": _by_table, "cuda": _by_kernel},
-        is_replayable=True,
         is_color_stage=True,
         is_elementwise=True,
     )(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,10 +23,6 @@ _LARGEST_KEY = 65535
 _BYTES = 256  # values of a number of 8 bits
 
 
-def _number(value: float, dtype: torch.dtype, device: str) -> torch.Tensor:
-    return saturate(torch.tensor(value, dtype=torch.float64), dtype).to(device)
-
-
 def _class_axis(values: Spec, axis: int | None) -> int | None:
     """Where the classes stand in the output; None where each sample is one class."""
     ndim = len(values.shapes[0]) if len(values) else 0
@@ -43,6 +39,20 @@ def _tells_scalars(arguments: Mapping[str, Any]) -> bool:
     return arguments["axis"] is None
 
 
+class _Marking(NamedTuple):
+    """Plan of `one_hot`.
+
+    Attributes:
+        axis: where the classes stand in the output; None where each sample is one class.
+        classes: the numbers of the classes; on the CPU, as `values` are.
+        values: at the class, and elsewhere.
+    """
+
+    axis: int | None
+    classes: torch.Tensor
+    values: torch.Tensor
+
+
 def _infer_one_hot(
     context: Context,  # noqa: ARG001
     values: Spec,
@@ -51,8 +61,9 @@ def _infer_one_hot(
     axis: int | None,
     axis_name: str | None,
     dtype: torch.dtype,
-    **others: float,  # noqa: ARG001
-) -> Spec:
+    on_value: float,
+    off_value: float,
+) -> Planned:
     place = _class_axis(values, axis)
     if place is None:
         shapes: tuple[Shape, ...] = ((num_classes,),) * len(values)
@@ -65,7 +76,9 @@ def _infer_one_hot(
                 f"fn.one_hot: axis_name {axis_name!r} needs an input with a layout, it has none"
             )
         layout = own[:place] + axis_name + own[place:] if axis_name and own else ""
-    return Spec(shapes, dtype, layout, values.device)
+    numbers = saturate(torch.tensor([on_value, off_value], dtype=torch.float64), dtype)
+    classes = torch.arange(num_classes)
+    return Planned((Spec(shapes, dtype, layout, values.device),), _Marking(place, classes, numbers))
 
 
 def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
@@ -89,25 +102,15 @@ def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None
     check=_check_one_hot,
     whole_batch=_tells_scalars,
 )
-def one_hot(
-    context: Context,
-    values: Batch,
-    *,
-    num_classes: int,
-    axis: int | None,
-    dtype: torch.dtype,
-    on_value: float,
-    off_value: float,
-    **others: Any,  # noqa: ARG001
-) -> Batch:
+def one_hot(context: Context, values: Batch, plan: _Marking) -> Batch:
     """Mark the class that each number stands for along a new dimension.
 
     A class that is not one of `num_classes` is marked nowhere. Samples of one element are scalars:
     their output has the dimension of the classes alone, unless `axis` is given.
     """
-    place = _class_axis(values.spec, axis)
-    on, off = (_number(value, dtype, context.device) for value in (on_value, off_value))
-    classes = torch.arange(num_classes, device=context.device)
+    dtype, place = context.outputs[0].dtype, plan.axis
+    classes = plan.classes.to(context.device)
+    on, off = storable(plan.values).to(context.device)
 
     def mark(value: torch.Tensor, front: int) -> torch.Tensor:
         if place is None:
@@ -117,7 +120,7 @@ def one_hot(
         numbers = value.to(torch.float64).trunc() if value.is_floating_point() else value
         numbers = numbers.to(torch.int64).unsqueeze(at)
         along = classes.reshape(-1, *[1] * (numbers.ndim - at - 1))
-        return torch.where(numbers == along, storable(on), storable(off)).view(dtype)
+        return torch.where(numbers == along, on, off).view(dtype)
 
     return by_block(values, mark)
 

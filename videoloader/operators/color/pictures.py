@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 
@@ -41,12 +41,16 @@ def _each_picture(frames: torch.Tensor, out: torch.Tensor, change: Callable[...,
         out.copy_(torch.from_numpy(np.stack(made)).reshape(out.shape))
 
 
-def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Spec:  # noqa: ARG001
+def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Planned:  # noqa: ARG001
     _check_bytes(frames, "jpeg_compression_distortion")
     for shape in frames.shapes:
         if shape[-1] != 3:
             raise ArgumentError(f"pixels have 3 channels here (RGB); got {shape[-1]}")
-    return frames
+    plan = []
+    for position, shape in enumerate(frames.shapes):
+        each = quality.frames(position, shape[0] if len(shape) > 3 else 1)
+        plan.append([min(max(own, 1), 100) for own in each])
+    return Planned((frames,), plan)
 
 
 def _check_bytes(frames: Spec, operator: str) -> None:
@@ -69,16 +73,16 @@ def _check_bytes(frames: Spec, operator: str) -> None:
     ),
     infer=_infer_rgb,
 )
-def jpeg_compression_distortion(context: Context, frames: Batch, *, quality: PerSample) -> Batch:
+def jpeg_compression_distortion(
+    context: Context, frames: Batch, plan: Sequence[list[int]]
+) -> Batch:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again."""
     import cv2
 
     out = context.empty()
-    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
-        count = len(sample) if sample.ndim > 3 else 1
-        qualities = [min(max(each, 1), 100) for each in quality.frames(position, count)]
+    for sample, place, own in zip(frames, out, plan, strict=True):
 
-        def distort(number: int, picture: Picture, qualities: list[int] = qualities) -> Picture:
+        def distort(number: int, picture: Picture, qualities: list[int] = own) -> Picture:
             bgr = cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)
             done, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, qualities[number]])
             if not done:
@@ -234,15 +238,16 @@ def _infer_debayered(
     *,
     blue_position: PerSample,
     algorithm: str | None,
-) -> Spec:
+) -> Planned:
     if frames.dtype not in (torch.uint8, torch.uint16):
         raise ArgumentError(f"fn.debayer takes uint8 and uint16, got {frames.dtype}")
     if algorithm == "vng_ocv" and frames.dtype != torch.uint8:
         raise ArgumentError("fn.debayer: vng_ocv takes uint8")
     if algorithm == "default_npp" and context.device == "cpu":
         raise ArgumentError("fn.debayer: default_npp is for the GPU; the CPU has bilinear_ocv")
-    for position in blue_position:
-        _pattern(position)
+    ending = _ALGORITHMS.get(algorithm or "", "")
+    to = "GRAY" if ending is None else f"RGB{ending}"
+    codes = [f"COLOR_Bayer{_pattern(position)}2{to}" for position in blue_position]
     channels = 1 if algorithm == "gray_ocv" else 3
     shapes = []
     for shape in frames.shapes:
@@ -260,7 +265,7 @@ def _infer_debayered(
             raise ArgumentError(f"fn.debayer: height and width must be even, got {sides[-2:]}")
         shapes.append((*sides, channels))
     layout = (frames.layout or "HW").removesuffix("C") + "C"
-    return replace(frames, shapes=tuple(shapes), layout=layout)
+    return Planned((replace(frames, shapes=tuple(shapes), layout=layout),), codes)
 
 
 _BAYER_LAYOUTS = {2: "HW", 3: "HWC", 4: "FHWC"}
@@ -301,20 +306,14 @@ def _has_channel(shape: tuple[int, ...], layout: str) -> bool:
     infer=_infer_debayered,
     by_frames=True,
 )
-def debayer(
-    context: Context, frames: Batch, *, blue_position: PerSample, algorithm: str | None
-) -> Batch:
+def debayer(context: Context, frames: Batch, plan: Sequence[str]) -> Batch:
     """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV."""
     import cv2
 
-    chosen = algorithm if algorithm in _ALGORITHMS else "bilinear_ocv"
     out = context.empty()
-    for sample, place, position in zip(frames, out, blue_position, strict=True):
-        ending = _ALGORITHMS[chosen]
-        to = "GRAY" if ending is None else f"RGB{ending}"
-        code = getattr(cv2, f"COLOR_Bayer{_pattern(position)}2{to}")
+    for sample, place, name in zip(frames, out, plan, strict=True):
 
-        def change(number: int, picture: Picture, code: int = code) -> Picture:  # noqa: ARG001
+        def change(number: int, picture: Picture, code: int = getattr(cv2, name)) -> Picture:  # noqa: ARG001
             made = cv2.demosaicing(np.ascontiguousarray(picture[..., 0]), code)
             return made.reshape(*made.shape[:2], -1)
 

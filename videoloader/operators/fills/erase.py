@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, COLUMN, FLOATS, Argument, PerFrame, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
 from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
 from videoloader.operators.fills.fills_on_gpu import erase_regions
-from videoloader.operators.geometry.windows import filled
+from videoloader.operators.geometry.windows import filled, for_channels
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 
@@ -34,12 +33,12 @@ class _Erasing(NamedTuple):
 
     Attributes:
         regions: of each sample; equal samples share them.
-        fills: for each sample one value, or one for each channel, in the type of the samples and on
-            the CPU; samples that are filled alike share them.
+        fills: for each sample one value, or one for each channel; samples that are filled alike
+            share them.
     """
 
     regions: tuple[tuple[Region, ...], ...]
-    fills: list[torch.Tensor]
+    fills: list[tuple[float, ...]]
 
 
 def _infer(
@@ -64,9 +63,9 @@ def _infer(
     return Planned((values,), _Erasing(regions, _fill_values(values, fill_value)))
 
 
-def _fill_values(values: Spec, fill_value: PerSample) -> list[torch.Tensor]:
+def _fill_values(values: Spec, fill_value: PerSample) -> list[tuple[float, ...]]:
     """`_Erasing.fills`."""
-    made: dict[Any, torch.Tensor] = {}
+    made: dict[Any, tuple[float, ...]] = {}
     found = []
     for shape, fill in zip(values.shapes, fill_value, strict=True):
         count = 1
@@ -78,7 +77,7 @@ def _fill_values(values: Spec, fill_value: PerSample) -> list[torch.Tensor]:
             count = shape[values.layout.index("C")]
         key = struct.pack(f"{len(fill)}d", *fill), count  # as bytes: 0.0 is not -0.0
         if key not in made:
-            made[key] = filled(torch.empty(0, dtype=values.dtype), (count,), fill)
+            made[key] = for_channels(fill, count)
         found.append(made[key])
     return found
 
@@ -118,7 +117,6 @@ def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
     infer=_infer,
     check=_check,
     kernels={"cuda": _erase_on_gpu},
-    is_replayable=True,
 )
 def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:
     """Fill one or more regions of every sample with one value for each channel.
@@ -132,7 +130,7 @@ def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:
     for part in parts(values, out, alike=(regions, [id(fill) for fill in fills])):
         source, target = values.part(part), out.part(part)
         target.copy_(source)
-        row = fills[part.start].to(source.device)
+        row = filled(source, (len(fills[part.start]),), fills[part.start])
         if len(row) > 1:
             row = row.reshape(-1, *[1] * (len(values.layout) - 1 - values.layout.index("C")))
         for region in regions[part.start]:
@@ -201,18 +199,19 @@ def _regions(
             f"fn.erase: anchor and shape need {len(axes)} numbers a region; got {len(anchor)} and "
             f"{len(shape)}"
         )
-    extents = np.tile(np.array([sides[axis] for axis in axes], np.float32), count // len(axes))
+    extents = np.array([sides[axis] for axis in axes] * (count // len(axes)), np.float32)
     lengths = np.array(shape, dtype=np.float32) * (extents if relative[1] else 1)
     starts = np.zeros(count, dtype=np.float32)
     if anchor:
         starts = np.array(anchor, dtype=np.float32) * (extents if relative[0] else 1)
     if is_centered:
         starts = starts - lengths / np.float32(2)
-    bounds = np.stack([starts, starts + lengths]).clip(0, extents).astype(np.int64)
+    bounds = np.minimum(np.maximum([starts, starts + lengths], 0), extents).astype(np.int64)
+    first, last = bounds.tolist()
     found = []
-    for first in range(0, count, len(axes)):
+    for at in range(0, count, len(axes)):
         region = [slice(None)] * len(sides)
-        for axis, start, stop in zip(axes, *bounds[:, first : first + len(axes)], strict=True):
-            region[axis] = slice(int(start), max(int(start), int(stop)))
+        for axis, start, stop in zip(axes, first[at:], last[at:], strict=False):
+            region[axis] = slice(start, max(start, stop))
         found.append(tuple(region))
     return tuple(found)

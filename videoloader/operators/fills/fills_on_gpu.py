@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,14 @@ from videoloader.operators.kernels import (
     LETTERS,
     MOST_CHANNELS,
     Kernel,
+    Launch,
     are_frames,
     row_type,
     rows_of,
 )
+from videoloader.tensors import saturate, truncate
 
-__all__ = ["SIZES", "bits_of", "bits_of_each", "erase_regions", "mask_squares"]
+__all__ = ["SIZES", "bits_of", "erase_regions", "mask_squares"]
 
 _ROW = row_type(
     ("fill", "u8", MOST_CHANNELS),
@@ -47,7 +51,7 @@ def erase_regions(
     context: Context,
     values: Batch,
     regions: Sequence[Sequence[Sequence[slice]]],
-    fills: Sequence[torch.Tensor],
+    fills: Sequence[tuple[float, ...]],
 ) -> Any:
     """Fill regions of each sample; NotImplemented for batches that the kernel does not take.
 
@@ -55,8 +59,7 @@ def erase_regions(
         context: of the call.
         values: the samples.
         regions: of each sample, a slice for each of its dimensions.
-        fills: for each sample one value, or one for each channel, in the type of the samples and on
-            the CPU.
+        fills: for each sample one value, or one for each channel.
     """
     out = context.empty()
     if not are_frames(values, out, dtypes=SIZES):
@@ -72,10 +75,11 @@ def erase_regions(
             boxes += [_box(region, values.layout, sizes) for region in own]
         found.append(places[key])
     rows["first"], rows["count"] = np.array(found).T
-    bits = {key: bits_of(fill) for key, fill in {id(fill): fill for fill in fills}.items()}
-    rows["fill"] = np.array([bits[id(fill)] for fill in fills])
-    _launch(_ERASE, rows, values, np.array(boxes, dtype=np.int32))
-    return out
+    kind = values.spec.dtype
+    rows["fill"] = [
+        bits_of(fill * MOST_CHANNELS if len(fill) == 1 else fill, kind) for fill in fills
+    ]
+    return _launch(out, _ERASE, rows, values, np.array(boxes, dtype=np.int32))
 
 
 def mask_squares(
@@ -101,8 +105,7 @@ def mask_squares(
     rows["across"] = np.divide(shift_x, tile)
     rows["down"] = np.divide(shift_y, tile)
     rows["ratio"] = ratio
-    _launch(_GRID_MASK, rows, frames, None)
-    return out
+    return _launch(out, _GRID_MASK, rows, frames, None)
 
 
 def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int]:
@@ -110,27 +113,35 @@ def _box(region: Sequence[slice], layout: str, sizes: Sequence[int]) -> list[int
     bounds = [(0, size) for size in sizes]
     for letter, part in zip(layout, region, strict=True):
         at = LETTERS.index(letter)
-        start, stop, _ = part.indices(sizes[at])
-        bounds[at] = (start, stop)
+        bounds[at] = part.indices(sizes[at])[:2]
     return [*(start for start, _ in bounds), *(stop for _, stop in bounds)]
 
 
-def bits_of(fill: torch.Tensor) -> NDArray[np.uint64]:
-    """The bytes of a value for each channel, or of one for all, as integers of 64 bits."""
-    values = fill.reshape(-1)
-    return bits_of_each(values.expand(MOST_CHANNELS) if len(values) == 1 else values)
+def bits_of(
+    numbers: Sequence[float], dtype: torch.dtype, *, is_rounded: bool = False
+) -> NDArray[np.uint64]:
+    """The bytes of numbers as an element type, one for each channel, as integers of 64 bits.
+
+    Numbers are truncated for integers unless they are to be rounded. Channels without a number
+    have 0.
+    """
+    packed = struct.pack(f"{len(numbers)}d", *numbers)  # as bytes: 0.0 is not -0.0
+    return _bits(packed, dtype, is_rounded) if any(packed) else np.zeros(MOST_CHANNELS, np.uint64)
 
 
-def bits_of_each(values: torch.Tensor) -> NDArray[np.uint64]:
-    """The bytes of the values of channels, as integers of 64 bits; 0 for those that are missing."""
-    own = values.contiguous().view(torch.uint8).reshape(len(values), -1).numpy()
+@lru_cache(maxsize=256)  # constants, which torch converts: slower than all else of a launch
+def _bits(packed: bytes, dtype: torch.dtype, is_rounded: bool) -> NDArray[np.uint64]:
+    exact = torch.frombuffer(bytearray(packed), dtype=torch.float64)
+    values = (saturate if is_rounded else truncate)(exact, dtype)
     memory = np.zeros((MOST_CHANNELS, 8), dtype=np.uint8)
-    memory[: own.shape[0], : own.shape[1]] = own
+    memory[: len(values), : dtype.itemsize] = values.view(torch.uint8).reshape(len(values), -1)
     return memory.view(np.uint64)[:, 0]
 
 
-def _launch(kernel: Kernel, rows: NDArray[Any], frames: Batch, values: NDArray[Any] | None) -> None:
+def _launch(
+    out: Batch, kernel: Kernel, rows: NDArray[Any], frames: Batch, values: NDArray[Any] | None
+) -> Launch:
     spec, sizes = frames.spec, rows["source"]["sizes"]
     macros = {"SIZE": spec.dtype.itemsize, "CHANNELS": int(sizes[0, 3])}
     pixels = sizes[:, :3].prod(axis=1, dtype=np.int64)
-    kernel.launch(rows, -(-pixels // _PIXELS), macros, spec.device, values)
+    return Launch(out, kernel, rows, -(-pixels // _PIXELS), macros, spec.device, values)

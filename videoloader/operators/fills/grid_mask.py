@@ -48,7 +48,6 @@ def _on_gpu(context: Context, frames: Batch, **given: PerSample) -> Any:
     ),
     infer=_infer,
     kernels={"cuda": _on_gpu},
-    is_replayable=True,
 )
 def grid_mask(context: Context, frames: Batch, **given: PerSample) -> Batch:
     """Make squares of frames black that repeat along two directions; the same ones in a whole clip.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import INTS, TEXT, Argument, Kind, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.filters.neighborhoods_on_gpu import correlate_on_gpu
 from videoloader.operators.filters.windows import (
     DTYPE_ARGUMENT,
@@ -22,7 +22,7 @@ from videoloader.operators.filters.windows import (
     padded,
     picture_axes,
 )
-from videoloader.operators.geometry.sampling import opencv_border
+from videoloader.operators.geometry.warps.sampling import opencv_border
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -48,26 +48,43 @@ def _border(value: Any) -> str:
     return _BORDERS.get(value, str(value))
 
 
+class _Correlating(NamedTuple):
+    """Plan of `filter`.
+
+    Attributes:
+        axes: of each sample.
+        anchors: the place in the window of each, along each axis, that lies on the pixel.
+        border: what stands outside; None for windows that lie inside.
+    """
+
+    axes: list[Axes]
+    anchors: list[tuple[int, ...]]
+    border: str | None
+
+
 def _infer(
     context: Context,
     frames: Spec,
     windows: Spec,
     fill: Spec | None = None,  # noqa: ARG001
     *,
-    anchor: PerSample,  # noqa: ARG001
-    border: str,  # noqa: ARG001
+    anchor: PerSample,
+    border: str,
     mode: str,
     dtype: torch.dtype | None,
-) -> Spec:
+) -> Planned:
     spec = infer_filtered(context, frames, dtype=dtype)
+    plan = _Correlating([], [], None if mode == "valid" else border)
     shapes = []
-    for shape, window in zip(frames.shapes, windows.shapes, strict=True):
+    for shape, window, own in zip(frames.shapes, windows.shapes, anchor, strict=True):
         axes = Axes.of(frames.layout, len(shape))
         if len(window) != axes.count or 0 in window:
             raise ArgumentError(
                 f"the window has {axes.count} dimensions for layout {frames.layout or 'unknown'}, "
                 f"got shape {window}"
             )
+        plan.axes.append(axes)
+        plan.anchors.append(_anchors(axes, own, window))
         sides = list(shape)
         if mode == "valid":
             for number, extent in enumerate(window):
@@ -75,7 +92,7 @@ def _infer(
             if min(sides, default=1) < 1:
                 raise ArgumentError(f"a window of {window} does not fit into {shape}")
         shapes.append(tuple(sides))
-    return replace(spec, shapes=tuple(shapes))
+    return Planned((replace(spec, shapes=tuple(shapes)),), plan)
 
 
 def _anchors(axes: Axes, anchor: Sequence[int], extents: Sequence[int]) -> tuple[int, ...]:
@@ -95,18 +112,12 @@ def _on_gpu(
     windows: Batch,
     fill_values: Batch | None = None,
     *,
-    anchor: PerSample,
-    border: str,
-    mode: str,
-    dtype: torch.dtype | None,  # noqa: ARG001
+    plan: _Correlating,
 ) -> Any:
-    axes = picture_axes(frames.layout)
-    if axes is None:
+    if picture_axes(frames.layout) is None:
         return NotImplemented
-    anchors = []
-    for own, extents in zip(anchor, windows.spec.shapes, strict=True):
-        row, column = _anchors(axes, own, extents)
-        anchors.append((row, column) if mode == "same" else (0, 0))
+    anchors = [(0, 0)] * len(frames) if plan.border is None else plan.anchors
+    border = plan.border or "reflect_101"  # of windows that lie inside nothing is read there
     border = _ON_GPU.get(border, border)
     return correlate_on_gpu(context, frames, windows, fill_values, anchors, border)
 
@@ -150,10 +161,7 @@ def correlate(
     windows: Batch,
     fill_values: Batch | None = None,
     *,
-    anchor: PerSample,
-    border: str,
-    mode: str,
-    dtype: torch.dtype | None,  # noqa: ARG001
+    plan: _Correlating,
 ) -> Batch:
     """Correlate samples with a window of each, in float32.
 
@@ -161,19 +169,17 @@ def correlate(
     Channels and frames are filtered by themselves.
     """
     out = context.empty()
-    for position, (sample, place, window) in enumerate(zip(frames, out, windows, strict=True)):
-        axes = Axes.of(frames.layout, sample.ndim)
+    border = plan.border
+    each = zip(frames, out, windows, plan.axes, plan.anchors, strict=True)
+    for position, (sample, place, window, axes, anchors) in enumerate(each):
         fill = 0.0 if fill_values is None else float(fill_values[position])
-        extents = tuple(window.shape)
-        anchors = _anchors(axes, anchor[position], extents)
-        window = window.float()
-        made = None
-        if mode == "same":
+        window, made = window.float(), None
+        if border is not None:
             made = _same_by_opencv(sample, axes, window, anchors, border, fill)
         if made is None:
             values = sample.float()
-            if mode == "same":
-                values = _surrounded(values, axes, anchors, extents, border, fill)
+            if border is not None:
+                values = _surrounded(values, axes, anchors, window.shape, border, fill)
             made = _valid(values, axes, window)
         place.copy_(saturate(made, place.dtype))
     return out

@@ -6,8 +6,9 @@ Plain torch is the reference; on the CPU OpenCV filters most pictures, on a GPU 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,20 +20,20 @@ from videoloader.operators.arguments import (
     INTS,
     TEXT,
     Argument,
-    PerFrame,
     PerSample,
     each_value,
 )
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.filters.neighborhoods_on_gpu import median_on_gpu
 from videoloader.operators.filters.windows import padded
 from videoloader.operators.filters.windows_on_gpu import Mask, extremes_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
+from videoloader.system.forking import cached_property
 
 __all__ = ["median_blur"]
 
-Pair = Sequence[int]
+Pair = tuple[int, int]
 
 _BORDERS = {
     "constant": "constant",
@@ -68,29 +69,22 @@ def _surrounded(
     return pictures
 
 
-def _pair(name: str, values: Pair, least: int) -> tuple[int, int]:
+def _pair(name: str, values: Sequence[int], least: int) -> Pair:
     pair = tuple(values) * (2 if len(values) == 1 else 1)
     if len(pair) != 2 or min(pair) < least:
         raise ArgumentError(f"{name} is (width, height), at least {least} each, got {values}")
     return pair[0], pair[1]
 
 
-def _check_anchor(mask: Pair, anchor: Pair) -> None:
-    if any(own >= size for own, size in zip(anchor, mask, strict=True)):
-        raise ArgumentError(f"anchor {tuple(anchor)} is not in a mask of {mask[0]} x {mask[1]}")
-
-
 def _extreme(
     pictures: torch.Tensor,
-    mask: Pair,
-    anchor: Pair,
+    mask: _Rectangle,
     border: str,
     pick: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     fill: float,
 ) -> torch.Tensor:
-    """The largest or smallest value under a mask (width, height), separably."""
-    width, height = mask
-    x, y = (size // 2 if own == -1 else own for own, size in zip(anchor, mask, strict=True))
+    """The largest or smallest value under a mask, separably."""
+    (width, height), (x, y) = mask
     dtype, rows, columns = pictures.dtype, *pictures.shape[1:3]
     pictures = _comparable(pictures)
     wide = _surrounded(pictures, (y, x), (height - 1 - y, width - 1 - x), border, fill)
@@ -109,17 +103,15 @@ def _comparable(pictures: torch.Tensor) -> torch.Tensor:
 
 
 def _extreme_by_opencv(
-    pictures: torch.Tensor, mask: Pair, anchor: Pair, iterations: int, *, largest: bool
+    pictures: torch.Tensor, mask: _Rectangle, iterations: int, *, largest: bool
 ) -> torch.Tensor:
     import cv2
 
     change = cv2.dilate if largest else cv2.erode
-    rectangle = np.ones((mask[1], mask[0]), np.uint8)
+    rectangle = np.ones(mask.size[::-1], np.uint8)
     made = [
-        change(
-            np.ascontiguousarray(picture), rectangle, anchor=tuple(anchor), iterations=iterations
-        )
-        for picture in pictures.numpy()
+        change(np.ascontiguousarray(each), rectangle, anchor=mask.anchor, iterations=iterations)
+        for each in pictures.numpy()
     ]
     return torch.from_numpy(np.stack(made)).reshape(pictures.shape)
 
@@ -164,69 +156,94 @@ _ARGUMENTS = (
 )
 
 
-def _mask(mask_size: Pair, anchor: Pair, *, border: str, iterations: int) -> Mask | None:
-    """One mask for some iterations; None if there is no such mask."""
-    size, given = _pair("mask_size", mask_size, 1), _pair("anchor", anchor, -1)
-    _check_anchor(size, given)
-    own = tuple(side // 2 if at == -1 else at for at, side in zip(given, size, strict=True))
-    is_centered = all(side == 2 * at + 1 for at, side in zip(own, size, strict=True))
-    if iterations > 1 and not is_centered and border.startswith("reflect"):
-        return None  # what is mirrored is moved the other way
-    width, height = (iterations * (side - 1) + 1 for side in size)
-    return Mask(width, height, iterations * own[0], iterations * own[1])
+class _Rectangle(NamedTuple):
+    """A mask: (width, height), and the point (x, y) of it that lies on the pixel."""
+
+    size: Pair
+    anchor: Pair
+
+    @classmethod
+    def of(cls, mask_size: Sequence[int], anchor: Sequence[int]) -> _Rectangle:
+        """That of arguments; -1 is the middle."""
+        size, given = _pair("mask_size", mask_size, 1), _pair("anchor", anchor, -1)
+        if any(own >= side for own, side in zip(given, size, strict=True)):
+            raise ArgumentError(f"anchor {given} is not in a mask of {size[0]} x {size[1]}")
+        x, y = (side // 2 if own == -1 else own for own, side in zip(given, size, strict=True))
+        return cls(size, (x, y))
+
+    @property
+    def is_centered(self) -> bool:
+        """Whether the point is the middle."""
+        return all(side == 2 * at + 1 for at, side in zip(self.anchor, self.size, strict=True))
 
 
-def _extreme_on_gpu(
-    context: Context,
-    frames: Batch,
+@dataclass(frozen=True, eq=False)
+class _Extremes:
+    """Plan of `dilate` and `erode`.
+
+    Attributes:
+        rectangles: of each sample, or of each of its frames where they have their own.
+        border: one of `pad_frames`, or `constant`.
+        iterations: how often.
+    """
+
+    rectangles: list[list[_Rectangle]]
+    border: str
+    iterations: int
+
+    @cached_property
+    def masks(self) -> list[list[Mask]] | None:
+        """One mask of the kernel for all iterations; None if there is no such mask."""
+        each = {id(one): one for own in self.rectangles for one in own}
+        is_mirrored = self.iterations > 1 and self.border.startswith("reflect")
+        if is_mirrored and not all(one.is_centered for one in each.values()):
+            return None  # what is mirrored is moved the other way
+        made = {}
+        for key, (size, (x, y)) in each.items():
+            width, height = (self.iterations * (side - 1) + 1 for side in size)
+            made[key] = Mask(width, height, self.iterations * x, self.iterations * y)
+        return [[made[id(one)] for one in own] for own in self.rectangles]
+
+
+def _infer_extremes(
+    context: Context,  # noqa: ARG001
+    frames: Spec,
     *,
     mask_size: PerSample,
     anchor: PerSample,
     iterations: int,
     border_mode: str,
-    largest: bool,
-) -> Any:
-    border = _BORDERS[border_mode]
-    border = _ON_GPU.get(border, border)
-    make = partial(_mask, border=border, iterations=iterations)
-    masks = each_value(mask_size, anchor, make=make)
-    if any(mask is None for own in masks for mask in own):
+) -> Planned:
+    rectangles = each_value(mask_size, anchor, make=_Rectangle.of) if len(frames) else []
+    return Planned((frames,), _Extremes(rectangles, _BORDERS[border_mode], iterations))
+
+
+def _extreme_on_gpu(context: Context, frames: Batch, plan: _Extremes, *, largest: bool) -> Any:
+    if plan.masks is None:
         return NotImplemented
-    return extremes_on_gpu(context, frames, masks, border, largest=largest)
+    border = _ON_GPU.get(plan.border, plan.border)
+    return extremes_on_gpu(context, frames, plan.masks, border, largest=largest)
 
 
 def _declare(name: str, doc: str, *, largest: bool) -> None:
     pick = torch.maximum if largest else torch.minimum
 
-    def run(
-        context: Context,
-        frames: Batch,
-        *,
-        mask_size: PerSample,
-        anchor: PerSample,
-        iterations: int,
-        border_mode: str,
-    ) -> Batch:
+    def run(context: Context, frames: Batch, plan: _Extremes) -> Batch:
         out = context.empty()
         fill = _limits(frames.spec.dtype)[0 if largest else 1]
-        for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
+        for sample, place, rectangles in zip(frames, out, plan.rectangles, strict=True):
             if not sample.numel():
                 continue
             pictures = _frames(sample)
-            masks = mask_size.frames(position, len(pictures))
-            anchors = anchor.frames(position, len(pictures))
-            varies = any(isinstance(each[position], PerFrame) for each in (mask_size, anchor))
-            parts = [each[None] for each in pictures] if varies else [pictures]
+            parts = [pictures] if len(rectangles) == 1 else pictures[:, None]
             made = []
-            for part, mask, own in zip(parts, masks, anchors, strict=False):
-                pair = _pair("mask_size", mask, 1), _pair("anchor", own, -1)
-                _check_anchor(*pair)
-                is_plain = border_mode == "constant" and part.dtype in _BY_OPENCV
+            for part, mask in zip(parts, rectangles, strict=True):
+                is_plain = plan.border == "constant" and part.dtype in _BY_OPENCV
                 if part.device.type == "cpu" and is_plain:
-                    made.append(_extreme_by_opencv(part, *pair, iterations, largest=largest))
+                    made.append(_extreme_by_opencv(part, mask, plan.iterations, largest=largest))
                     continue
-                for _ in range(iterations):
-                    part = _extreme(part, *pair, _BORDERS[border_mode], pick, fill)
+                for _ in range(plan.iterations):
+                    part = _extreme(part, mask, plan.border, pick, fill)
                 made.append(part)
             place.copy_(torch.cat(made).reshape(place.shape))
         return out
@@ -236,8 +253,8 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
         name,
         inputs=(Input("frames", FRAMES),),
         arguments=_ARGUMENTS,
+        infer=_infer_extremes,
         kernels={"cuda": partial(_extreme_on_gpu, largest=largest)},
-        is_replayable=True,
     )(run)
 
 
@@ -276,15 +293,12 @@ def _is_of_opencv(pictures: torch.Tensor, size: int) -> bool:
     return pictures.dtype == torch.uint8 or (pictures.dtype == torch.float32 and size <= 5)
 
 
-def _median_window(window_size: Pair) -> tuple[int, int]:
-    width, height = _pair("window_size", window_size, 1)
-    if width % 2 == 0 or height % 2 == 0:
-        raise ArgumentError(f"window_size is odd, got {(width, height)}")
-    return width, height
-
-
-def _median_on_gpu(context: Context, frames: Batch, *, window_size: PerSample) -> Any:
-    return median_on_gpu(context, frames, [_median_window(size) for size in window_size])
+def _infer_median(context: Context, frames: Spec, *, window_size: PerSample) -> Planned:  # noqa: ARG001
+    windows = [_pair("window_size", size, 1) for size in window_size]
+    for width, height in windows:
+        if width % 2 == 0 or height % 2 == 0:
+            raise ArgumentError(f"window_size is odd, got {(width, height)}")
+    return Planned((frames,), windows)
 
 
 @declare(
@@ -293,14 +307,13 @@ def _median_on_gpu(context: Context, frames: Batch, *, window_size: PerSample) -
     arguments=(
         Argument("window_size", INTS, (3, 3), "(width, height), odd", per_sample=True, least=1),
     ),
-    kernels={"cuda": _median_on_gpu},
-    is_replayable=True,
+    infer=_infer_median,
+    kernels={"cuda": median_on_gpu},
 )
-def median_blur(context: Context, frames: Batch, *, window_size: PerSample) -> Batch:
+def median_blur(context: Context, frames: Batch, plan: Sequence[Pair]) -> Batch:
     """Replace each value by the median of a window around it; the outermost values are repeated."""
     out = context.empty()
-    for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
-        width, height = _median_window(window_size[position])
+    for sample, place, (width, height) in zip(frames, out, plan, strict=True):
         if sample.numel():
             place.copy_(_median(_frames(sample), width, height).reshape(place.shape))
     return out

@@ -13,12 +13,13 @@ from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
     Kernel,
+    Launch,
     are_frames,
+    floats_of,
     groups_in,
     row_type,
     rows_of,
 )
-from videoloader.operators.operands import floats_of
 
 __all__ = ["correlate_on_gpu", "median_on_gpu"]
 
@@ -39,7 +40,7 @@ def correlate_on_gpu(
     frames: Batch,
     windows: Batch,
     fill: Batch | None,
-    anchors: Sequence[Pair],
+    anchors: Sequence[Sequence[int]],
     border: str,
 ) -> Any:
     """Sums of what lies around each pixel, with weights, in float32.
@@ -66,22 +67,21 @@ def correlate_on_gpu(
     fills = None if fill is None else floats_of(fill, frames.spec.device)
     if fills is not None:
         rows["fill"] = fills.addresses
-    _launch(_CORRELATE, rows, frames, out, {"BORDER": BORDERS.index(border)})
-    return out
+    macros = {"BORDER": BORDERS.index(border)}
+    return _launch(_CORRELATE, rows, frames, out, macros, kept=(weights, fills))
 
 
-def median_on_gpu(context: Context, frames: Batch, windows: Sequence[Pair]) -> Any:
+def median_on_gpu(context: Context, frames: Batch, plan: Sequence[Pair]) -> Any:
     """The medians of windows (width, height) of each sample; see `correlate_on_gpu`."""
     out = context.empty()
     if not are_frames(frames, out):
         return NotImplemented
     rows, _ = rows_of(_ROW, frames, out)
-    rows["width"], rows["height"] = np.array(windows).T
-    width, height = windows[0]
-    is_kept = width * height <= _MOST_KEPT and len(set(windows)) == 1
+    rows["width"], rows["height"] = np.array(plan).T
+    width, height = plan[0]
+    is_kept = width * height <= _MOST_KEPT and len(set(plan)) == 1
     macros = {"BORDER": BORDERS.index("replicate")}
-    _launch(_MEDIAN, rows, frames, out, macros, (height, width) if is_kept else (0, 0))
-    return out
+    return _launch(_MEDIAN, rows, frames, out, macros, (height, width) if is_kept else (0, 0))
 
 
 def _launch(
@@ -91,7 +91,8 @@ def _launch(
     out: Batch,
     macros: dict[str, int],
     window: Pair = (0, 0),
-) -> None:
+    kept: Any = None,
+) -> Launch:
     types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
     macros = {
         **types,
@@ -99,4 +100,5 @@ def _launch(
         "HEIGHT": window[0],
         "WIDTH": window[1],
     } | macros
-    kernel.launch(rows, groups_in(rows), macros, frames.spec.device)
+    tiles, device = groups_in(rows), frames.spec.device
+    return Launch(out, kernel, rows, tiles, macros, device, kept=kept)

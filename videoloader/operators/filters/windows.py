@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -319,7 +319,6 @@ def _infer_blur(
     ),
     infer=_infer_blur,
     kernels={"cuda": _on_gpu},
-    is_replayable=True,
 )
 def gaussian_blur(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     """Blur with a Gaussian window, by default every frame of a clip alike.
@@ -330,13 +329,11 @@ def gaussian_blur(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     return _filtered(context, frames, plan)
 
 
-@cache
 def _smoothing(size: int) -> NDArray[np.float32]:
     """Binomial coefficients."""
     return np.array([math.comb(size - 1, k) for k in range(size)], np.float32)
 
 
-@cache
 def _second_derivative(size: int) -> NDArray[np.float32]:
     """1, -2, 1, smoothed."""
     smooth = _smoothing(size - 2).astype(np.float64)
@@ -420,7 +417,6 @@ def _infer_laplacian(
     infer=_infer_laplacian,
     check=_check_laplacian,
     kernels={"cuda": _on_gpu},
-    is_replayable=True,
 )
 def laplacian(context: Context, frames: Batch, plan: _Filtering) -> Batch:
     """The sum of the second derivatives along each axis, by default of every frame alike.

@@ -13,6 +13,7 @@ from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
     Kernel,
+    Launch,
     are_frames,
     planes_of,
     row_type,
@@ -86,8 +87,7 @@ def filter_on_gpu(
         for key, own in distinct.items()
     }
     macros = {"OPERATION": _SUM, "BORDER": BORDERS.index("reflect_101")}
-    _launch(frames, out, passes, table, macros, np.concatenate(list(weights.values())))
-    return out
+    return _launch(frames, out, passes, table, macros, np.concatenate(list(weights.values())))
 
 
 def extremes_on_gpu(
@@ -110,8 +110,7 @@ def extremes_on_gpu(
         for key, mask in _distinct(masks).items()
     }
     macros = {"OPERATION": _LARGEST if largest else _SMALLEST, "BORDER": BORDERS.index(border)}
-    _launch(frames, out, masks, table, macros, None)
-    return out
+    return _launch(frames, out, masks, table, macros, None)
 
 
 def _distinct(given: Sequence[Sequence[T]]) -> dict[int, T]:
@@ -126,8 +125,8 @@ def _launch(
     table: Mapping[int, Sequence[tuple[Any, ...]]],
     macros: Mapping[str, int],
     weights: NDArray[np.float32] | None,
-) -> None:
-    """Queue the kernel with the passes that a table has for what samples or frames are given."""
+) -> Launch:
+    """The kernel with the passes that a table has for what samples or frames are given."""
     rows, _ = rows_of(_SEPARABLE.row, frames, out, [len(own) > 1 for own in given])
     passes = np.zeros((len(table), _MOST_PASSES), _PASS)
     for at, own in enumerate(table.values()):
@@ -141,7 +140,8 @@ def _launch(
         rows = planes_of(rows, frames, out)
     types = {"SOURCE": ELEMENTS[frames.spec.dtype], "TARGET": ELEMENTS[out.spec.dtype]}
     macros = {**types, "CHANNELS": int(rows["source"]["sizes"][0, 3]), **macros}
-    _SEPARABLE.launch(rows, tiles_in(rows, _TILE), macros, frames.spec.device, weights)
+    tiles, device = tiles_in(rows, _TILE), frames.spec.device
+    return Launch(out, _SEPARABLE, rows, tiles, macros, device, weights)
 
 
 def _is_interleaved(rows: NDArray[Any]) -> bool:

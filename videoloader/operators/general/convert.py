@@ -88,7 +88,6 @@ def _cast_on_gpu(context: Context, values: Batch, *others: Batch, **arguments: A
     arguments=(Argument("dtype", DTYPE, REQUIRED, "element type of the output"),),
     infer=_infer,
     kernels={"cuda": _cast_on_gpu},
-    is_replayable=True,
     absorb=_absorb,
     is_elementwise=True,
 )

@@ -10,8 +10,8 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, TEXT, Argument
-from videoloader.operators.axes import axis_number, dimensions, storable
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.axes import axis_number, storable
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 
@@ -58,7 +58,7 @@ def _infer_stack(
     *specs: Spec,
     axis: int,
     axis_name: str | None,
-) -> Spec:
+) -> Planned:
     _check_alike(specs)
     first = specs[0]
     for shapes in zip(*(spec.shapes for spec in specs), strict=True):
@@ -73,7 +73,7 @@ def _infer_stack(
             raise ArgumentError("axis_name needs a first input with a layout")
         layout = own[:place] + axis_name + own[place:]
     stacked = tuple((*shape[:place], len(specs), *shape[place:]) for shape in first.shapes)
-    return replace(first, shapes=stacked, layout=layout)
+    return Planned((replace(first, shapes=stacked, layout=layout),), place)
 
 
 def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
@@ -92,10 +92,9 @@ def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None: 
     infer=_infer_stack,
     check=_check_stack,
 )
-def stack(context: Context, *inputs: Batch, axis: int, **others: Any) -> Batch:  # noqa: ARG001
+def stack(context: Context, *inputs: Batch, plan: int) -> Batch:  # noqa: ARG001
     """Join inputs of one shape along a new dimension."""
-    place = _stack_axis(axis, dimensions(inputs[0]))
-    return _joined(inputs, lambda values, front: torch.stack(values, place + front))
+    return _joined(inputs, lambda values, front: torch.stack(values, plan + front))
 
 
 def _cat_axis(specs: Sequence[Spec], axis: int, axis_name: str | None) -> int:
@@ -112,7 +111,7 @@ def _infer_cat(
     *specs: Spec,
     axis: int | None,
     axis_name: str | None,
-) -> Spec:
+) -> Planned:
     _check_alike(specs)
     first = specs[0]
     if len({_ndim(spec) for spec in specs}) > 1:
@@ -124,7 +123,7 @@ def _infer_cat(
             raise ArgumentError(f"the inputs must be alike but for axis {place}, got {shapes}")
         length = sum(shape[place] for shape in shapes)
         joined.append((*shapes[0][:place], length, *shapes[0][place + 1 :]))
-    return replace(first, shapes=tuple(joined))
+    return Planned((replace(first, shapes=tuple(joined)),), place)
 
 
 def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -145,7 +144,6 @@ def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     infer=_infer_cat,
     check=_check_cat,
 )
-def cat(context: Context, *inputs: Batch, axis: int | None, axis_name: str | None) -> Batch:  # noqa: ARG001
+def cat(context: Context, *inputs: Batch, plan: int) -> Batch:  # noqa: ARG001
     """Join inputs along a dimension, in which alone their shapes may differ."""
-    place = _cat_axis([batch.spec for batch in inputs], axis or 0, axis_name)
-    return _joined(inputs, lambda values, front: torch.cat(values, place + front))
+    return _joined(inputs, lambda values, front: torch.cat(values, plan + front))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, INT, Argument, Kind, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Batch, Context, Shape, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
 from videoloader.operators.general.reductions import float_sum, kept_shape
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -85,6 +85,28 @@ def _axes(
     return tuple(sorted(set().union(*found)))
 
 
+class _Normalizing(NamedTuple):
+    """Plan of `normalize`.
+
+    Attributes:
+        axes: dimensions that one mean is for.
+        by_batch: whether it is one for all samples.
+        mean, stddev: of each sample; None for those of the input.
+        is_one: whether these are the same for all samples, or not given.
+        ddof, epsilon, scale, shift: as given.
+    """
+
+    axes: tuple[int, ...]
+    by_batch: bool
+    mean: PerSample
+    stddev: PerSample
+    is_one: bool
+    ddof: int
+    epsilon: float
+    scale: float
+    shift: float
+
+
 def _infer(
     context: Context,  # noqa: ARG001
     values: Spec,
@@ -95,20 +117,22 @@ def _infer(
     mean: PerSample,
     stddev: PerSample,
     dtype: torch.dtype,
-    **others: float,  # noqa: ARG001
-) -> Spec:
+    **numbers: Any,
+) -> Planned:
     has_axes = axes is not None or axis_names is not None
     if batch and not (_is_scalar(mean) and _is_scalar(stddev)):
         raise ArgumentError("batch=True takes mean and stddev as scalars")
-    numbers = _axes(values, mean, stddev, axes, axis_names)
+    along = _axes(values, mean, stddev, axes, axis_names)
     given = (value is not None for each in (mean, stddev) for value in each)
     if has_axes and len(values) and all(given) and _is_scalar(mean) and _is_scalar(stddev):
         raise ArgumentError("axes have no meaning with a scalar mean and a scalar stddev")
-    if batch and len({kept_shape(shape, numbers) for shape in values.shapes}) > 1:
+    if batch and len({kept_shape(shape, along) for shape in values.shapes}) > 1:
         raise ArgumentError(
             f"batch=True: samples differ in dimensions that are not reduced: {set(values.shapes)}"
         )
-    return replace(values, dtype=dtype)
+    is_one = _is_one(mean) and _is_one(stddev)
+    plan = _Normalizing(along, batch, mean, stddev, is_one, **numbers)
+    return Planned((replace(values, dtype=dtype),), plan)
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -146,37 +170,23 @@ def _by_batch(arguments: Mapping[str, Any]) -> bool:
     check=_check,
     whole_batch=_by_batch,
 )
-def normalize(
-    context: Context,
-    values: Batch,
-    *,
-    axes: Sequence[int] | None,
-    axis_names: str | None,
-    batch: bool,
-    mean: PerSample,
-    stddev: PerSample,
-    ddof: int,
-    epsilon: float,
-    scale: float,
-    shift: float,
-    dtype: torch.dtype,
-) -> Batch:
+def normalize(context: Context, values: Batch, plan: _Normalizing) -> Batch:
     """Take the mean off and divide by the standard deviation.
 
     out = scale * (in - mean) / sqrt(variance + epsilon) + shift. Where mean and deviation are not
     given they are the input's, along `axes`. What does not vary becomes `shift`. Integer outputs
     are rounded and saturated.
     """
-    numbers = _axes(values.spec, mean, stddev, axes, axis_names)
     if not len(values):
         return values
-    is_dense = values.block is not None and _is_one(mean) and _is_one(stddev)
+    _, by_batch, mean, stddev, is_one, ddof, epsilon, scale, shift = plan
+    is_dense, dtype = values.block is not None and is_one, context.outputs[0].dtype
     groups: list[torch.Tensor] = [values.block] if is_dense else values.samples  # type: ignore[list-item]
-    along = tuple(axis + is_dense for axis in numbers)
-    along = (0, *along) if batch and is_dense else along
+    along = tuple([axis + is_dense for axis in plan.axes])
+    along = (0, *along) if by_batch and is_dense else along
 
     def pooled(parts: list[Any]) -> list[Any]:
-        return [sum(parts)] * len(parts) if batch else parts
+        return [sum(parts)] * len(parts) if by_batch else parts
 
     counts = pooled([math.prod(group.shape[axis] for axis in along) for group in groups])
     if mean[0] is None:

@@ -93,7 +93,6 @@ def _pad_on_gpu(
     ),
     infer=_infer,
     kernels={"cuda": _pad_on_gpu},
-    is_replayable=True,
     check=check_axes("pad"),
     whole_batch=True,
 )

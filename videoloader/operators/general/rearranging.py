@@ -12,7 +12,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import BOOL, INT, INTS, REQUIRED, TEXT, Argument, PerSample
 from videoloader.operators.axes import by_block, storable
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 
@@ -40,7 +40,7 @@ def _infer_transpose(
     perm: Sequence[int] | None,
     transpose_layout: bool,
     output_layout: str | None,
-) -> Spec:
+) -> Planned:
     ndim = len(values.shapes[0]) if len(values) else len(values.layout)
     order = _permutation(perm, ndim)
     layout = values.layout
@@ -51,7 +51,7 @@ def _infer_transpose(
     elif layout and transpose_layout:
         layout = "".join(layout[axis] for axis in order)
     shapes = tuple(tuple(shape[axis] for axis in order) for shape in values.shapes)
-    return replace(values, shapes=shapes, layout=layout)
+    return Planned((replace(values, shapes=shapes, layout=layout),), order)
 
 
 @declare(
@@ -66,18 +66,11 @@ def _infer_transpose(
     ),
     infer=_infer_transpose,
 )
-def transpose(
-    context: Context,  # noqa: ARG001
-    values: Batch,
-    *,
-    perm: Sequence[int] | None,
-    **others: Any,  # noqa: ARG001
-) -> Batch:
+def transpose(context: Context, values: Batch, plan: Sequence[int]) -> Batch:  # noqa: ARG001
     """Put the dimensions of samples into another order. The output shares the input's memory."""
 
     def turn(value: torch.Tensor, front: int) -> torch.Tensor:
-        order = _permutation(perm, value.ndim - front)
-        return value.permute((*range(front), *(axis + front for axis in order)))
+        return value.permute((*range(front), *[axis + front for axis in plan]))
 
     return by_block(values, turn)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import torch
 
@@ -19,7 +19,7 @@ from videoloader.operators.axes import (
     check_axes,
     without,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Batch, Context, Planned, Spec
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 
@@ -35,23 +35,48 @@ Reduction: TypeAlias = Callable[[torch.Tensor, tuple[int, ...]], torch.Tensor]
 """A tensor and the dimensions that it reduces, which it keeps."""
 
 
-def _axes(spec: Spec, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:
-    ndim = len(spec.shapes[0]) if len(spec) else 0
-    found = axis_numbers(ndim, spec.layout, axes, names)
-    return tuple(range(ndim)) if found is None else found
+class _Reducing(NamedTuple):
+    """Plan of a reduction.
+
+    Attributes:
+        axes: dimensions that are reduced.
+        keeps_axes: whether they stay, of size 1.
+        ddof: taken off the number of elements.
+    """
+
+    axes: tuple[int, ...]
+    keeps_axes: bool
+    ddof: int = 0
+
+    def finished(self, kept: torch.Tensor, front: int) -> torch.Tensor:
+        """A result with reduced dimensions, behind `front` others, as it is given."""
+        shifted = [axis + front for axis in self.axes]
+        return kept if self.keeps_axes else kept.reshape(without(kept.shape, shifted))
+
+
+def _planned(
+    values: Spec,
+    axes: Sequence[int] | None,
+    names: str | None,
+    dtype: torch.dtype,
+    *,
+    keep_dims: bool,
+    ddof: int = 0,
+) -> Planned:
+    ndim = len(values.shapes[0]) if len(values) else 0
+    found = axis_numbers(ndim, values.layout, axes, names)
+    plan = _Reducing(tuple(range(ndim)) if found is None else found, keep_dims, ddof)
+    if keep_dims:
+        shapes = tuple(kept_shape(shape, plan.axes) for shape in values.shapes)
+        return Planned((replace(values, shapes=shapes, dtype=dtype),), plan)
+    shapes = tuple(without(shape, plan.axes) for shape in values.shapes)
+    layout = "".join(without(values.layout, plan.axes))
+    return Planned((replace(values, shapes=shapes, dtype=dtype, layout=layout),), plan)
 
 
 def kept_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     """A shape with size 1 in place of the reduced dimensions."""
     return tuple(1 if axis in axes else side for axis, side in enumerate(shape))
-
-
-def _reduced(spec: Spec, axes: tuple[int, ...], dtype: torch.dtype, *, keep_dims: bool) -> Spec:
-    if keep_dims:
-        shapes = tuple(kept_shape(shape, axes) for shape in spec.shapes)
-        return replace(spec, shapes=shapes, dtype=dtype)
-    shapes = tuple(without(shape, axes) for shape in spec.shapes)
-    return replace(spec, shapes=shapes, dtype=dtype, layout="".join(without(spec.layout, axes)))
 
 
 def _sum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
@@ -121,20 +146,6 @@ def _minimum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     return _extreme(values, axes, largest=False)
 
 
-def _run(
-    reduce: Reduction, values: Batch, axes: tuple[int, ...], dtype: torch.dtype, *, keep_dims: bool
-) -> Batch:
-    def run(value: torch.Tensor, front: int) -> torch.Tensor:
-        shifted = tuple(axis + front for axis in axes)
-        kept = reduce(value, shifted)
-        if dtype == torch.uint64 and kept.dtype == torch.int64:
-            kept = kept.view(dtype)
-        result = saturate(kept, dtype)
-        return result if keep_dims else result.reshape(without(kept.shape, shifted))
-
-    return by_block(values, run)
-
-
 def _sum_type(dtype: torch.dtype) -> torch.dtype:
     """Of the sum of elements: the largest type of their kind, but for floating point their own."""
     if dtype.is_floating_point:
@@ -164,21 +175,20 @@ def _declare(
         axis_names: str | None,
         keep_dims: bool,
         dtype: torch.dtype | None = None,
-    ) -> Spec:
+    ) -> Planned:
         kind = dtype or result(values.dtype)
-        return _reduced(values, _axes(values, axes, axis_names), kind, keep_dims=keep_dims)
+        return _planned(values, axes, axis_names, kind, keep_dims=keep_dims)
 
-    def run(
-        context: Context,
-        values: Batch,
-        *,
-        axes: Sequence[int] | None,
-        axis_names: str | None,
-        keep_dims: bool,
-        dtype: torch.dtype | None = None,  # noqa: ARG001
-    ) -> Batch:
-        numbers = _axes(values.spec, axes, axis_names)
-        return _run(reduce, values, numbers, context.outputs[0].dtype, keep_dims=keep_dims)
+    def run(context: Context, values: Batch, plan: _Reducing) -> Batch:
+        dtype = context.outputs[0].dtype
+
+        def reduced(value: torch.Tensor, front: int) -> torch.Tensor:
+            kept = reduce(value, tuple([axis + front for axis in plan.axes]))
+            if dtype == torch.uint64 and kept.dtype == torch.int64:
+                kept = kept.view(dtype)
+            return plan.finished(saturate(kept, dtype), front)
+
+        return by_block(values, reduced)
 
     run.__doc__ = doc
     typed = (Argument("dtype", DTYPE, None, "element type of the output"),)
@@ -224,40 +234,32 @@ def _infer_deviation(
     axes: Sequence[int] | None,
     axis_names: str | None,
     keep_dims: bool,
-    ddof: int,  # noqa: ARG001
-) -> Spec:
-    numbers = _axes(values, axes, axis_names)
+    ddof: int,
+) -> Planned:
+    kind = _mean_type(values.dtype)
+    planned = _planned(values, axes, axis_names, kind, keep_dims=keep_dims, ddof=ddof)
+    numbers = planned.plan.axes
     for shape, own in zip(values.shapes, mean.shapes, strict=True):
         if math.prod(own) not in (1, math.prod(kept_shape(shape, numbers))):
             raise ArgumentError(
                 f"a mean of shape {own} is none of a sample of shape {shape} along axes {numbers}"
             )
-    return _reduced(values, numbers, _mean_type(values.dtype), keep_dims=keep_dims)
+    return planned
 
 
 def _declare_deviation(name: str, finish: Callable[[torch.Tensor], torch.Tensor], doc: str) -> None:
-    def run(
-        context: Context,
-        values: Batch,
-        mean: Batch,
-        *,
-        axes: Sequence[int] | None,
-        axis_names: str | None,
-        keep_dims: bool,
-        ddof: int,
-    ) -> Batch:
-        numbers = _axes(values.spec, axes, axis_names)
+    def run(context: Context, values: Batch, mean: Batch, plan: _Reducing) -> Batch:
         dtype = context.outputs[0].dtype
 
         def deviation(value: torch.Tensor, center: torch.Tensor, front: int) -> torch.Tensor:
-            shifted = tuple(axis + front for axis in numbers)
+            shifted = tuple(axis + front for axis in plan.axes)
             shape = kept_shape(value.shape, shifted)
             ones = (*center.shape[:front], *(1 for _ in range(value.ndim - front)))
             center = center.reshape(shape if center.numel() == math.prod(shape) else ones)
             squares = _squares(value.to(torch.float64) - center.to(torch.float64), shifted)
-            freedom = max(0, _volume(value, shifted) - ddof)  # without any it is infinite
-            result = finish(squares / freedom)
-            return result.to(dtype).reshape(shape if keep_dims else without(shape, shifted))
+            freedom = max(0, _volume(value, shifted) - plan.ddof)  # without any it is infinite
+            result = finish(squares / freedom).to(dtype).reshape(shape)
+            return plan.finished(result, front)
 
         if values.block is not None and mean.block is not None:
             return Batch(deviation(values.block, mean.block, 1))

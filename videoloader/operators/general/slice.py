@@ -318,7 +318,6 @@ def _converted(fill_values: tuple[float, ...], dtype: torch.dtype) -> tuple[floa
     ),
     infer=_infer,
     kernels={"cuda": _slice_on_gpu},
-    is_replayable=True,
     check=check_slice,
     deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )

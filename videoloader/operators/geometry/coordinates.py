@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Planned, Spec
-from videoloader.operators.geometry.matrices import MATRIX
+from videoloader.operators.geometry.warps.matrices import MATRIX
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 

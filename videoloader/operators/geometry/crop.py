@@ -63,7 +63,7 @@ class _Cropping:
     @cached_property
     def moves(self) -> Moves | None:
         """The same for the kernel."""
-        return moves_of(self.windows, (0,) * len(self.windows))
+        return moves_of(self.windows)
 
 
 def _infer_crop(
@@ -96,7 +96,6 @@ def _crop_on_gpu(context: Context, frames: Batch, plan: _Cropping) -> Any:
     ),
     infer=_infer_crop,
     kernels={"cuda": _crop_on_gpu},
-    is_replayable=True,
     check=check_crop,
     absorb=absorb_crop,
     absorbed_per_sample=ABSORBED,

@@ -13,7 +13,7 @@ from videoloader.operators.axes import storable
 from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.geometry.windows import Window
-from videoloader.operators.geometry.windows_on_gpu import Moves, flips_of, moves_of, windows_on_gpu
+from videoloader.operators.geometry.windows_on_gpu import Moves, moves_of, windows_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
@@ -53,7 +53,7 @@ class _Flipping:
     @cached_property
     def moves(self) -> Moves | None:
         """The same for the kernel."""
-        return moves_of(((_WHOLE,),) * len(self.ways), flips_of(*self.sides))
+        return moves_of(((_WHOLE,),) * len(self.sides[0]), *self.sides)
 
 
 def _infer(
@@ -85,7 +85,6 @@ def _flip_on_gpu(context: Context, frames: Batch, plan: _Flipping) -> Any:
     ),
     infer=_infer,
     kernels={"cuda": _flip_on_gpu},
-    is_replayable=True,
     absorb=_absorb_flip,
     absorbed_per_sample=("horizontal",),
 )

@@ -150,22 +150,16 @@ def _shapes_of(
     """Layout and shapes of the output; fails if mean or std do not fit."""
     full = _output_layout(layout, wanted)
     order = [layout.index(letter) for letter in full]
-    count = len(frames)
-    given = list(zip(frames, windows, mean, std, strict=True))
-    if count and given.count(given[0]) == count:  # the usual case: one is for all
-        frames, windows, mean, std = frames[:1], windows[:1], mean[:1], std[:1]
-    cut = window_shapes(frames, windows)
-    for shape, *normal in dict.fromkeys(zip(cut, mean, std, strict=True)):
-        for name, values in zip(("mean", "std"), normal, strict=True):
-            _each(name, values, shape[-1])
-    shapes = {}
-    for shape in set(cut):
-        channels = shape[-1]
-        padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
-        whole = (*shape[:-1], padded)
-        shapes[shape] = tuple(whole[at] for at in order)
-    made = tuple([shapes[shape] for shape in cut])
-    return full, made * count if len(made) < count else made
+    made: dict[Any, Shape] = {}
+    keys = list(zip(window_shapes(frames, windows), mean, std, strict=True))
+    for key in keys:
+        if key not in made:
+            (*sides, channels), *normal = key
+            for name, values in zip(("mean", "std"), normal, strict=True):
+                _each(name, values, channels)
+            padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
+            made[key] = tuple(map([*sides, padded].__getitem__, order))
+    return full, tuple([made[key] for key in keys])
 
 
 def _output_layout(layout: str, wanted: str) -> str:
@@ -264,7 +258,6 @@ def _by_tables(context: Context, frames: Batch, plan: _Normalizing) -> Any:
     ),
     infer=_infer_normalized,
     kernels={"cpu": _by_tables, "cuda": _on_gpu},
-    is_replayable=True,
     absorb=_absorb,
     absorbed_per_sample=(*ABSORBED, "mirror"),
     check=check_crop,

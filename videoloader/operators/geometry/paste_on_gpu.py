@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
-from videoloader.operators.geometry.windows import filled
+from videoloader.operators.geometry.windows import for_channels
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,
     VIEW,
     Kernel,
+    Launch,
     are_frames,
     groups_in,
     row_type,
@@ -84,14 +83,14 @@ def paste_on_gpu(
     canvases = [each for own in regions for each in own]
     rows["count"] = [len(each) for each in canvases]
     rows["first"] = np.cumsum(rows["count"]) - rows["count"]
-    rows["fill"] = _fill_bits(tuple(fill), channels, target)
+    rows["fill"] = bits_of(for_channels(fill, channels), target)
     types = {"SIZE": source.itemsize, "SOURCE": 0, "TARGET": 0}
     if source != target:
         types = {"SIZE": 0, "SOURCE": ELEMENTS[source], "TARGET": ELEMENTS[target]}
     macros = {**types, "CHANNELS": channels, "REGION_BYTES": _REGION.itemsize}
     table = _regions([each for own in canvases for each in own], views, source.itemsize)
-    _PASTE.launch(rows, groups_in(rows), macros, out.spec.device, table)
-    return out
+    Launch(out, _PASTE, rows, groups_in(rows), macros, out.spec.device, table).queue()
+    return out  # the table of regions has addresses of its own
 
 
 def _regions(
@@ -111,8 +110,3 @@ def _regions(
     table["pixels"] = pixels
     table["top"], table["left"] = np.array(places).T
     return table
-
-
-@lru_cache(maxsize=256)  # of constants: plans of batches with other places share them
-def _fill_bits(fill: tuple[float, ...], channels: int, dtype: torch.dtype) -> NDArray[np.uint64]:
-    return bits_of(filled(torch.empty(0, dtype=dtype), (channels,), fill))

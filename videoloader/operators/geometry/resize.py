@@ -158,7 +158,8 @@ def _resize_on_gpu(context: Context, frames: Batch, plan: Resizing) -> Any:
     made = resize_on_gpu(context, frames, plan.weights)
     if made is NotImplemented or len(context.outputs) == 1:
         return made
-    return made, _sides(context, frames.spec)
+    made.queue()
+    return made.out, _sides(context, frames.spec)
 
 
 def _sides(context: Context, frames: Spec) -> Batch:
@@ -182,7 +183,6 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     num_outputs=_num_outputs,
     infer=_infer,
     kernels={"cuda": _resize_on_gpu},
-    is_replayable=True,
     check=check_resize,
     unused=_HINTS,
     deprecated=(NO_IMAGE_TYPE,),
@@ -278,7 +278,6 @@ _WINDOW_ARGUMENTS = (
     arguments=_WINDOW_ARGUMENTS,
     infer=_infer_window,
     kernels={"cuda": _resize_on_gpu},
-    is_replayable=True,
     check=_check_both,
     unused=_HINTS,
 )
@@ -299,7 +298,6 @@ def resize_crop_mirror(context: Context, frames: Batch, plan: Resizing) -> Batch
     ),
     infer=_infer_window,
     kernels={"cuda": _resize_on_gpu},
-    is_replayable=True,
     check=_check_both,
     unused=_HINTS,
 )

@@ -15,6 +15,7 @@ from videoloader.operators.kernels import (
     ELEMENTS,
     THREADS,
     Kernel,
+    Launch,
     are_frames,
     groups_in,
     planes_of,
@@ -113,8 +114,7 @@ def resize_on_gpu(
     }
     tiles = groups_in(rows) if tables.is_nearest else tiles_in(rows, _TILE)
     kernel = _NEAREST if tables.is_nearest else _RESIZE
-    kernel.launch(rows, tiles, macros, device, kept=tables.memory)
-    return out
+    return Launch(out, kernel, rows, tiles, macros, device, kept=tables.memory)
 
 
 class _Tables(NamedTuple):
@@ -157,5 +157,6 @@ def _tables(
     memory = torch.empty(int(ends[-1, -1]), dtype=torch.uint8, device=device)
     fields["table"] = memory.data_ptr() + ends - sizes
     outputs = fields["count"].sum(axis=1)
-    _TAPS.launch(rows, -(-outputs // THREADS), _ANY_PIXELS, device)
+    tiles = -(-outputs // THREADS)
+    Launch(Batch(memory), _TAPS, rows, tiles, _ANY_PIXELS, device).queue()
     return _Tables(fields, memory, not fields["filter"].any())

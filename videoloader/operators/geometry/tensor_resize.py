@@ -95,7 +95,7 @@ def _on_gpu(context: Context, values: Batch, plan: _Resizing) -> Any:
     sources = [value.view(each.source) for value, each in zip(values, plan.pictures, strict=True)]
     targets = [place.view(each.target) for place, each in zip(out, plan.pictures, strict=True)]
     made = resize_on_gpu(context, Batch(sources, "FHWC"), plan.weights, Batch(targets, "FHWC"))
-    return made if made is NotImplemented else out
+    return made if made is NotImplemented else made._replace(out=out)
 
 
 class _Picture(NamedTuple):

@@ -13,7 +13,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
 from videoloader.operators.batch import Batch, Context, Planned, Spec
-from videoloader.operators.geometry.matrices import (
+from videoloader.operators.geometry.warps.matrices import (
     MATRIX,
     Matrix,
     about,

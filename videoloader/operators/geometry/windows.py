@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ __all__ = [
     "crop_windows",
     "cut",
     "filled",
+    "for_channels",
     "is_one_view",
     "window_shapes",
 ]
@@ -198,18 +198,13 @@ def crop_window(
 def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tuple[Windows, ...]:
     """The windows of each sample with channels last, by the arguments of `crop_window`."""
     shapes = frames.shapes
-    if len(shapes) > 1:
-        first: dict[str, Any] = {}
-        are_alike, has_frames = not frames.is_ragged, False
-        for name, value in arguments.items():
-            first[name] = value
-            if isinstance(value, PerSample):
-                has_frames = has_frames or value.has_frames
-                first[name] = value.values[0]
-                are_alike = are_alike and value.is_all(value.values[0])
-        if are_alike and not has_frames:
-            return ((crop_window(shapes[0][:-1][-3:], **first),),) * len(shapes)
-        windows = None if has_frames else _windows_at_once(shapes, arguments)
+    each = [v for v in arguments.values() if isinstance(v, PerSample)] if len(shapes) > 1 else []
+    if each and not any(value.has_frames for value in each):
+        is_one = all(value.is_all(value.values[0]) for value in each)
+        if is_one and not frames.is_ragged:
+            own = {k: v.values[0] if isinstance(v, PerSample) else v for k, v in arguments.items()}
+            return ((crop_window(shapes[0][:-1][-3:], **own),),) * len(shapes)
+        windows = _windows_at_once(shapes, arguments, 1 if is_one else len(shapes))
         if windows is not None:
             return windows
     found = []
@@ -229,16 +224,12 @@ def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tupl
 
 
 def _windows_at_once(
-    shapes: Sequence[Shape], given: Mapping[str, PerSample | Any]
+    shapes: Sequence[Shape], given: Mapping[str, PerSample | Any], count: int
 ) -> tuple[Windows, ...] | None:
-    """`crop_window` of all samples, one window each.
+    """`crop_window` of all samples, one window each, of the arguments of the first `count`.
 
     None unless all windows have two dimensions and fit, if they have to.
     """
-    varies = any(
-        not value.is_all(value[0]) for value in given.values() if isinstance(value, PerSample)
-    )
-    count = len(shapes) if varies else 1  # one row is for all samples
     values = {
         name: value.values[:count] if isinstance(value, PerSample) else (value,) * count
         for name, value in given.items()
@@ -333,14 +324,18 @@ def _index(slices: Sequence[slice]) -> tuple[Any, ...]:
 
 def filled(like: torch.Tensor, shape: Sequence[int], fill: Sequence[float]) -> torch.Tensor:
     """A tensor of one value a channel, in the type and on the device of another."""
-    channels = shape[-1]
+    values = for_channels(fill, shape[-1])
+    row = truncate(torch.tensor(values, dtype=torch.float64), like.dtype)
+    return row.to(like.device).expand(tuple(shape)).clone()
+
+
+def for_channels(fill: Sequence[float], channels: int) -> tuple[float, ...]:
+    """A value for each channel, of one for all or one for each."""
     if len(fill) not in (1, channels):
         raise ArgumentError(
             f"fill_values must have 1 value or one for each of {channels} channels, got {fill}"
         )
-    values = [*itertools.islice(itertools.cycle(fill), channels)]
-    row = truncate(torch.tensor(values, dtype=torch.float64), like.dtype)
-    return row.to(like.device).expand(tuple(shape)).clone()
+    return tuple(fill) * (channels if len(fill) == 1 else 1)
 
 
 def _times(sides: Sequence[int]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,25 +12,24 @@ from numpy.typing import NDArray
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of_each
+from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.geometry.windows import Windows
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,
     MOST_VALUES,
     Kernel,
+    Launch,
     are_frames,
     groups_in,
     row_type,
     rows_of,
 )
-from videoloader.tensors import saturate, truncate
 
 __all__ = [
     "Lines",
     "Moves",
     "convert_on_gpu",
-    "flips_of",
     "moves_from",
     "moves_of",
     "windows_on_gpu",
@@ -48,9 +46,6 @@ _ROW = row_type(
 _WINDOW = Kernel("geometry/window.cu", "window", _ROW)
 _CONVERTED = {**ELEMENTS, torch.int8: 16, torch.int16: 17, torch.bool: 18}  # as in window.cu
 
-Flips = PerSample | tuple[int | PerFrame, ...]
-"""1: left and right swapped, 2: top and bottom, 4: front and back; for each sample."""
-
 
 class Lines(NamedTuple):
     """Factors and offsets (samples, channels) of values; one row serves for all samples."""
@@ -64,7 +59,7 @@ class Moves(NamedTuple):
 
     Attributes:
         start: (rows, 3), the first frame, row and column of each window; may lie outside.
-        flips: (rows,), see `Flips`.
+        flips: (rows,), 1: left and right swapped, 2: top and bottom, 4: front and back.
         by_frame: of each sample whether its frames have rows of their own; empty: none.
     """
 
@@ -73,24 +68,29 @@ class Moves(NamedTuple):
     by_frame: tuple[bool, ...] = ()
 
 
-def moves_of(windows: tuple[Windows, ...], flips: Flips) -> Moves | None:
-    """The moves of windows and flips, one for each sample.
+def moves_of(windows: Sequence[Windows], *sides: PerSample) -> Moves | None:
+    """The moves of windows, and of whether columns, rows and frames of each sample are swapped.
 
     None where frames have values of their own but windows leave frames out.
     """
-    if all(len(own) == 1 for own in windows) and not _has_frames(flips):
-        return Moves(_starts([own[0].start for own in windows]), np.array([*flips], np.int64))
+    has_frames = any(side.has_frames for side in sides)
+    if not has_frames and all(len(own) == 1 for own in windows):
+        flips = np.zeros(len(windows), np.int64)
+        for bit, side in enumerate(sides):
+            flips += np.array(side.values, np.int64) << bit
+        return Moves(_starts([own[0].start for own in windows]), flips)
     starts: list[tuple[int, ...]] = []
-    sides: list[int] = []
+    swapped: list[int] = []
     by_frame = []
-    for own, flip in zip(windows, flips, strict=True):
-        by_frame.append(len(own) > 1 or isinstance(flip, PerFrame))
-        count = max(len(own), len(flip) if isinstance(flip, PerFrame) else 1)
+    for own, *given in zip(windows, *sides, strict=True):
+        count = max(len(own), *(len(each) for each in given if isinstance(each, PerFrame)), 1)
+        by_frame.append(count > 1)
         if by_frame[-1] and len(own[0].start) > 2:
             return None
         starts += [window.start for window in own] * (count // len(own))
-        sides += flip.values if isinstance(flip, PerFrame) else (flip,) * count
-    return Moves(_starts(starts), np.array(sides, np.int64), tuple(by_frame))
+        each = [one.values if isinstance(one, PerFrame) else (one,) * count for one in given]
+        swapped += [sum(side[at] << bit for bit, side in enumerate(each)) for at in range(count)]
+    return Moves(_starts(starts), np.array(swapped, np.int64), tuple(by_frame))
 
 
 def moves_from(starts: Sequence[Sequence[int]]) -> Moves | None:
@@ -103,17 +103,6 @@ def moves_from(starts: Sequence[Sequence[int]]) -> Moves | None:
     return Moves(_starts(starts), np.zeros(len(starts), np.int64))
 
 
-def flips_of(*sides: PerSample) -> Flips:
-    """The flips of each sample, by whether columns, rows and frames are swapped."""
-    flips: list[int | PerFrame] = []
-    for position in range(len(sides[0])):
-        counts = [len(side[position]) for side in sides if isinstance(side[position], PerFrame)]
-        frames = zip(*(side.frames(position, max([1, *counts])) for side in sides), strict=True)
-        each = tuple(sum(is_flipped << at for at, is_flipped in enumerate(own)) for own in frames)
-        flips.append(PerFrame(each) if counts else each[0])
-    return tuple(flips)
-
-
 def windows_on_gpu(
     frames: Batch,
     out: Batch,
@@ -123,7 +112,7 @@ def windows_on_gpu(
     lines: Lines | None = None,
     is_rounded: bool = False,
 ) -> Any:
-    """Fill `out` with windows of its size; `out` itself.
+    """Fill `out` with windows of its size.
 
     NotImplemented for batches that the kernel does not take. A dimension D counts as frames.
 
@@ -147,19 +136,17 @@ def windows_on_gpu(
     if any(len(fill) not in (1, channels) for fill in fills):
         return NotImplemented
     rows["start"], rows["flips"] = moves.start, moves.flips
-    if len(fills) == 1:
-        rows["fill"] = _bits(fills[0], channels, target, is_rounded)
-    else:
-        bits = [_bits(fill, channels, target, is_rounded) for fill in fills]
-        rows["fill"] = np.stack(bits)[samples]
+    each = (fill * (channels if len(fill) == 1 else 1) for fill in fills)
+    bits = [bits_of(fill, target, is_rounded=is_rounded) for fill in each]
+    rows["fill"] = bits[0] if len(bits) == 1 else np.stack(bits)[samples]
     if lines is not None:
-        each = slice(None) if len(lines.factors) == 1 else samples
-        rows["factors"][:, :channels] = lines.factors[each]
-        rows["offsets"][:, :channels] = lines.offsets[each]
+        own = slice(None) if len(lines.factors) == 1 else samples
+        rows["factors"][:, :channels] = lines.factors[own]
+        rows["offsets"][:, :channels] = lines.offsets[own]
     is_cut = lines is None and not (is_rounded or target.is_floating_point)
     device = str(_one(frames).device)
-    _launch(rows, device, source, target, is_scaled=lines is not None, is_cut=is_cut)
-    return out
+    types = source, target
+    return _launch(out, rows, device, *types, is_scaled=lines is not None, is_cut=is_cut)
 
 
 def convert_on_gpu(context: Context, values: Batch) -> Any:
@@ -183,11 +170,11 @@ def convert_on_gpu(context: Context, values: Batch) -> Any:
         rows[name]["address"] = [each.data_ptr() for each in own]
         rows[name]["sizes"] = [(1, 1, each.numel(), 1) for each in own]
         rows[name]["strides"] = (0, 0, 1, 0)
-    _launch(rows, str(_one(values).device), source, target)
-    return out
+    return _launch(out, rows, str(_one(values).device), source, target)
 
 
 def _launch(
+    out: Batch,
     rows: NDArray[Any],
     device: str,
     source: torch.dtype,
@@ -195,7 +182,7 @@ def _launch(
     *,
     is_scaled: bool = False,
     is_cut: bool = False,
-) -> None:
+) -> Launch:
     is_moved = source == target and not is_scaled
     channels = [int(rows[name]["sizes"][0, 3]) for name in ("source", "target")]
     size = max(source.itemsize * channels[0], target.itemsize * channels[1])
@@ -205,18 +192,12 @@ def _launch(
     if not is_moved:
         macros |= {"SOURCE": _CONVERTED[source], "TARGET": _CONVERTED[target]}
         macros |= {"SCALED": int(is_scaled), "CUT": int(is_cut)}
-    _WINDOW.launch(rows, groups_in(rows, pixels), macros, device)
+    return Launch(out, _WINDOW, rows, groups_in(rows, pixels), macros, device)
 
 
 def _one(batch: Batch) -> torch.Tensor:
     """A tensor of the device and type of a batch that is not empty."""
     return batch.samples[0] if batch.block is None else batch.block
-
-
-def _has_frames(flips: Flips) -> bool:
-    if isinstance(flips, PerSample):
-        return flips.has_frames
-    return any(isinstance(flip, PerFrame) for flip in flips)
 
 
 def _starts(starts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
@@ -235,12 +216,3 @@ def _as_clips(batch: Batch) -> Batch:
         return batch
     data = batch.samples if batch.block is None else batch.block
     return Batch(data, batch.layout.replace("D", "F"))
-
-
-@lru_cache(maxsize=64)  # of constants: plans of batches with random windows share them
-def _bits(
-    fill: tuple[float, ...], channels: int, dtype: torch.dtype, is_rounded: bool
-) -> NDArray[np.uint64]:
-    """The bits of an element for each channel; those of channels that are added are 0."""
-    exact = torch.tensor(fill * (channels if len(fill) == 1 else 1), dtype=torch.float64)
-    return bits_of_each((saturate if is_rounded else truncate)(exact, dtype))

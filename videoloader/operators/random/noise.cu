@@ -10,7 +10,7 @@ struct Row {
     u64 salt, pepper;         // the bytes of an element
     i64 order[4], count;      // number that a frame, row, column, channel adds; numbers of the first kind
 };
-static_assert(sizeof(Row) == ROW_BYTES, "the table of noise_on_gpu.py");
+static_assert(sizeof(Row) == ROW_BYTES, "the table of noise.py");
 
 typedef Bits<SIZE>::Type Stored;
 

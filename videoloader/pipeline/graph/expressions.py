@@ -10,7 +10,8 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.arithmetic.expression import write_expression
+from videoloader.operators.arithmetic.expression import Expression
+from videoloader.operators.arithmetic.functions import FUNCTIONS
 from videoloader.operators.general.subscript import (
     DIM_CHECK,
     EXPAND_DIMS,
@@ -65,7 +66,7 @@ def expression(function: str, *operands: Any) -> DataNode:
             continue
         described.append(len(inputs))
         inputs.append(value.gpu() if on_gpu else value)
-    text = write_expression(function, tuple(described))
+    text = Expression(FUNCTIONS[function], tuple(described)).text
     return _call(ARITHMETIC[len(inputs)], *inputs, expression=text)
 
 

@@ -1,8 +1,8 @@
-"""Launches of an operator, kept from batch to batch: only addresses differ between batches alike.
+"""The launches of a plan: all that kernels of a GPU are told, but for addresses.
 
-What an operator launches on a GPU follows from its arguments, from the shapes, strides, element
-type and layout of the input, and from the GPU. Where all of that is as it was the last time, its
-launches are repeated with the addresses of the new input and output.
+What an operator launches follows from its plan, from the strides of its input and output, and from
+the GPU. Where all of that is as it was the last time, the launches are repeated with the addresses
+of the new input and output.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from videoloader.cuda.launching import launch_with_table
-from videoloader.cuda.recorder import Launch
 from videoloader.cuda.streams import current_stream
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.kernels import THREADS
+from videoloader.operators.kernels import THREADS, Launch, Queued
 
-__all__ = ["Recording"]
+__all__ = ["Launches"]
 
 _ALIGNMENT = 16
-"""Bytes. A kernel may be chosen by the alignment of its data, up to this; see `Recording`."""
+"""Bytes. A kernel may be chosen by the alignment of its data, up to this; see `Launches`."""
 
 
-class Recording:
+class Launches:
     """The launches of an operator on one input and one output, each a dense block.
 
     They are repeated on blocks of the same strides, whose addresses differ from those before by a
@@ -35,7 +33,7 @@ class Recording:
     """
 
     def __init__(
-        self, launches: Sequence[Launch], kept: Sequence[Any], blocks: Sequence[torch.Tensor]
+        self, launches: Sequence[Queued], kept: Any, blocks: Sequence[torch.Tensor]
     ) -> None:
         self._gpu, self._stream = launches[0].gpu, launches[0].stream
         self._kept = kept
@@ -55,22 +53,15 @@ class Recording:
         self._lock = threading.Lock()
 
     @classmethod
-    def of(
-        cls, launches: Sequence[Launch], kept: Sequence[Any], frames: Batch, result: Any
-    ) -> Recording | None:
-        """The launches that gave a result; None where they cannot be repeated."""
-        source, target = frames.block, result.block if isinstance(result, Batch) else None
-        if source is None or target is None or not launches:
+    def of(cls, launch: Launch, queued: Sequence[Queued | None], frames: Batch) -> Launches | None:
+        """What was queued for a launch on an input; None where it cannot be repeated."""
+        source, target = frames.block, launch.out.block
+        launches = [each for each in queued if each is not None]
+        if source is None or target is None or not launches or len(launches) < len(queued):
             return None
-        for launch in launches:
-            are_inside = _are_inside(launch.rows["source"]["address"], source)
-            if not are_inside or not _are_inside(launch.rows["target"]["address"], target):
-                return None  # it is about other memory, which the next batch may not have
-            if not launch.table:
-                return None  # it was uploaded
-        return cls(launches, kept, (source, target))
+        return cls(launches, launch.kept, (source, target))
 
-    def replay(self, context: Context, frames: Batch) -> Any:
+    def repeat(self, context: Context, frames: Batch) -> Any:
         """The output, of launches on the current stream; NotImplemented if they do not fit.
 
         Args:
@@ -84,7 +75,7 @@ class Recording:
         if torch.cuda.current_device() != self._gpu:
             return NotImplemented
         stream = current_stream(self._gpu)
-        if self._kept and stream != self._stream:
+        if self._kept is not None and stream != self._stream:
             return NotImplemented  # what is kept was made on another stream
         out = context.empty()
         target = out.block
@@ -109,10 +100,3 @@ class Recording:
                 column += np.uint64(move % (1 << 64))
         self._addresses = addresses
         return True
-
-
-def _are_inside(addresses: NDArray[np.uint64], block: torch.Tensor) -> bool:
-    first = block.data_ptr()
-    steps = zip(block.shape, block.stride(), strict=True)
-    length = block.element_size() * (1 + sum((size - 1) * step for size, step in steps))
-    return bool(first <= int(addresses.min()) and int(addresses.max()) < first + length)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSample
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
-from videoloader.operators.geometry.warps_on_gpu import displace_on_gpu
+from videoloader.operators.geometry.warps.sampling import chunks, pixel_places, sample_at
+from videoloader.operators.geometry.warps.warps_on_gpu import displace_on_gpu
 from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
@@ -77,7 +77,6 @@ def _sphere_on_gpu(
     inputs=(Input("frames", FRAMES, unnamed=UNNAMED_IMAGES),),
     arguments=_ARGUMENTS,
     kernels={"cuda": _sphere_on_gpu},
-    is_replayable=True,
 )
 def sphere(
     context: Context,
@@ -131,7 +130,6 @@ def _water_on_gpu(
         *_ARGUMENTS,
     ),
     kernels={"cuda": _water_on_gpu},
-    is_replayable=True,
 )
 def water(
     context: Context,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +21,12 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.batch import Batch, Context, Planned, Spec
-from videoloader.operators.geometry.matrices import Matrix, numbers
-from videoloader.operators.geometry.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
-from videoloader.operators.geometry.warp import Warping
-from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
-from videoloader.operators.geometry.warps_on_gpu import remap_on_gpu, warp_on_gpu
+from videoloader.operators.geometry.warps.matrices import Matrix, numbers
+from videoloader.operators.geometry.warps.sampling import BORDERS, chunks, pixel_places, sample_at
+from videoloader.operators.geometry.warps.warp import Warping
+from videoloader.operators.geometry.warps.warps_on_cpu import can_warp, warp_pictures
+from videoloader.operators.geometry.warps.warps_on_gpu import remap_on_gpu, warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
@@ -173,17 +172,23 @@ def _matrices_of_argument(
 def _from_output(values: Any, *, is_inverse: bool, pixel_origin: str) -> Matrix:
     """The matrix from places in the output to places in the input, from pixel corners."""
     matrix = _perspective(values)
-    shift, back = _to_corners(pixel_origin)
+    shift, back = _TO_CORNERS[pixel_origin]
     moved: Matrix = shift @ (matrix if is_inverse else _inverse(matrix)) @ back
     return moved
 
 
-@cache
+_SHIFTS = {"corner": 0.0, "center": 0.5}
+"""From places whose origin is this to those from pixel corners."""
+
+
 def _to_corners(pixel_origin: str) -> tuple[Matrix, Matrix]:
-    """From places whose origin is this to those from pixel corners, and back."""
     shift = np.eye(3)
-    shift[:2, 2] = _shift(pixel_origin)
+    shift[:2, 2] = _SHIFTS[pixel_origin]
     return shift, np.asarray(np.linalg.inv(shift), dtype=np.float64)
+
+
+_TO_CORNERS = {origin: _to_corners(origin) for origin in _SHIFTS}
+"""The same as a matrix, and back."""
 
 
 def _by_opencv(context: Context, frames: Batch, *given: Batch, plan: _Perspective) -> Any:
@@ -256,7 +261,6 @@ def _warp_on_gpu(context: Context, frames: Batch, *given: Batch, plan: _Perspect
     infer=_infer_warp,
     check=_check_matrix,
     kernels={"cpu": _by_opencv, "cuda": _warp_on_gpu},
-    is_replayable=True,
 )
 def warp_perspective(context: Context, frames: Batch, *given: Batch, plan: _Perspective) -> Batch:
     """See frames through a perspective transform, every frame of a clip alike by default."""
@@ -318,10 +322,6 @@ def _infer_remap(
     return replace(frames, shapes=tuple(shapes))
 
 
-def _shift(pixel_origin: str) -> float:
-    return 0.5 if pixel_origin == "center" else 0.0
-
-
 def _remap_on_gpu(
     context: Context,
     frames: Batch,
@@ -331,7 +331,7 @@ def _remap_on_gpu(
     interp: InterpType,
     pixel_origin: str,
 ) -> Any:
-    return remap_on_gpu(context, frames, (map_x, map_y), _shift(pixel_origin), interp)
+    return remap_on_gpu(context, frames, (map_x, map_y), _SHIFTS[pixel_origin], interp)
 
 
 @declare(
@@ -365,7 +365,7 @@ def remap(
     input is 0. Maps are for all frames of a clip, or for each.
     """
     out = context.empty()
-    shift = _shift(pixel_origin)
+    shift = _SHIFTS[pixel_origin]
     for sample, result, *maps in zip(frames, out, map_x, map_y, strict=True):
         pictures, slots = (_planes(each, frames.layout) for each in (sample, result))
         sides = slots.shape[1:3]

@@ -26,11 +26,11 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
 from videoloader.operators.deprecated import OUTPUT_DTYPE
-from videoloader.operators.geometry.matrices import MATRIX, Matrix, affine, rotation
-from videoloader.operators.geometry.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.sizes import rounded
-from videoloader.operators.geometry.warps_on_cpu import can_warp, warp_pictures
-from videoloader.operators.geometry.warps_on_gpu import warp_on_gpu
+from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, rotation
+from videoloader.operators.geometry.warps.sampling import chunks, pixel_places, sample_at
+from videoloader.operators.geometry.warps.warps_on_cpu import can_warp, warp_pictures
+from videoloader.operators.geometry.warps.warps_on_gpu import warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
@@ -235,7 +235,6 @@ def _infer_warp(
     infer=_infer_warp,
     deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _by_opencv, "cuda": _by_kernel},
-    is_replayable=True,
 )
 def warp_affine(context: Context, frames: Batch, plan: Warping) -> Batch:
     """See frames through an affine transform, every frame of a clip alike by default.
@@ -345,7 +344,6 @@ def _rotated_sides(
     infer=_infer_rotated,
     deprecated=(OUTPUT_DTYPE,),
     kernels={"cpu": _by_opencv, "cuda": _by_kernel},
-    is_replayable=True,
 )
 def rotate(context: Context, frames: Batch, plan: Warping) -> Batch:
     """Rotate frames about their centre, every frame of a clip alike by default.

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.operators.batch import Batch, Context
-from videoloader.operators.geometry.matrices import Matrix
+from videoloader.operators.geometry.warps.matrices import Matrix
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
     Kernel,
+    Launch,
     are_frames,
+    floats_of,
     row_type,
     rows_of,
     tiles_in,
 )
-from videoloader.operators.operands import floats_of
 from videoloader.tensors import saturate_numbers
 from videoloader.types import InterpType
 
@@ -30,7 +31,7 @@ _PLACES = ("matrix", "sphere", "water", "moves", "maps")  # as in warp.cu
 _INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR, InterpType.INTERP_CUBIC)
 _TILE = 32
 _WARP = Kernel(
-    "geometry/warp.cu",
+    "geometry/warps/warp.cu",
     "warp",
     row_type(
         ("maps", "u8", 2),
@@ -63,8 +64,7 @@ def warp_on_gpu(
     numbers = np.array([matrix for own in matrices for matrix in own]).reshape(len(rows), -1)
     rows["numbers"][:, : numbers.shape[1]] = numbers
     rows["is_affine"] = numbers.shape[1] == 6
-    _launch(rows, frames, out, "matrix", interp_type, border, fill)
-    return out
+    return _launch(rows, frames, out, "matrix", interp_type, border, fill)
 
 
 def displace_on_gpu(
@@ -101,8 +101,7 @@ def displace_on_gpu(
     if counts:
         rows["first"] = np.cumsum(counts) - counts
     values = np.concatenate(given) if given else None
-    _launch(rows, frames, out, rule, interp_type, "constant", (fill,), values)
-    return out
+    return _launch(rows, frames, out, rule, interp_type, "constant", (fill,), values)
 
 
 def remap_on_gpu(
@@ -133,8 +132,7 @@ def remap_on_gpu(
         step = 4 * number * np.array(sizes)[samples]
         rows["maps"][:, at] = each.addresses[samples] + step.astype(np.uint64)
     rows["numbers"][:, 0] = shift
-    _launch(rows, frames, out, "maps", interp, "constant", (0.0,))
-    return out
+    return _launch(rows, frames, out, "maps", interp, "constant", (0.0,), kept=places)
 
 
 def _launch(
@@ -146,7 +144,8 @@ def _launch(
     border: str,
     fill: Sequence[float],
     values: NDArray[Any] | None = None,
-) -> None:
+    kept: Any = None,
+) -> Launch:
     channels = int(rows["source"]["sizes"][0, 3])
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
         fill = saturate_numbers(fill, out.spec.dtype)
@@ -159,4 +158,5 @@ def _launch(
         "PLACES": _PLACES.index(places),
         "INTERPOLATION": _INTERPOLATIONS.index(interp_type),
     }
-    _WARP.launch(rows, tiles_in(rows, _TILE), macros, frames.spec.device, values)
+    tiles = tiles_in(rows, _TILE)
+    return Launch(out, _WARP, rows, tiles, macros, frames.spec.device, values, kept)

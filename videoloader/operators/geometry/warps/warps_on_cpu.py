@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.geometry.matrices import Matrix
-from videoloader.operators.geometry.sampling import opencv_border
+from videoloader.operators.geometry.warps.matrices import Matrix
+from videoloader.operators.geometry.warps.sampling import opencv_border
 from videoloader.types import InterpType
 
 __all__ = ["can_warp", "warp_pictures"]
