@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
@@ -19,7 +20,6 @@ from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.readers.failures.contained import contained
-from videoloader.readers.failures.failures import ErrorPolicy, Failures, own_policy
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import decode_planned
 from videoloader.readers.video.planned import Identity, PlannedClip
@@ -49,7 +49,7 @@ class StepDecoder:
         meter: Meter,
         recyclers: Sequence[Recycler],
         nodes: Sequence[Node],
-        errors: ErrorPolicy | None,
+        errors: FailurePolicy,
     ) -> None:
         self._evaluator = evaluator
         self._devices = devices
@@ -168,9 +168,9 @@ class _Containment:
             samples of branches are counted by their positions in the batch.
     """
 
-    def __init__(self, nodes: Sequence[Node], policy: ErrorPolicy | None) -> None:
+    def __init__(self, nodes: Sequence[Node], policy: FailurePolicy) -> None:
         may_skip = all(node.branch is None for node in nodes)
-        own = own_policy(policy, may_skip=may_skip)
+        own = policy.of_decoder(may_skip=may_skip)
         self.failures: Mapping[str, Failures] = {
             node.name: Failures(own)
             for node in nodes

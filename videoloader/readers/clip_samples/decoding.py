@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
@@ -20,7 +21,6 @@ from videoloader.readers.clip_samples.columns import SampleColumns
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.samples import taken
 from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
-from videoloader.readers.failures.failures import Failures
 from videoloader.readers.failures.replacing import decode_replacing
 from videoloader.sources.faults import drop_frames
 

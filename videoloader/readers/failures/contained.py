@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from videoloader.decoding.clip import ClipFailure
-from videoloader.readers.failures.failures import Failures
+from videoloader.decoding.failures import Failures
 from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.sources.items import Item
 

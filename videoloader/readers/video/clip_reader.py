@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.clip import ClipFailure
+from videoloader.decoding.failures import Failures
 from videoloader.errors import DecodeError
-from videoloader.readers.failures.failures import Failures
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.media import Index
