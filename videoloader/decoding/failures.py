@@ -245,7 +245,8 @@ class Failures:
         """Record that a sample failed.
 
         Raises:
-            TooManyFailuresError: more did than the policy allows.
+            Exception: this error, where the policy is to raise it.
+            TooManyFailuresError: more failed than the policy allows.
             ResourceError: it is not the sample that failed, but what the machine lacks.
         """
         raise_shortage(error, item.name)
@@ -267,6 +268,8 @@ class Failures:
         asked, failed = self._records.counts()
         if not self.policy.allows(failed, asked):
             raise TooManyFailuresError(self._too_many(failure, asked, failed)) from error
+        if self.policy.on_error == "raise":
+            raise error
 
     def _too_many(self, last: SampleFailure, asked: int, failed: int) -> str:
         reasons = list(dict.fromkeys(failure.reason for failure in self))[-_NAMED:]
@@ -370,8 +373,6 @@ class Attempts(Generic[Wanted]):
         """
         self._failures.add(item, error, frame=frame, sample=sample, epoch=epoch)
         on_error = self._failures.policy.on_error
-        if on_error == "raise":
-            raise error
         if on_error == "mask":
             self.masked.add(place)
         elif on_error == "skip" and self._may_leave_out(place):

@@ -154,12 +154,11 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     known = read_known(arguments["skip_known"])
     scopes = _scopes(arguments).without(known, wholly=isinstance(sampler, DenseClips))
     failures = Failures(context.errors.with_arguments(arguments))
-    tolerant = None if failures.policy.on_error == "raise" else failures
     clips = scopes.clips(
         sampler,
         backwards=arguments["stride"] < 0,
         num_threads=context.num_threads,
-        failures=tolerant,
+        failures=failures,
         clips_per_video=arguments["clips_per_video"] or 1,
         known=known,
     )
