@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -72,4 +72,4 @@ class SourceContext:
     num_threads: int
     device: str = "cpu"
     python_pool: Any = None
-    errors: FailurePolicy = FailurePolicy()
+    errors: FailurePolicy = field(default_factory=FailurePolicy)
