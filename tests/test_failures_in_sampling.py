@@ -12,11 +12,11 @@ from damaged_videos import FRAMES, LOST, make_videos
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.demo.videos import read_frame_number
 from videoloader.errors import DecodeError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.pipeline import pipeline_def
-from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import SampleError, decode_planned
 from videoloader.readers.video.planned import PlannedClip

@@ -340,7 +340,7 @@ class Attempts(Generic[Wanted]):
 
         What fails of them is told to `failed`, in ascending order, before the next round.
         """
-        self._again = [*range(len(self.wanted))]
+        yield range(len(self.wanted))
         while self._again:
             places, self._again = self._again, []
             yield places
