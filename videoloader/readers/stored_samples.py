@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import wraps
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from videoloader.decoding.failures import Attempts, Failures
 from videoloader.errors import ArgumentError, VideoError
@@ -116,24 +116,6 @@ class JointSamples(StoredSamples, Protocol):
         ...
 
 
-class OtherSamples(NamedTuple):
-    """What may stand for a sample that cannot be read: the next ones in its shard."""
-
-    order: ReaderOrder
-
-    def after(self, wanted: tuple[Place, int]) -> Iterator[tuple[Place, int]]:
-        """The places behind that of a sample, round the shard, with their numbers."""
-        (epoch, position), _ = wanted
-        shard = len(self.order.epochs.shard(epoch))
-        for step in range(1, shard):
-            place = Place(epoch, (position + step) % shard)
-            yield place, self.order.number(place)
-
-    def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002
-        """That no sample of the shard can be read."""
-        return f"none of the {tries} samples of the shard can be read"
-
-
 class SampleReader:
     """Reads the samples of each batch: in a few threads where they have to be waited for.
 
@@ -162,7 +144,7 @@ class SampleReader:
         Raises:
             ReadError: one of them cannot be read.
         """
-        attempts = Attempts(self.failures, self.order.batch(iteration), OtherSamples(self.order))
+        attempts = Attempts(self.failures, self.order.batch(iteration), self)
         self.failures.ask(len(attempts.wanted))
         found: dict[int, ReadSample] = {}
         for positions in attempts.rounds():
@@ -175,6 +157,14 @@ class SampleReader:
         # Where a sample is left out, that of another stands, marked.
         other = next(iter(found.values()))._replace(is_left_out=True)
         return [found.get(position, other) for position in range(len(attempts.wanted))]
+
+    def after(self, wanted: tuple[Place, int]) -> Iterator[tuple[Place, int]]:
+        """What may stand for a sample that cannot be read: those behind it in its shard."""
+        return ((place, self.order.number(place)) for place in self.order.behind(wanted[0]))
+
+    def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002
+        """Says that no sample of the shard can be read."""
+        return f"none of the {tries} samples of the shard can be read"
 
     def _failed(
         self, attempts: Attempts[tuple[Place, int]], position: int, error: BaseException
