@@ -267,6 +267,7 @@ class Failures:
             self._log.write(failure)
         asked, failed = self._records.counts()
         if not self.policy.allows(failed, asked):
+            drop_frames(error)
             raise TooManyFailuresError(self._too_many(failure, asked, failed)) from error
         if self.policy.on_error == "raise":
             raise error

@@ -130,12 +130,10 @@ class _Decoding:
         self._output = output
         self._rules = rules
         self._sharing = sharing
-        wanted = [clips[at] for at in sharing.own]
-        failures = wanted[0].failures if wanted else None  # of one reader or operator, as all are
         self._attempts = Attempts(
-            Failures() if failures is None else failures,
-            wanted,
-            wanted[0].successors if wanted else None,
+            clips[0].failures or Failures(),  # of one reader or operator, as those of all clips
+            [clips[at] for at in sharing.own],
+            clips[0].successors,
             may_be_empty=may_be_empty,
         )
         self._outputs: dict[int, list[torch.Tensor]] = {}  # beside the pictures
