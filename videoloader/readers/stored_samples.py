@@ -17,11 +17,10 @@ from videoloader.operators.batch import Sample
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.operators.source import SourceContext
-from videoloader.readers.ranks import find_shard, shard_arguments
+from videoloader.readers.ranks import find_order, shard_arguments
 from videoloader.readers.video.planned import Identity, ReadError, ReadSample
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
-from videoloader.sampling.orders.reader_order import COMMON_SEED, ReaderOrder
-from videoloader.sampling.orders.sample_order import SampleOrder
+from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
@@ -328,19 +327,5 @@ def open_reader(
     policy = context.errors.with_arguments({"on_error": arguments["on_error"]})
     if policy.on_error == "mask":
         policy = replace(policy, on_error="replace")
-    is_after_epoch = arguments.get("shuffle_after_epoch", False)
-    epochs = Epochs(
-        len(samples),
-        context.batch_size,
-        *find_shard(arguments),
-        arguments["stick_to_shard"] or is_after_epoch,
-        arguments["pad_last_batch"],
-    )
-    every = SampleOrder(len(samples), COMMON_SEED, arguments["random_shuffle"], stage=context.stage)
-    later = None
-    if is_after_epoch:
-        own = arguments["shuffle_after_epoch_seed"]
-        ends = getattr(samples, "ends", None)
-        later = replace(every, seed=COMMON_SEED if own is None else own, shuffle=True, files=ends)
-    order = ReaderOrder(epochs, every, later, context.seed, context.stage)
+    order = find_order(context, arguments, len(samples), files=getattr(samples, "ends", None))
     return SampleReader(samples, order, context.num_threads, Failures(policy))

@@ -141,10 +141,12 @@ class BatchOrder:
             step: number of the batch, counted from `start`.
             start: position before the first batch.
         """
-        if not 0 <= step < (steps := self.num_steps(start, epoch)):
-            raise IndexError(f"step {step} of an epoch of {steps} steps")
         size = self.batch_size or 1
-        return self.at(self.places(start, epoch)[step * size : (step + 1) * size], epoch)
+        places = self.places(start, epoch)[step * size : (step + 1) * size] if step >= 0 else ()
+        if not places:
+            steps = self.num_steps(start, epoch)
+            raise IndexError(f"step {step} of an epoch of {steps} steps")
+        return self.at(places, epoch)
 
     def at(self, places: range, epoch: int) -> NDArray[np.int64]:
         """Numbers of the samples at some of `places`."""

@@ -6,7 +6,7 @@ Sample n is a clip of video n modulo the number of videos; larger numbers are fu
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class SampleOrder:
         draw_stage: of the draws.
         files: where each file ends among the samples; files are then permuted whole.
         group: neighbours that stay together when samples are permuted, see `GroupPermutation`.
+        num_samples: samples in an epoch.
     """
 
     num_videos: int
@@ -50,12 +51,11 @@ class SampleOrder:
     draw_stage: int = DRAWING
     files: NDArray[np.int64] | None = None
     group: int = 1
+    num_samples: int = field(init=False)
 
-    @property
-    def num_samples(self) -> int:
-        """Samples in an epoch."""
+    def __post_init__(self) -> None:
         videos = self.num_videos if self.videos is None else len(self.videos)
-        return videos * self.clips_per_video
+        object.__setattr__(self, "num_samples", videos * self.clips_per_video)
 
     @property
     def digest(self) -> int:
@@ -106,10 +106,9 @@ class SampleOrder:
         count = len(self.files)
         files = Permutation(count, self.seed, self.stage, epoch)[np.arange(count)]
         ends = np.cumsum(np.diff(self.files, prepend=0)[files])
-        moved: NDArray[np.int64] = (self.files[files] - ends)[
-            np.searchsorted(ends, places, "right")
-        ]
-        return places + moved
+        moves = self.files[files] - ends
+        permuted: NDArray[np.int64] = places + moves[np.searchsorted(ends, places, "right")]
+        return permuted
 
     def numbers(self, epoch: int) -> NDArray[np.int32] | NDArray[np.int64]:
         """All samples of an epoch in order; int32 if they fit, else int64."""
