@@ -209,7 +209,7 @@ LAYERS = {
     "video": "errors system sampling sources workers indexing decoding",
     "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors sampling",
-    "dataset": "errors runtime sampling sources indexing decoding readers epoch_sampler",
+    "dataset": "errors system runtime sampling sources indexing decoding readers epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding readers",
     "report": "errors system runtime indexing",
     "demo": "errors sampling indexing fn plugin report",

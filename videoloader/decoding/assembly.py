@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
@@ -25,7 +24,7 @@ from videoloader.decoding.opening.videos import (
     open_side_by_side,
     source_name,
 )
-from videoloader.decoding.output import OutputFormat, View, normalize_size
+from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
 from videoloader.decoding.packets.merge import ClipFrames, MergedRun, merge_runs
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import ClipRequest

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol, TypedDict, get_args
 
 from videoloader import errors
 from videoloader.decoding.rules import OnError
@@ -16,10 +16,12 @@ from videoloader.readers.failures.error_log import ErrorLog
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.options import documented
 
 __all__ = [
     "MOST_RECORDS",
     "ErrorPolicy",
+    "FailureOptions",
     "Failures",
     "Records",
     "SampleFailure",
@@ -75,16 +77,30 @@ class SampleFailure:
         return asdict(self)
 
 
+class FailureOptions(TypedDict, total=False):
+    """What becomes of samples that fail, and from when on they end the run; see docs/failures.md.
+
+    Attributes:
+        on_error: `raise` what goes wrong with a sample, behind which the next batch follows; `skip`
+            it, which makes the batch smaller, but never empty: its last sample is then replaced, so
+            that all ranks have as many batches; `replace` it by the next of the data set that
+            decodes; `mask` the frames concerned. Errors of a sampler or transform of your own are
+            raised in any case. `failures` lists what went wrong.
+        max_errors: failures, in all workers together, from which on the run ends with
+            `TooManyFailuresError`: a number, or a share of the samples that were asked for (of 100
+            at least), between 0 and 1. Any by default.
+        error_log: a file to which each failure is appended as a line of JSON, by all workers.
+    """
+
+    on_error: OnError
+    max_errors: int | float | None
+    error_log: str | os.PathLike[str] | None
+
+
+@documented(FailureOptions)
 @dataclass(frozen=True, slots=True)
 class ErrorPolicy:
-    """What becomes of samples that fail, and from when on they end the run.
-
-    Args:
-        on_error: `raise`, `skip`, `replace` or `mask`.
-        max_errors: failures that a run may have: a number, or a share of the samples that were
-            asked for (of 100 at least), between 0 and 1. Any by default.
-        error_log: a file to which each failure is appended as a line of JSON.
-    """
+    """What becomes of samples that fail, and from when on they end the run."""
 
     on_error: OnError = "raise"
     max_errors: int | float | None = None

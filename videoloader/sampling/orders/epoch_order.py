@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,31 @@ from videoloader.sampling.orders.permutation import Permutation
 from videoloader.sampling.orders.weighted import DRAWING, WeightedDraws
 from videoloader.sampling.states import whole_number
 
-__all__ = ["EpochOrder", "Remainder", "chosen_remainder"]
+__all__ = ["EpochOrder", "OrderOptions", "Remainder", "chosen_remainder"]
 
 Remainder = Literal["keep", "drop", "repeat"]
+
+
+class OrderOptions(TypedDict, total=False):
+    """The order of the samples, and which of them this process takes.
+
+    Attributes:
+        shuffle: permute the samples, differently in each epoch.
+        seed: of all randomness.
+        rank: which part of each step this process takes. By default that of torch.distributed,
+            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
+        num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
+        remainder: the last step where it is not full. `keep`: divide the rest; a rank may get a
+            smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first samples of
+            the epoch, so that all ranks have equally many. None is `keep` for one rank, and
+            `repeat` for several, which then have equally many steps.
+    """
+
+    shuffle: bool
+    seed: int
+    rank: int | None
+    num_ranks: int | None
+    remainder: Remainder | None
 
 
 @dataclass(frozen=True, slots=True)
