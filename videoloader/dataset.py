@@ -16,12 +16,7 @@ from torch.utils.data import Dataset, default_collate, get_worker_info
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.limits import (
-    TIME_LIMIT,
-    MemoryLimit,
-    check_time_limit,
-    worker_limit,
-)
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.options import SampleOptions
@@ -33,7 +28,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.decoding import SampleDecoder
 from videoloader.readers.clip_samples.draws import check_clips
 from videoloader.readers.clip_samples.global_random import seeded
-from videoloader.readers.clip_samples.labels import Labels
+from videoloader.readers.clip_samples.labels import LabelOptions
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.samples import of_views, views
 from videoloader.readers.clip_samples.sources import ClipSources, find_labels, find_sources
@@ -43,7 +38,7 @@ from videoloader.readers.failures.failures import (
     Failures,
     SampleFailure,
 )
-from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
+from videoloader.readers.failures.known_bad import kept_videos
 from videoloader.readers.failures.shared_records import SharedRecords, shared
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
@@ -79,12 +74,19 @@ def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return batch
 
 
-@documented(SampleOptions, FailureOptions)
-class DatasetOptions(SampleOptions, FailureOptions, total=False):
-    """Options of `ClipDataset`: of its samples, and of those that fail."""
+@documented(SampleOptions, FailureOptions, LabelOptions, LimitOptions)
+class DatasetOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, total=False):
+    """Options of `ClipDataset`: of its samples, those that fail, their labels, and processes."""
 
 
-@takes(DatasetOptions, OutputFormat, Rules, Framing, SampleRequests, ErrorPolicy, layout="FCHW")
+@takes(
+    *(DatasetOptions, OutputFormat, Rules, Framing, SampleRequests, ErrorPolicy),
+    layout="FCHW",
+    skip_known=None,
+    labels=None,
+    classes=None,
+    **DEFAULT_LIMITS,
+)
 class ClipDataset(Dataset[dict[str, Any]]):
     """A map-style data set with one sample a video: the clip, or clips, that a sampler takes.
 
@@ -136,24 +138,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
         seed: of all randomness.
         sample_transform: called with the whole sample, after `transform`, under the same random
             numbers; what it returns stands for the sample.
-        labels: one a video, or one a row of the data set index, failures included; or a mapping
-            from keys (`DatasetIndex.keys`; else paths), a function of keys, or a `LabelColumn` of a
-            table. All are integers; floats, or floats and integers, which become float32; vectors
-            of numbers of one shape; or texts, which are classes. By default, if the videos of one
-            folder are all in folders in it, these are the classes.
-        classes: names of the classes in the order of their numbers, such as the `classes` of
-            another data set; by default those that there are, in alphabetical order. A video of
-            another class is an error.
-        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
-            out, and not opened.
         decode: `local`, in the process that asks for a sample; or `worker`, in a process that it
             starts and supervises: a codec that crashes or hangs then costs a sample and no more.
-        time_limit: seconds that such a process may take, see `BatchDecoder`.
-        memory_limit: bytes that it may allocate, see `BatchDecoder`.
         indexes: made beforehand, by path; others are made as they are needed.
         clips_per_video: samples of each video, each drawn by itself: with n videos, samples k,
             n + k, 2 n + k, ... are of video k.
-        **options: of the samples, and of those that fail.
+        **options: of the samples, those that fail, their labels, and processes.
 
     Attributes:
         classes: names of the classes by number, where labels are texts or folders; or an empty
@@ -172,12 +162,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         seed: int = 0,
         *,
         sample_transform: Callable[[dict[str, Any]], Any] | None = None,
-        labels: Labels | None = None,
-        classes: Sequence[str] | None = None,
-        skip_known: SkipKnown | None = None,
         decode: Literal["local", "worker"] = "local",
-        time_limit: float = TIME_LIMIT,
-        memory_limit: MemoryLimit = "auto",
         indexes: Mapping[str, VideoIndex] | None = None,
         clips_per_video: int = 1,
         **options: Unpack[DatasetOptions],
@@ -188,16 +173,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
         policy, framing = part(ErrorPolicy, options), part(Framing, options)
         self._output, rules = part(OutputFormat, options), part(Rules, options)
         check_pad_mode(options["pad_mode"])
-        self._limits: dict[str, Any] | None = None
-        if decode == "worker":
-            self._limits = {
-                "time_limit": check_time_limit(time_limit),
-                "memory_limit": worker_limit(memory_limit),
-            }
+        self._limits = check_limits(options) if decode == "worker" else None
         every = find_sources(videos, indexes or {})
-        of_every = find_labels(videos, every, labels, classes)
+        of_every = find_labels(videos, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
-        self._videos, self._labels, _ = kept_videos(every, skip_known, labels=of_every)
+        self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)
         self._size = len(self._videos) * check_clips(clips_per_video, sampler)
         self._requests = part(
             SampleRequests,
@@ -364,10 +344,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def _decoder(self) -> BatchDecoder:
         """Decodes in this process, be it the worker of a loader, or in one that it supervises."""
         if self._batches is None:
-            indexer = None if self._limits is None else Indexer(**self._limits)
-            kept = IndexCache(indexer, limit=_READY_BYTES, packed_limit=_KEPT_BYTES)
-            workers = int(self._limits is not None)
-            self._batches = BatchDecoder(workers=workers, indexes=kept, **(self._limits or {}))
+            limits = {} if self._limits is None else self._limits._asdict()
+            kept = IndexCache(
+                Indexer(**limits) if limits else None,
+                limit=_READY_BYTES,
+                packed_limit=_KEPT_BYTES,
+            )
+            self._batches = BatchDecoder(workers=int(bool(limits)), indexes=kept, **limits)
         return self._batches
 
     def __repr__(self) -> str:

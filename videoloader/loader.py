@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Unpack
 
@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from videoloader.cuda.streams import stage_stream, wait_for
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.limits import (
-    TIME_LIMIT,
-    MemoryLimit,
-    check_time_limit,
-    worker_limit,
-)
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
 from videoloader.decoding.options import SampleOptions, as_device
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import Rules
@@ -27,7 +22,7 @@ from videoloader.readers.clip_samples.batch_content import batch_content, batch_
 from videoloader.readers.clip_samples.columns import Columns, SampleColumns
 from videoloader.readers.clip_samples.decoding import DecodedSamples, SampleDecoder
 from videoloader.readers.clip_samples.draws import find_samples
-from videoloader.readers.clip_samples.labels import Labels
+from videoloader.readers.clip_samples.labels import LabelOptions
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.shaped_batches import epoch_order, shaped_batches
 from videoloader.readers.clip_samples.sources import (
@@ -43,7 +38,7 @@ from videoloader.readers.failures.failures import (
     Failures,
     SampleFailure,
 )
-from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
+from videoloader.readers.failures.known_bad import kept_videos
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
@@ -57,9 +52,11 @@ from videoloader.system.options import documented, part, takes
 __all__ = ["Loader", "LoaderIterator"]
 
 
-@documented(SampleOptions, FailureOptions, OrderOptions)
-class LoaderOptions(SampleOptions, FailureOptions, OrderOptions, total=False):
-    """Options of `Loader`: of its samples, of those that fail, and of their order."""
+@documented(SampleOptions, FailureOptions, LabelOptions, OrderOptions, LimitOptions)
+class LoaderOptions(
+    SampleOptions, FailureOptions, LabelOptions, OrderOptions, LimitOptions, total=False
+):
+    """Options of `Loader`: of samples, those that fail, labels, the order, and processes."""
 
 
 @takes(
@@ -69,6 +66,10 @@ class LoaderOptions(SampleOptions, FailureOptions, OrderOptions, total=False):
     rank=None,
     num_ranks=None,
     remainder=None,
+    skip_known=None,
+    labels=None,
+    classes=None,
+    **DEFAULT_LIMITS,
 )
 class Loader:
     """Batches of clips, one clip or one set of clips a video, for a training loop.
@@ -117,12 +118,6 @@ class Loader:
             such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
             batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
-        labels: one a video or row: an integer, a float, a text, which is a class, or a vector of
-            numbers; or by key a mapping, a function or a `LabelColumn` of a table, see
-            `ClipDataset`; by default those of the folders, where `dataset` is a folder of folders.
-        classes: names of the classes in the order of their numbers, such as the `classes` of
-            another loader; by default those that there are, in alphabetical order. A video of
-            another class is an error.
         clips_per_video: samples that an epoch has of each video, each drawn by itself.
         weights: how often each video is drawn: a number for each video or row, or by key a mapping
             or function; implies `shuffle`. An epoch has as many samples as without.
@@ -132,14 +127,10 @@ class Loader:
             `fn` are seeded for it by the sample, and put back.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
-        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
-            out of the data set, and not opened.
-        time_limit: seconds that a worker process may take, see `BatchDecoder`.
-        memory_limit: bytes that a worker process may allocate, see `BatchDecoder`.
         on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
             `stats()` of the time since the last call.
         stats_interval: seconds.
-        **options: of the samples, of those that fail, and of their order.
+        **options: of the samples, those that fail, labels, the order, and processes.
 
     >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
     >>> for batch in loader:  # doctest: +SKIP
@@ -155,29 +146,24 @@ class Loader:
         batches: Buckets | Packing | None = None,
         columns: Columns = (),
         device: str | torch.device = "cpu",
-        labels: Labels | None = None,
-        classes: Sequence[str] | None = None,
         clips_per_video: int = 1,
         weights: Weights | None = None,
         balanced: bool = False,
         transform: Callable[[dict[str, Any]], Any] | None = None,
         prefetch: int = 2,
         workers: int | None = None,
-        skip_known: SkipKnown | None = None,
-        time_limit: float = TIME_LIMIT,
-        memory_limit: MemoryLimit = "auto",
         on_stats: OnStats | None = None,
         stats_interval: float = STATS_INTERVAL,
         **options: Unpack[LoaderOptions],
     ) -> None:
         failures = Failures(part(ErrorPolicy, options))
         every = find_sources(dataset, {})
-        of_every = find_labels(dataset, every, labels, classes)
+        of_every = find_labels(dataset, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         """Names of the classes, by number; empty where labels are no texts or folders."""
         shares = None if weights is None else find_weights(weights, every)
         self._videos, self._labels, shares = kept_videos(
-            every, skip_known, labels=of_every, weights=shares
+            every, options["skip_known"], labels=of_every, weights=shares
         )
         samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
         framing = part(Framing, options, is_sized_later=batches is not None)
@@ -207,10 +193,7 @@ class Loader:
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
         )
-        self._limits: dict[str, Any] = {
-            "time_limit": check_time_limit(time_limit),
-            "memory_limit": worker_limit(memory_limit),
-        }
+        self._limits = check_limits(options)
         self._transform = transform
         self._prefetch = prefetch
         self._device = as_device(device)
@@ -345,7 +328,9 @@ class Loader:
 
     def _run(self, epoch: int, start: int) -> StageRunner:
         steps = self.order.num_steps(start, epoch)
-        decoder = self._decoder = shared_decoder(self._device, self._workers, **self._limits)
+        decoder = self._decoder = shared_decoder(
+            self._device, self._workers, **self._limits._asdict()
+        )
         monitor = self._monitor
 
         def plan(step: int, _: Any) -> NDArray[np.int64]:

@@ -23,11 +23,11 @@ from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.limits import (
-    TIME_LIMIT,
-    MemoryLimit,
-    check_time_limit,
+    DEFAULT_LIMITS,
+    LimitOptions,
+    WorkerLimits,
+    check_limits,
     machine_memory,
-    worker_limit,
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
@@ -95,6 +95,7 @@ def decode_batch(
     return shared_decoder(device, workers).decode(requests, **options)
 
 
+@takes(LimitOptions, **DEFAULT_LIMITS)
 class BatchDecoder:
     """Pools of decoders that live from batch to batch. Threads may share it.
 
@@ -102,12 +103,8 @@ class BatchDecoder:
         device: where frames are given, see `decode_batch`.
         workers: processes that decode on the CPU, see `decode_batch`; they start when needed.
         threads: that decode in this process where there are no workers.
-        time_limit: seconds that a process may take for one run of packets, or to index a file that
-            FFmpeg has to look at.
-        memory_limit: bytes that each process may allocate, not counting the frames that it gives;
-            what needs more fails. `auto` is a quarter of the machine's memory, and 2 GiB at least;
-            None is no limit.
         indexes: where indexes are kept; a cache of its own by default.
+        **options: limits of each process.
     """
 
     def __init__(
@@ -116,20 +113,16 @@ class BatchDecoder:
         *,
         workers: int | None = None,
         threads: int = 1,
-        time_limit: float = TIME_LIMIT,
-        memory_limit: MemoryLimit = "auto",
         indexes: IndexCache | None = None,
+        **options: Unpack[LimitOptions],
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
         if threads < 1:
             raise ArgumentError(f"threads must be at least 1, got {threads}")
         self._threads = threads
-        self._time_limit = check_time_limit(time_limit)
-        self._memory_limit = worker_limit(memory_limit)
-        indexer = None
-        if self._workers:
-            indexer = Indexer(time_limit=time_limit, memory_limit=self._memory_limit)
+        self._limits = check_limits(options)
+        indexer = Indexer(**self._limits._asdict()) if self._workers else None
         self._indexes = IndexCache(indexer) if indexes is None else indexes
         self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
@@ -286,7 +279,7 @@ class BatchDecoder:
     def _cpu_engine(self) -> CpuEngine | LocalEngine:
         with self._lock:
             if self._cpu is None and self._workers:
-                self._cpu = CpuEngine(self._workers, self._time_limit, self._memory_limit)
+                self._cpu = CpuEngine(self._workers, *self._limits)
             elif self._cpu is None:
                 self._cpu = LocalEngine(self._threads)
             return self._cpu
@@ -308,32 +301,25 @@ def _default_workers(workers: int | None) -> int:
     return usable_processors()
 
 
+@takes(LimitOptions, **DEFAULT_LIMITS)
 def shared_decoder(
-    device: str | torch.device,
-    workers: int | None = None,
-    *,
-    time_limit: float = TIME_LIMIT,
-    memory_limit: MemoryLimit = "auto",
+    device: str | torch.device, workers: int | None = None, **options: Unpack[LimitOptions]
 ) -> BatchDecoder:
     """The decoder that `decode_batch`, loaders and pipelines with the same limits share."""
     chosen = as_device(device)
     if chosen.type == "cuda" and chosen.index is None:
         chosen = torch.device("cuda", torch.cuda.current_device())
-    limits = time_limit, worker_limit(memory_limit)
-    return _shared(str(chosen), _default_workers(workers), *limits, os.getpid())
+    return _shared(str(chosen), _default_workers(workers), check_limits(options), os.getpid())
 
 
 @cache
 def _shared(
     device: str,
     workers: int,
-    time_limit: float,
-    memory_limit: int | None,
+    limits: WorkerLimits,
     process: int,  # noqa: ARG001
 ) -> BatchDecoder:
     """One for each process: a fork gets one of its own."""
-    decoder = BatchDecoder(
-        device, workers=workers, time_limit=time_limit, memory_limit=memory_limit
-    )
+    decoder = BatchDecoder(device, workers=workers, **limits._asdict())
     atexit.register(decoder.close)
     return decoder

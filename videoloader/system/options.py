@@ -31,9 +31,10 @@ def part(value: type[_T], options: Mapping[str, object], **others: object) -> _T
         options: of which it takes its own.
         **others: further fields.
     """
-    names = options.keys() & cast(Any, value).__dataclass_fields__.keys() - others.keys()
-    make = cast(Callable[..., _T], value)
-    return make(**{name: options[name] for name in names}, **others)
+    make: Any = value
+    names = options.keys() & make.__dataclass_fields__.keys() - others.keys()
+    made: _T = make(**{name: options[name] for name in names}, **others)
+    return made
 
 
 def takes(options: type, *values: type, **defaults: object) -> Callable[[_T], _T]:

@@ -13,6 +13,7 @@ from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
 from videoloader.operators.source import SourceContext
 from videoloader.readers.failures.error_log import ErrorLog
+from videoloader.readers.failures.known_bad import SkipKnown
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock
@@ -90,11 +91,14 @@ class FailureOptions(TypedDict, total=False):
             `TooManyFailuresError`: a number, or a share of the samples that were asked for (of 100
             at least), between 0 and 1. Any by default.
         error_log: a file to which each failure is appended as a line of JSON, by all workers.
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files:
+            videos that they name are left out of the data set, and not opened.
     """
 
     on_error: OnError
     max_errors: int | float | None
     error_log: str | os.PathLike[str] | None
+    skip_known: SkipKnown | None
 
 
 @documented(FailureOptions)

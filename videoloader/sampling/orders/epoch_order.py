@@ -53,14 +53,8 @@ class EpochOrder:
     Args:
         size: samples in the data set.
         batch_size: samples in a batch of one rank.
-        shuffle: permute the samples, differently in each epoch.
-        seed: of the permutations.
-        rank: number of this rank.
-        num_ranks: number of ranks that share the data set.
-        remainder: what to do with a last step that is not full. `keep`: divide the rest; a rank
-            may get a smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first
-            samples of the epoch, so that all ranks have equally many. None is `keep` for one rank,
-            and `repeat` for several, which then have equally many steps.
+        rank, num_ranks: of this process, and how many share the data set.
+        shuffle, seed, remainder: see `OrderOptions`.
         draws: weighted draws; None if each sample comes once.
 
     >>> order = EpochOrder(size=5, batch_size=2, shuffle=False)
