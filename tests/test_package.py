@@ -208,7 +208,7 @@ LAYERS = {
     "plugin": "errors system runtime cuda tensors sampling sources readers pipeline fn ops",
     "video": "errors system sampling sources workers indexing decoding",
     "compat": "errors system sampling sources workers indexing audio decoding video",
-    "epoch_sampler": "errors sampling",
+    "epoch_sampler": "errors system sampling",
     "dataset": "errors system runtime sampling sources indexing decoding readers epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding readers",
     "report": "errors system runtime indexing",

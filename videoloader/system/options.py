@@ -7,10 +7,11 @@ docstring. `part` makes the frozen dataclass of them that checks the values.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
 __all__ = ["documented", "part", "takes"]
@@ -19,8 +20,7 @@ _T = TypeVar("_T")
 
 _LINES = r"(?:(?: {5,}.*)?\n)*"  # that go on from an entry
 _SECTION = re.compile(rf"^(?:Args|Attributes):\n(?: {{4}}[\w*].*\n{_LINES})+", re.MULTILINE)
-_OPTIONS = re.compile(rf"^ {{4}}\*\*options:.*\n{_LINES}", re.MULTILINE)
-_ENTRY = re.compile(rf"^ {{4}}(\w+(?:, \w+)*):.*\n{_LINES}", re.MULTILINE)
+_ENTRY = re.compile(rf"^ {{4}}(\*{{0,2}}\w+(?:, \w+)*):.*\n{_LINES}", re.MULTILINE)
 
 
 def part(value: type[_T], options: Mapping[str, object], **others: object) -> _T:
@@ -49,8 +49,9 @@ def takes(options: type, *values: type, **defaults: object) -> Callable[[_T], _T
         **defaults: others than those.
     """
     for value in values:
-        for name, field in cast(Any, value).__dataclass_fields__.items():
-            defaults.setdefault(name, field.default)
+        for field in fields(cast(Any, value)):
+            if field.default is not MISSING:
+                defaults.setdefault(field.name, field.default)
     known = {name: defaults[name] for name in options.__annotations__}
 
     def decorate(target: _T) -> _T:
@@ -70,17 +71,13 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
     signature = inspect.signature(function)
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     names = {each.name for each in own} | known.keys()
-    added = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=default,
-            annotation=_as_written(options.__annotations__[name]),
-        )
-        for name, default in known.items()
+    keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    added = [  # annotations are text, as those of functions
+        keyword(name, default=known[name], annotation=getattr(kind, "__forward_arg__", kind))
+        for name, kind in options.__annotations__.items()
     ]
 
-    @functools.wraps(function)
+    @wraps(function)
     def complete(*args: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
@@ -93,11 +90,6 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
     return complete
 
 
-def _as_written(annotation: Any) -> Any:
-    """An annotation as functions have it: as text, where it was not evaluated."""
-    return getattr(annotation, "__forward_arg__", annotation)
-
-
 def documented(*sources: type) -> Callable[[_T], _T]:
     """Complete the docstring of a dataclass or TypedDict by what others say of its fields.
 
@@ -106,33 +98,27 @@ def documented(*sources: type) -> Callable[[_T], _T]:
     """
 
     def decorate(target: _T) -> _T:
-        cast(Any, target).__doc__ = _with_entries(target.__doc__, _fields(target), sources)
+        decorated: Any = target
+        decorated.__doc__ = _with_entries(target.__doc__, decorated.__annotations__, sources)
         return target
 
     return decorate
-
-
-def _fields(target: Any) -> Iterable[str]:
-    return cast(Iterable[str], target.__annotations__)
 
 
 def _with_entries(text: str | None, names: Iterable[str], sources: Iterable[type]) -> str | None:
     """A docstring that says of each name what the first of the sources does, or it itself."""
     if text is None:  # python -OO
         return None
-    text = inspect.cleandoc(text) + "\n"
     found: dict[str, str] = {}
     for source in sources:
         found = _entries(inspect.cleandoc(source.__doc__ or "") + "\n") | found
+    text = inspect.cleandoc(text) + "\n"
     own = _entries(text)
     added = "".join(found[name] for name in names if name in found and name not in own)
-    section = _SECTION.search(text)
-    if section is None:
+    if not own:
         return f"{text}\nArgs:\n{added}"
-    begin = end = section.start() + len(section.group().rstrip()) + 1
-    if place := _OPTIONS.search(text):  # which the entries stand for
-        begin, end = place.start(), place.start() + len(place.group().rstrip()) + 1
-    return text[:begin] + added + text[end:]
+    last = own.get("**options", list(own.values())[-1])
+    return text.replace(last, added if "**options" in own else last + added, 1)
 
 
 def _entries(text: str) -> dict[str, str]:
