@@ -44,7 +44,7 @@ from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing
-from videoloader.sampling.orders.epoch_order import EpochOrder, OrderOptions
+from videoloader.sampling.orders.batch_order import OrderOptions
 from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import documented, part, takes
@@ -311,7 +311,7 @@ class Loader:
 
     def __repr__(self) -> str:
         order = self.order
-        each = f" of {order.batch_size}" if isinstance(order, EpochOrder) else ""
+        each = "" if order.batch_size is None else f" of {order.batch_size}"
         ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
         return (
             f"Loader({order.size} samples, {len(self)} batches{each}{ranks}, "

@@ -25,7 +25,8 @@ from videoloader.sampling import (
     Packing,
     VideoSizes,
 )
-from videoloader.sampling.orders.epoch_order import EpochOrder, OrderOptions
+from videoloader.sampling.orders.batch_order import OrderOptions, Places
+from videoloader.system.options import part
 
 __all__ = ["ShapedBatches", "epoch_order", "shaped_batches"]
 
@@ -103,7 +104,7 @@ def epoch_order(
     num_videos: int,
     samples: EpochSamples,
     options: OrderOptions,
-) -> EpochOrder | BatchOrder:
+) -> BatchOrder:
     """Which samples are a batch of this rank.
 
     Args:
@@ -114,14 +115,16 @@ def epoch_order(
         options: all of them; the rank as `find_rank` takes it. By default ranks run in step.
     """
     rank, num_ranks = find_rank(options["rank"], options["num_ranks"])
-    seed, remainder = options["seed"], options["remainder"]
-    if shaped is not None:
-        return BatchOrder(shaped.plan, seed, rank, num_ranks, remainder)
-    assert batch_size is not None  # checked by `shaped_batches`
-    draws = samples.draws(np.ones(num_videos, dtype=np.bool_))
-    size = num_videos * samples.clips_per_video
-    shuffle = options["shuffle"] or draws is not None
-    return EpochOrder(size, batch_size, shuffle, seed, rank, num_ranks, remainder, draws)
+    plan: Places = (
+        samples.order(
+            np.ones(num_videos, dtype=np.bool_), options["seed"], shuffle=options["shuffle"]
+        )
+        if shaped is None
+        else shaped.plan
+    )
+    return part(
+        BatchOrder, options, plan=plan, batch_size=batch_size, rank=rank, num_ranks=num_ranks
+    )
 
 
 def _sizes(videos: IndexedVideos) -> VideoSizes:

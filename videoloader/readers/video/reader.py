@@ -39,7 +39,8 @@ from videoloader.readers.video.file_list import (
 from videoloader.readers.video.scopes import Scopes
 from videoloader.sampling import DenseClips
 from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.reader_order import COMMON_SEED, ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
@@ -177,17 +178,24 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         arguments["pad_last_batch"],
     )
     group = arguments["clips_per_decode"]
+    samples = SampleOrder(
+        len(clips),
+        COMMON_SEED,
+        arguments["random_shuffle"] or draws is not None,
+        draws,
+        stage=context.stage,
+        draw_stage=context.stage,
+        group=group,
+    )
     return ClipReader(
         scopes,
         clips,
-        Order(
+        ReaderOrder(
             epochs,
-            Shuffle(arguments["random_shuffle"] or draws is not None),
-            context.seed,
-            context.stage,
-            group=group,
+            samples,
+            seed=context.seed,
+            stage=context.stage,
             window=arguments["shuffle_buffer"] or _SPREAD * group,
-            draws=draws,
         ),
         arguments["pad_mode"],
         arguments["enable_frame_num"],
