@@ -22,8 +22,8 @@ from videoloader.indexing.containers.ivf import index_ivf
 from videoloader.indexing.containers.obu import index_obu
 from videoloader.indexing.containers.raw import index_raw
 from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.scan import scan_order
 
 SUFFIXES = (".avi", ".ivf", ".flv", ".h264", ".264", ".jsv", ".h265")
 NATIVE = corpus_files(

@@ -6,9 +6,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import replace
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError

@@ -8,11 +8,15 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import av1, av1_frames, h263, h264, hevc, mpeg2, mpeg4, vpx
+from videoloader.codecs import h263, mpeg2, mpeg4, vpx
+from videoloader.codecs.av1 import frames as av1_frames
+from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.codec import Codec, Described, NalSyntax, StartCodes, UnitRole
-from videoloader.codecs.h264_order import H264Order
-from videoloader.codecs.hevc_order import HevcOrder
-from videoloader.codecs.hevc_references import HevcReferences
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.h264.order import H264Order
+from videoloader.codecs.hevc import sequence as hevc
+from videoloader.codecs.hevc.order import HevcOrder
+from videoloader.codecs.hevc.references import HevcReferences
 from videoloader.codecs.intra import parse_jpeg
 from videoloader.codecs.nal import is_random_access, length_units, split_units
 from videoloader.codecs.picture import PictureFormat

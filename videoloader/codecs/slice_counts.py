@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.bits import unescape
-from videoloader.codecs.hevc_setup import parse_setup
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.errors import FormatError
 
 __all__ = ["SLICE_BEGIN", "h264_shown_order", "hevc_shown_order"]
@@ -141,7 +141,7 @@ def _h264_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, 
 def _hevc_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, Flags] | None:
     """`_h264_counts` for HEVC; the second mask is of the pictures that can be prevTid0Pic."""
     sequences = {hevc.parse_sequence(unit) for unit in sets if unit[0] >> 1 == 33}
-    setups = {parse_setup(unit)[1] for unit in sets if unit[0] >> 1 == 34}
+    setups = {hevc.parse_setup(unit)[1] for unit in sets if unit[0] >> 1 == 34}
     forms = {(setup.has_output_flag, setup.extra_bits) for setup in setups}
     if len(sequences) != 1 or len(forms) != 1:
         return None

@@ -18,9 +18,9 @@ from videoloader.codecs.nal import (
 )
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.order.decode_scan import scan_order
+from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.payloads import head_windows, read_packets
-from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.scan import scan_order
 from videoloader.sources.source import Source, rows_at
 
 __all__ = ["classify_packets", "read_headers"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from videoloader.codecs.av1_frames import Av1References, keep_frames
-from videoloader.codecs.coded import CodedPicture
+from videoloader.codecs.av1.frames import Av1References, keep_frames
+from videoloader.codecs.codec import CodedPicture
 from videoloader.codecs.nal import annexb_units, length_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError

@@ -22,9 +22,9 @@ from videoloader.indexing.contexts import LibavNeededError, without_libav
 from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.order.decode_scan import scan_order
+from videoloader.indexing.order.time_check import check_times
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.scan import scan_order
-from videoloader.indexing.time_check import check_times
 from videoloader.indexing.timing import read_rate, with_rate
 from videoloader.indexing.truncation import asf_end, past_the_end
 from videoloader.sources.faults import as_video_error, is_mistake

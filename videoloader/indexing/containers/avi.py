@@ -19,7 +19,7 @@ from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.riff import Chunk, find_packets, riff_end, walk_chunks
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.nal_scan import NalScan
+from videoloader.indexing.order.nal_scan import NalScan
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.local import nearby

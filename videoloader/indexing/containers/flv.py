@@ -12,7 +12,7 @@ from videoloader.codecs.nal import is_random_access, length_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.picture_order import picture_order, with_order
+from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.timing import order_is_known, packet_table
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.local import nearby

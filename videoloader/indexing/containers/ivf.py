@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import av1, vpx
+from videoloader.codecs import vpx
+from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex

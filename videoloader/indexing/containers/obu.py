@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from videoloader.codecs import av1
+from videoloader.codecs.av1 import units as av1
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.timing import order_is_known, packet_table
 from videoloader.indexing.truncation import past_the_end

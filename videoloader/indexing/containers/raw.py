@@ -18,7 +18,7 @@ from videoloader.indexing.containers.annexb import (
     unit_bytes,
 )
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.nal_scan import NalScan, scan_units
+from videoloader.indexing.order.nal_scan import NalScan, scan_units
 from videoloader.indexing.timing import NO_TIME, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source

@@ -7,7 +7,7 @@ from videoloader.codecs.nal import split_units
 from videoloader.codecs.records import crop_to_container
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.matroska.tracks import Track
-from videoloader.indexing.nal_scan import NalScan
+from videoloader.indexing.order.nal_scan import NalScan
 
 __all__ = ["CODECS", "describe"]
 

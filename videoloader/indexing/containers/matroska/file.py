@@ -21,9 +21,9 @@ from videoloader.indexing.containers.matroska.segment import Segment, read_segme
 from videoloader.indexing.containers.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.containers.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.order.picture_order import picture_order, scan_packets, with_order
 from videoloader.indexing.packets import believe_pictures
 from videoloader.indexing.payloads import packet_windows
-from videoloader.indexing.picture_order import picture_order, scan_packets, with_order
 from videoloader.indexing.rates import rate_of_duration
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source

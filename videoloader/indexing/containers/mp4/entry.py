@@ -15,7 +15,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.older import OLDER_KINDS, describe
-from videoloader.indexing.nal_scan import NalScan
+from videoloader.indexing.order.nal_scan import NalScan
 
 __all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 

@@ -23,8 +23,8 @@ from videoloader.indexing.containers.mp4.entry import VisualEntry
 from videoloader.indexing.containers.mp4.older import tells_order
 from videoloader.indexing.containers.mp4.samples import Samples
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.slice_heads import some_slice_heads
+from videoloader.indexing.order.picture_order import picture_order, with_order
+from videoloader.indexing.order.slice_heads import some_slice_heads
 from videoloader.sources.source import Source
 
 __all__ = ["settle_order"]

@@ -28,7 +28,7 @@ from videoloader.indexing.containers.mpegts.units import (
 )
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.libav import find_best_stream
-from videoloader.indexing.picture_order import picture_order, with_order
+from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 

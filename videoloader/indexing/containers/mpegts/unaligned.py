@@ -15,7 +15,7 @@ from videoloader.indexing.containers.annexb import find_units, packet_begins, sp
 from videoloader.indexing.containers.mpegts.grid import PACKET, Grid, Ints
 from videoloader.indexing.containers.mpegts.pes import PesPackets
 from videoloader.indexing.containers.mpegts.units import pes_bytes
-from videoloader.indexing.nal_scan import NalScan, scan_units
+from videoloader.indexing.order.nal_scan import NalScan, scan_units
 from videoloader.sources.opening import open_source
 
 __all__ = ["Unaligned", "read_unaligned"]

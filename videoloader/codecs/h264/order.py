@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from videoloader.codecs import h264
 from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.h264 import sequence as h264
 from videoloader.errors import FormatError
 
 __all__ = ["DisorderError", "H264Order"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.codec import NalSyntax
-from videoloader.codecs.h264_order import DisorderError
+from videoloader.codecs.h264.order import DisorderError
 from videoloader.codecs.nal import recovers_at_once
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.annexb import Units, unit_bytes

@@ -20,10 +20,10 @@ from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.order.decode_scan import scan_order
+from videoloader.indexing.order.picture_order import picture_order
+from videoloader.indexing.order.slice_heads import all_slice_heads, some_slice_heads
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.picture_order import picture_order
-from videoloader.indexing.scan import scan_order
-from videoloader.indexing.slice_heads import all_slice_heads, some_slice_heads
 from videoloader.sources.source import Source
 
 __all__ = ["check_times"]

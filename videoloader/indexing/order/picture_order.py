@@ -13,7 +13,7 @@ from videoloader.codecs.nal import length_units, split_units
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.nal_scan import SLICE_HEADER, NalScan
+from videoloader.indexing.order.nal_scan import SLICE_HEADER, NalScan
 from videoloader.indexing.payloads import read_packets
 from videoloader.sources.source import Source
 

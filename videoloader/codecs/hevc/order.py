@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from videoloader.codecs import hevc
 from videoloader.codecs.bits import BitReader, unescape
-from videoloader.codecs.hevc_setup import Setup, parse_setup
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.errors import FormatError
 
 __all__ = ["HevcOrder", "is_anchor", "whole_count"]
@@ -26,7 +25,7 @@ class HevcOrder:
 
     def __init__(self) -> None:
         self._sequences: dict[int, hevc.Sequence] = {}
-        self._setups: dict[int, Setup] = {}
+        self._setups: dict[int, hevc.Setup] = {}
         self._period = -1
         self._anchor = 0  # PicOrderCnt of prevTid0Pic
         self.max_reorder: int | None = None
@@ -48,7 +47,7 @@ class HevcOrder:
             self._sequences[number] = sequence
             self.max_reorder = sequence.buffering.reordered
         elif kind == _PICTURE:
-            number, setup = parse_setup(unit)
+            number, setup = hevc.parse_setup(unit)
             self._setups[number] = setup
         return kind, number
 

@@ -1,4 +1,4 @@
-"""HEVC sequence parameter sets and NAL unit types (ITU-T H.265, sections 7.3 and 7.4)."""
+"""HEVC sequence and picture parameter sets (ITU-T H.265, section 7.3.2)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from functools import lru_cache
 from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.buffering import Buffering, hevc_level_frames
 from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.hevc_sets import ReferenceSet, parse_sets
+from videoloader.codecs.hevc.sets import ReferenceSet, parse_sets
 from videoloader.codecs.picture import PictureFormat, cropped_left, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence"]
+__all__ = ["PARAMETER_SETS", "Sequence", "Setup", "parse_sequence", "parse_setup"]
 
 PARAMETER_SETS = frozenset({32, 33, 34})
 _EXTENDED_SAR = 255
 _MAX_LONG_TERM = 32
+_SETUP_HEAD = 32  # bytes of a picture parameter set; enough for the fields that are read
 _MAX_SET = 1 << 12  # bytes of a parameter set to read; most have about 50
 
 
@@ -176,3 +177,24 @@ def _skip_scaling_lists(bits: BitReader) -> None:
                 bits.se()
             for _ in range(min(64, 1 << (4 + 2 * size))):
                 bits.se()
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Fields of a picture parameter set that slice headers depend on, up to the references."""
+
+    sequence: int
+    has_output_flag: bool
+    extra_bits: int
+
+
+def parse_setup(unit: bytes) -> tuple[int, Setup]:
+    """Parse a picture parameter set, NAL header included; returns its id and fields.
+
+    Raises:
+        FormatError: it ends early.
+    """
+    bits = BitReader(unescape(unit[:_SETUP_HEAD])[2:])
+    number, sequence = bits.ue(), bits.ue()
+    bits.flag()  # dependent_slice_segments_enabled_flag
+    return number, Setup(sequence, bits.flag(), bits.u(3))

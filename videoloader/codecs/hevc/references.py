@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from videoloader.codecs import hevc
 from videoloader.codecs.bits import BitReader, unescape
-from videoloader.codecs.coded import CodedPicture
-from videoloader.codecs.hevc_order import is_anchor, whole_count
-from videoloader.codecs.hevc_sets import ReferenceSet, parse_set
-from videoloader.codecs.hevc_setup import Setup, parse_setup
+from videoloader.codecs.codec import CodedPicture
+from videoloader.codecs.hevc import sequence as hevc
+from videoloader.codecs.hevc.order import is_anchor, whole_count
+from videoloader.codecs.hevc.sets import ReferenceSet, parse_set
 from videoloader.errors import FormatError
 
 __all__ = ["HevcReferences"]
@@ -32,7 +31,7 @@ class HevcReferences:
 
     def __init__(self) -> None:
         self._sequences: dict[int, hevc.Sequence] = {}
-        self._setups: dict[int, Setup] = {}
+        self._setups: dict[int, hevc.Setup] = {}
         self._held: dict[int, int] = {}  # picture numbers by picture order count
         self._anchors: list[tuple[int, int]] = []  # order count and number, since the last IDR/BLA
         self._is_fresh = True
@@ -55,7 +54,7 @@ class HevcReferences:
             sequence = hevc.parse_sequence(bytes(unit))
             self._sequences[sequence.number] = sequence
         elif kind == _PICTURE:
-            number, setup = parse_setup(bytes(unit))
+            number, setup = hevc.parse_setup(bytes(unit))
             self._setups[number] = setup
 
     def read(self, units: Iterable[bytes | memoryview]) -> list[CodedPicture]:
