@@ -1,4 +1,4 @@
-"""The frame rate behind time stamps that are rounded to the ticks of a container."""
+"""Frame rates: as given by a user, and behind times that are rounded to ticks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["even_rate", "rate_of_duration"]
+from videoloader.errors import ArgumentError
+
+__all__ = ["even_rate", "rate_of_duration", "read_rate"]
 
 _NTSC = (24, 30, 48, 60, 120, 240)  # divided by 1.001
 _MOST_WHOLE = 240  # frames a second
 _LEAST_TICKS = 4  # of a frame; where they are fewer, an uneven step is a frame that is left out
 _EXACT = 1e-6  # ticks that count as none
+_MAX_DENOMINATOR = 1_001_000  # for rates given as floats; large enough for 24000/1001
+_MOST_DIGITS = 40  # of a rate that is text
 _SLACK = 2  # ticks that the end of the last frame may be off
 
 
@@ -73,3 +77,25 @@ def rate_of_duration(
     if abs(Fraction(float(np.median(np.diff(pts)))) - ticks) > 1:
         return None
     return Fraction(10**9, nanoseconds).limit_denominator(1001) or None
+
+
+def read_rate(fps: float | Fraction) -> Fraction:
+    """Frames a second as an exact fraction; a float is read as the nearest short fraction.
+
+    Raises:
+        ArgumentError: it is not above 0, or not finite.
+
+    >>> read_rate(24000 / 1001), read_rate(12.5)
+    (Fraction(24000, 1001), Fraction(25, 2))
+    """
+    try:
+        if isinstance(fps, str) and (len(fps) > _MOST_DIGITS or "e" in fps.lower()):
+            raise ValueError  # an exponent of a few digits takes minutes
+        rate = Fraction(fps)
+        if isinstance(fps, float):
+            rate = rate.limit_denominator(_MAX_DENOMINATOR)
+    except (OverflowError, TypeError, ValueError):
+        rate = Fraction(0)
+    if rate <= 0:
+        raise ArgumentError(f"fps must be a number above 0, got {fps!r}")
+    return rate

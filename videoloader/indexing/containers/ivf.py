@@ -14,13 +14,13 @@ from videoloader.codecs import vpx
 from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
-from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.timing import order_is_known, packet_table
-from videoloader.indexing.truncation import past_the_end
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["index_ivf"]
+__all__ = ["IVF", "index_ivf"]
 
 _CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
 _HEADER, _FRAME_HEADER = 32, 12
@@ -38,7 +38,7 @@ class _Pictures:
     order_known: bool = True
 
 
-def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_ivf(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an IVF file.
 
     Returns:
@@ -46,7 +46,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         of another format or has another codec.
     """
     header = source.read_up_to(0, _HEADER)
-    if len(header) < _HEADER or not header.startswith(b"DKIF") or stream not in (None, 0):
+    if len(header) < _HEADER or stream not in (None, 0):
         return None
     tag = header[8:12]
     rate, scale = struct.unpack_from("<II", header, 16)
@@ -69,22 +69,15 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
             f"{source.name}: truncated: the header says a length of {length}, but there are "
             f"{len(table)} packets",
         )
-    index = VideoIndex(
-        packets=table,
+    index = table_index(
+        source,
+        found.picture,
+        table,
         time_base=Fraction(scale, rate),
         codec=codec,
-        width=found.picture.width,
-        height=found.picture.height,
-        exactness="tables",
-        stream=0,
-        container="ivf",
-        pixel_format=found.picture.pixel_format,
-        bit_depth=found.picture.bit_depth,
-        color=found.picture.color,
+        container=IVF.name,
         codec_tag=tag.decode("ascii"),
         extradata=((0, found.extradata),),
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=warnings,
     )
     return index, found.order_known and order_is_known(table)
@@ -153,3 +146,11 @@ def _av1(
         flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)
         order_known &= shown == 1  # with spatial layers, the decoder's output may differ
     return _Pictures(sequence.picture, flags, extradata, order_known)
+
+
+IVF = Container(
+    name="ivf",
+    endings=(".ivf",),
+    begins=lambda head: head.startswith(b"DKIF"),
+    parser=index_ivf,
+)

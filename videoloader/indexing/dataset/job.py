@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
 from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.listing import find_items
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
@@ -30,7 +31,7 @@ from videoloader.indexing.dataset.rows import (
 from videoloader.indexing.index import decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
-from videoloader.sources.items import Item, as_root, find_items
+from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.system.writing import check_target, written, written_whole
 from videoloader.workers.tasks import Failure, run_tasks

@@ -13,11 +13,17 @@ from videoloader.codecs import vpx
 from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import has_b_slices, walk_units
 from videoloader.codecs.registry import codec_of
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
 from videoloader.indexing.containers.matroska.blocks import BlockTable, Frames, read_blocks, unlace
 from videoloader.indexing.containers.matroska.clusters import scan_clusters
 from videoloader.indexing.containers.matroska.codecs import CODECS, describe
 from videoloader.indexing.containers.matroska.ebml import NeedsDemuxerError
-from videoloader.indexing.containers.matroska.segment import Segment, read_segment
+from videoloader.indexing.containers.matroska.segment import (
+    Segment,
+    begins_with_ebml,
+    read_segment,
+    segment_end,
+)
 from videoloader.indexing.containers.matroska.timing import decode_times, fill_durations
 from videoloader.indexing.containers.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
@@ -25,15 +31,14 @@ from videoloader.indexing.order.picture_order import picture_order, scan_packets
 from videoloader.indexing.packets import believe_pictures
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.rates import rate_of_duration
-from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 
-__all__ = ["index_matroska"]
+__all__ = ["MATROSKA", "index_matroska"]
 
 _SAMPLE = 1 << 16
 
 
-def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_matroska(source: Source, *, stream: int | None = None) -> Indexed:
     """Index a Matroska or WebM file.
 
     Returns:
@@ -46,13 +51,12 @@ def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoI
         UnsupportedError: the track is encrypted.
     """
     try:
-        segment = read_segment(source)
-        return None if segment is None else _index(source, segment, stream)
+        return _index(source, read_segment(source), stream)
     except NeedsDemuxerError:
         return None
 
 
-def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoIndex, bool] | None:
+def _index(source: Source, segment: Segment, stream: int | None) -> Indexed:
     videos = [track for track in segment.tracks if track.kind == VIDEO]
     if stream is not None:
         videos = [track for track in videos if track.stream == stream]
@@ -107,25 +111,19 @@ def _build(
     packets["duration"] = fill_durations(frames.durations, frames.pts, shown)
     packets["dts"] = decode_times(frames.pts)
     time_base = Fraction(segment.scale, 1_000_000_000)
-    return VideoIndex(
-        packets=packets,
+    return table_index(
+        source,
+        picture,
+        packets,
         time_base=time_base,
         codec=codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=track.stream,
-        container="matroska",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
+        container=MATROSKA.name,
         color=picture.color.or_else(track.color),
         orientation=track.orientation,
         extradata=((0, description.extradata),),
         length_size=description.length_size,
-        sub_layers=picture.sub_layers,
         packing=f"prefix:{prefix.hex()}" if prefix else "plain",
-        name=source.name,
-        fingerprint=source.fingerprint,
         stated_rate=rate_of_duration(track.frame_ns, np.sort(packets["pts"][shown]), time_base),
     )
 
@@ -154,7 +152,7 @@ def _vpx_flags(
     return keys * np.uint16(PacketFlags.KEY) + hidden * np.uint16(PacketFlags.HIDDEN)
 
 
-def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] | None:
+def _start_coded(index: VideoIndex, source: Source) -> Indexed:
     """Take parameter sets and keyframes of a byte stream in blocks from its NAL units."""
     scan = scan_packets(index, source)
     if scan is None or not scan.setups:
@@ -194,3 +192,13 @@ def _is_timed(index: VideoIndex) -> bool:
     table = index.packets
     pts = np.sort(table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0])
     return bool(table["flags"][0] & PacketFlags.KEY) and bool((np.diff(pts) > 0).all())
+
+
+MATROSKA = Container(
+    name="matroska",
+    endings=(".mkv", ".webm"),
+    begins=begins_with_ebml,
+    parser=index_matroska,
+    stated_end=segment_end,
+    has_display_matrix=True,
+)

@@ -18,11 +18,10 @@ from videoloader.indexing.containers.mpegts.grid import (
     has_payload,
     payload_starts,
 )
+from videoloader.indexing.packets import NO_TIME
 from videoloader.sources.source import rows_at
 
-__all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
-
-NO_TIME = int(np.iinfo(np.int64).min)
+__all__ = ["PesPackets", "elementary_starts", "read_pes", "unwrap"]
 
 _HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
 _PERIOD = 1 << 33

@@ -14,8 +14,15 @@ from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of, nal_syntax
 from videoloader.errors import FormatError
-from videoloader.indexing.containers.mpegts.grid import Grid, Ints, read_grid
-from videoloader.indexing.containers.mpegts.pes import NO_TIME, PesPackets, read_pes, unwrap
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.containers.mpegts.grid import (
+    Grid,
+    Ints,
+    begins_with_packets,
+    read_grid,
+    transport_end,
+)
+from videoloader.indexing.containers.mpegts.pes import PesPackets, read_pes, unwrap
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
 from videoloader.indexing.containers.mpegts.pieces import Packing
 from videoloader.indexing.containers.mpegts.programs import CODECS, ElementaryStream, read_streams
@@ -29,10 +36,10 @@ from videoloader.indexing.containers.mpegts.units import (
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.libav import find_best_stream
 from videoloader.indexing.order.picture_order import picture_order, with_order
-from videoloader.indexing.truncation import past_the_end
+from videoloader.indexing.packets import NO_TIME
 from videoloader.sources.source import Source
 
-__all__ = ["index_mpegts"]
+__all__ = ["MPEGTS", "index_mpegts"]
 
 _TICKS = 90000
 _MAX_SIZE = 1 << 29
@@ -48,7 +55,7 @@ class _Setup:
     extradata: bytes
 
 
-def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_mpegts(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an MPEG transport stream.
 
     Returns:
@@ -90,7 +97,7 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
 
 def _index_unaligned(
     source: Source, grid: Grid, chosen: ElementaryStream, pes: PesPackets
-) -> tuple[VideoIndex, bool] | None:
+) -> Indexed:
     """Index a stream whose pictures do not begin with PES packets."""
     codec = CODECS[chosen.kind]
     found = read_unaligned(codec, grid, pes)
@@ -125,24 +132,16 @@ def _build(
     setup: _Setup,
     packets: NDArray[Any],
 ) -> VideoIndex:
-    picture = setup.picture
-    return VideoIndex(
-        packets=packets,
+    return table_index(
+        source,
+        setup.picture,
+        packets,
         time_base=Fraction(1, _TICKS),
         codec=setup.codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=chosen.number,
-        container="mpegts",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color,
+        container=MPEGTS.name,
         extradata=((0, setup.extradata),),
-        sub_layers=picture.sub_layers,
         packing=str(Packing(grid.step, chosen.pid)),
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=past_the_end(source, "the last transport packet", grid.end),
     )
 
@@ -255,3 +254,13 @@ def _is_timed(table: NDArray[Any]) -> bool:
         and (dts[1:] > dts[:-1]).all()
         and (pts >= dts).all()
     )
+
+
+MPEGTS = Container(
+    name="mpegts",
+    endings=(".m2ts", ".mts", ".ts"),
+    begins=begins_with_packets,
+    parser=index_mpegts,
+    stated_end=transport_end,
+    times="both",
+)
