@@ -22,7 +22,6 @@ from videoloader.codecs.nal import is_random_access, length_units, split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.records import (
     avc_units,
-    hevc_parameter_sets,
     hevc_units,
     parse_avc_record,
     parse_hevc_record,
@@ -125,8 +124,7 @@ def _av1_references(setup: bytes, packet: bytes, _: int) -> av1_frames.Av1Refere
 
 def _hevc_references(setup: bytes, _: bytes, length_size: int) -> HevcReferences:
     found = HevcReferences()
-    units = (unit for _, unit in hevc_parameter_sets(setup)) if length_size else split_units(setup)
-    for unit in units:
+    for unit in hevc_units(setup) if length_size else split_units(setup):
         found.learn(unit)
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from videoloader.codecs.av1 import units as av1
 from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
-from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.containers.frame_flags import av1_flags
 from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
@@ -45,22 +45,18 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     sequence = av1.parse_sequence(extradata)
     if sequence is None:
         return None
-    found = [
-        av1.shown_frames(near.read(at, size), sequence)
-        for at, size in zip(offsets, sizes.tolist(), strict=True)
-    ]
-    flags = [PacketFlags.KEY * key | PacketFlags.HIDDEN * (shown == 0) for shown, key in found]
+    flags, shown = av1_flags(near, offsets, sizes.tolist(), sequence)
     times = np.arange(len(offsets)) * _STEP
     table = packet_table(
         offsets,
         sizes,
         pts=times,
         dts=times,
-        flags=[int(flag) for flag in flags],
+        flags=flags,
         durations=np.full(len(offsets), _STEP),
     )
     warnings = past_the_end(source, "the last unit", end)
-    if not warnings and not found[-1][0]:
+    if not warnings and not shown[-1]:
         warnings = (f"{source.name}: truncated: the last temporal unit shows no frame",)
     index = table_index(
         source,
@@ -72,7 +68,7 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
         extradata=((0, extradata),),
         warnings=warnings,
     )
-    return index, order_is_known(table) and all(shown == 1 for shown, _ in found)
+    return index, order_is_known(table) and all(count == 1 for count in shown)
 
 
 OBU = Container(

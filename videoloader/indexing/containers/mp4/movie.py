@@ -36,7 +36,11 @@ from videoloader.indexing.containers.mp4.layout import (
     read_layout,
     referenced_end,
 )
-from videoloader.indexing.containers.mp4.order import settle_order
+from videoloader.indexing.containers.mp4.pictures import (
+    hide_before_keyframe,
+    keys_of_pictures,
+    settle_order,
+)
 from videoloader.indexing.containers.mp4.runs import Added
 from videoloader.indexing.containers.mp4.samples import (
     Samples,
@@ -44,8 +48,6 @@ from videoloader.indexing.containers.mp4.samples import (
     concatenate,
     read_samples,
 )
-from videoloader.indexing.containers.mp4.start import hide_before_keyframe
-from videoloader.indexing.containers.mp4.sync import keys_of_pictures
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,

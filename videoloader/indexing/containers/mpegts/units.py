@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Ints
 from videoloader.indexing.containers.mpegts.pes import PesPackets
@@ -113,7 +114,7 @@ def count_pictures(codec: str, grid: Grid, pes: PesPackets, numbers: Ints) -> In
     for begin, end in _batches(numbers, pes.sizes):
         first = int(numbers[begin])
         data = pes_bytes(grid, pes, first, first + end - begin)
-        codes = _start_codes(data.tobytes())
+        codes = np.array([*annexb_units(data.tobytes())], dtype=np.int64) - 3
         kinds = _kinds_at(codec, data, codes)
         codes, kinds = codes[kinds > 0], kinds[kinds > 0]
         stops = np.cumsum(pes.sizes[first : first + end - begin])
@@ -135,15 +136,6 @@ def _batches(numbers: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
         if ends or held > _BATCH:
             yield begin, place + 1
             begin, held = place + 1, 0
-
-
-def _start_codes(data: bytes) -> Ints:
-    found = []
-    at = data.find(b"\0\0\1")
-    while at >= 0:
-        found.append(at)
-        at = data.find(b"\0\0\1", at + 3)
-    return np.array(found, dtype=np.int64)
 
 
 def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
