@@ -120,12 +120,7 @@ def setup_units(nal: NalSyntax, setup: bytes) -> list[bytes]:
 def parameter_sets(nal: NalSyntax, record: bytes) -> list[bytes] | None:
     """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
 
-    Args:
-        nal: syntax of the codec.
-        record: contents of an `avcC` or `hvcC` box.
-
-    Returns:
-        The units in order, or None if the bytes are a byte stream instead of a record.
+    None if the bytes are a byte stream instead of a record.
 
     Raises:
         FormatError: the record is truncated.

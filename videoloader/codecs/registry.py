@@ -26,7 +26,7 @@ from videoloader.codecs.records import (
     parse_avc_record,
     parse_hevc_record,
 )
-from videoloader.codecs.slice_counts import h264_shown_order, hevc_shown_order
+from videoloader.codecs.slice_counts import h264_counts, hevc_counts, shown_order
 from videoloader.errors import FormatError
 
 __all__ = ["CODECS", "codec_of", "nal_syntax"]
@@ -182,7 +182,7 @@ _H264_NAL = NalSyntax(
     record_length_size=lambda record: (record[4] & 3) + 1,
     parse_sequence=h264.parse_sequence,
     new_order=H264Order,
-    shown_order=h264_shown_order,
+    shown_order=partial(shown_order, h264_counts),
     has_slice_types=True,
     fits_container=True,
 )
@@ -210,7 +210,7 @@ _HEVC_NAL = NalSyntax(
     record_length_size=lambda record: (record[21] & 3) + 1,
     parse_sequence=hevc.parse_sequence,
     new_order=HevcOrder,
-    shown_order=hevc_shown_order,
+    shown_order=partial(shown_order, hevc_counts),
     has_film_grain=True,
 )
 

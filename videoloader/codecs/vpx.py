@@ -43,7 +43,7 @@ def is_hidden(codec: str, packet: bytes) -> bool:
 def count_shown(packet: bytes) -> int:
     """Number of shown frames in a VP9 packet; the standard allows at most one a superframe."""
     heads = [frame[:2] for frame in _frames(packet) if frame]
-    hidden = (len(head) == 2 and _vp9_hides(int.from_bytes(head, "big")) for head in heads)
+    hidden = [len(head) == 2 and bool(_vp9_hides(int.from_bytes(head, "big"))) for head in heads]
     return len(heads) - sum(hidden)
 
 

@@ -29,12 +29,7 @@ _CHUNK = 256
 
 
 def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.bool_]:
-    """Mask of the disposable packets; all False for codecs whose headers do not say.
-
-    Args:
-        index: of the video that the packets belong to.
-        payloads: bytes of the packets.
-    """
+    """Mask of the disposable ones of some packets; all False if headers of the codec do not say."""
     codec = codec_of(index.codec)
     if codec.nal is not None:
         nal, layers = codec.nal, index.sub_layers

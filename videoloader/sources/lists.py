@@ -20,11 +20,7 @@ _SHOWN = 80  # characters of what is wrong
 
 
 def lines_of(text: bytes, name: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not blank, without blanks around them, and their numbers.
-
-    Args:
-        text: the file, UTF-8.
-        name: of the file, for messages.
+    """The lines of a UTF-8 file that are not blank, stripped, and their numbers.
 
     Raises:
         SourceError: a line is no UTF-8.

@@ -85,8 +85,7 @@ class H264Order:
     def count(self, unit: bytes) -> tuple[int, int]:
         """Sort key, in presentation order, of the next picture in decode order.
 
-        Args:
-            unit: its first slice, NAL header included; the slice header suffices.
+        `unit` is the beginning of its first slice, NAL header included.
 
         Raises:
             FormatError: it is damaged, or its order cannot be determined.

@@ -33,7 +33,7 @@ class Container:
         name: `VideoIndex.container`; FFmpeg's name unless `demuxer` is given.
         demuxer: FFmpeg's name of the format, if it differs.
         endings: endings of file names, in lower case.
-        begins: first bytes of a file -> whether they are those of the format.
+        begins: `Source.beginning` -> whether a file of the format may begin so.
         parser: indexes a file for which `begins` holds; None if only FFmpeg reads the format.
         stated_end: source -> end of the file by its headers, 0 if they do not state it. It shows
             whether a file that FFmpeg's demuxer has to read is truncated.
@@ -61,11 +61,7 @@ def table_index(
 ) -> VideoIndex:
     """The index of a stream whose container has been parsed.
 
-    Args:
-        source: the file.
-        picture: from the headers of the codec.
-        packets: the packet table.
-        properties: other fields of `VideoIndex`.
+    `picture` comes from the headers of the codec; `properties` are other fields of `VideoIndex`.
     """
     found: dict[str, Any] = {
         "width": picture.width,

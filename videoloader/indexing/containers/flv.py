@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import is_random_access, length_units
-from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
 from videoloader.indexing.index import PacketFlags
@@ -105,7 +105,7 @@ def _build(
     described = _describe(codec, setups, near.read(first.offset, first.size))
     if described is None:
         return None
-    picture, length_size = described
+    picture, length_size = described.picture, described.length_size
     dts = np.array([tag.dts for tag in frames], dtype=np.int64)
     flags = [int(_flags(tag, near, length_size)) for tag in frames]
     table = packet_table(
@@ -210,24 +210,18 @@ def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
     return _Tag(codec, frame, packet, offset + head, size - head, dts, shift)
 
 
-def _describe(
-    codec: str, setups: list[tuple[int, bytes]], sample: bytes
-) -> tuple[PictureFormat, int] | None:
-    """Picture format and length size of a stream; None if neither extradata nor sample has them."""
+def _describe(codec: str, setups: list[tuple[int, bytes]], sample: bytes) -> Described | None:
+    """Describe the stream; None if neither extradata nor the first packet has its properties."""
     known = codec_of(codec)
     assert known.describe is not None
-    if known.nal is not None:
-        parsed = [known.nal.parse_record(setup) for _, setup in setups]
-        # All extradata must have one length size; streams that change it are left to FFmpeg.
-        return parsed[0] if parsed and None not in parsed and _agree(parsed) else None
-    if known.self_described:
-        setups.clear()
-    found = known.describe(setups[0][1] if setups else b"", sample)
-    return None if found is None else (found.picture, 0)
-
-
-def _agree(parsed: list[tuple[PictureFormat, int] | None]) -> bool:
-    return len({one[1] for one in parsed if one is not None}) == 1
+    if known.nal is None:
+        if known.self_described:
+            setups.clear()
+        return known.describe(setups[0][1] if setups else b"", sample)
+    found = [known.describe(setup, sample) for _, setup in setups]
+    sizes = {None if one is None else one.length_size for one in found}
+    # Streams that change the size of lengths are left to FFmpeg.
+    return found[0] if len(sizes) == 1 and None not in sizes else None
 
 
 def _flags(tag: _Tag, source: Source, length_size: int) -> PacketFlags:

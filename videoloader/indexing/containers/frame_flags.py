@@ -21,14 +21,10 @@ Ints = NDArray[np.int64]
 def vpx_flags(
     codec: str, source: Source, offsets: Ints, sizes: Ints, prefix: bytes = b""
 ) -> tuple[NDArray[np.uint16], int]:
-    """Key and hidden packets, from the first and last bytes of each; and the most frames shown.
+    """Flags of VP8 or VP9 packets, and the largest number of frames that one shows.
 
-    Args:
-        codec: `vp8` or `vp9`.
-        source: the file.
-        offsets: of the packets.
-        sizes: of the packets.
-        prefix: first bytes of every packet that are not in the file.
+    Read from the first and last bytes of each packet. `prefix` holds the first bytes of all
+    packets, if these are not in the file.
     """
     # The last byte of a packet is read with the beginning of the next, if they are adjacent.
     ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)

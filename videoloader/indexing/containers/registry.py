@@ -19,8 +19,6 @@ from videoloader.sources.source import Source
 
 __all__ = ["CONTAINERS", "VIDEO_SUFFIXES", "container_of", "index_by_tables", "stated_end"]
 
-_HEAD = 1 << 12  # bytes at the beginning of a file that `Container.begins` gets
-
 # Further raw streams that FFmpeg reads. It assumes 25 frames a second if they state no rate.
 _RAW = """
     apv avs avs2 avs3 cavsvideo dirac dnxhd evc h261 h263 m4v mjpeg_2000 mpegvideo vc1 vvc
@@ -79,5 +77,5 @@ def stated_end(source: Source) -> int:
 
 
 def _containers_at(source: Source) -> Iterator[Container]:
-    head = source.read_up_to(0, _HEAD)
-    return (one for one in CONTAINERS if one.begins is not None and one.begins(head))
+    first = source.beginning
+    return (one for one in CONTAINERS if one.begins is not None and one.begins(first))

@@ -187,15 +187,8 @@ def describe_start_coded(
 ) -> Described | None:
     """Describe a stream whose units have start codes.
 
-    Args:
-        codec: FFmpeg's name.
-        nal: its syntax.
-        setup: the extradata of the container, which may have parameter sets.
-        sample: the first packet, which has them otherwise.
-
-    Returns:
-        The description, with all parameter sets as extradata; None if there is no sequence
-        parameter set.
+    Its parameter sets are in the extradata of the container or in the first packet; they become
+    the extradata. None if there are none.
     """
     scan = NalScan(nal)
     scan.take(split_units(setup))

@@ -142,9 +142,7 @@ def _build(
 def _describe(track: Track, sample: bytes) -> Described | None:
     """Describe the stream of a track; None if its codec is not supported here.
 
-    Args:
-        track: with its extradata.
-        sample: the first packet, for codecs that have no extradata.
+    `sample` is the first packet, for codecs that have no extradata.
 
     Raises:
         FormatError: the extradata is damaged.

@@ -56,9 +56,8 @@ class VisualEntry:
 def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
     """All descriptions of an `stsd` box; None if any is of an unsupported kind.
 
-    Args:
-        table: the `stbl` box.
-        sample: reads the first sample, which may have headers that the description lacks.
+    `table` is the `stbl` box. `sample` reads the first sample, which may have headers that the
+    description lacks.
 
     Raises:
         UnsupportedError: the track is encrypted.

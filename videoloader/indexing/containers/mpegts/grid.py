@@ -182,9 +182,7 @@ def has_payload(headers: Headers) -> NDArray[np.bool_]:
 def payload_starts(headers: Headers, lengths: NDArray[Any]) -> Ints:
     """Offset of the payload within each packet, `PACKET` if it has none.
 
-    Args:
-        headers: of the packets.
-        lengths: the byte after the header of each (adaptation_field_length).
+    `lengths` is the byte after the header of each (adaptation_field_length).
     """
     starts = np.full(len(headers), 4, dtype=np.int64)
     adapted = np.flatnonzero((headers & 0x20) != 0)

@@ -43,8 +43,7 @@ class Pictures:
     def second_fields(self, single: Flags) -> Flags:
         """Mask of PES packets with the second field of the frame in the previous PES packet.
 
-        Args:
-            single: mask of PES packets with exactly one field.
+        `single` is the mask of those with exactly one field.
         """
         pairs = single[1:] & single[:-1]
         pairs &= (self.parity[1:] != self.parity[:-1]) & (self.number[1:] == self.number[:-1])

@@ -20,10 +20,8 @@ _WRITTEN = re.compile(r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?"
 def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
     """The concatenated payloads of transport packets.
 
-    Args:
-        data: bytes that hold the packets.
-        places: offset of each packet in `data`, ascending.
-        starts: offset of the payload within each packet.
+    `places` are the offsets of the packets in `data`, ascending, and `starts` those of the payload
+    within each packet.
     """
     if not len(places):
         return np.zeros(0, dtype=np.uint8)
@@ -84,12 +82,9 @@ class Packing:
         return offsets - (offsets - self.phase) % self.step
 
     def unpack(self, block: bytes, offsets: list[int], sizes: list[int]) -> list[bytes]:
-        """Extract packets from a block of the file.
+        """Extract packets from a block of the file that begins with a transport packet.
 
-        Args:
-            block: bytes, from the first byte of a transport packet on.
-            offsets: of the packets in `block`, ascending.
-            sizes: bytes of each packet. Bytes past the end of the block are missing in the result.
+        `offsets` of the packets in the block ascend. Bytes past its end are missing in the result.
         """
         data = np.frombuffer(block, dtype=np.uint8)
         headers = read_headers(data, step=self.step)

@@ -156,14 +156,9 @@ def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
 def _walk(
     codec: str, matrix: Bytes, rooms: Ints, units: Units, numbers: Ints
 ) -> NDArray[np.bool_] | None:
-    """Parse the units of each row up to its first picture, and store them in `units`.
+    """Parse the units at the beginning of PES packets up to the first picture of each.
 
-    Args:
-        codec: of the stream.
-        matrix: first bytes of PES packets, one row each.
-        rooms: valid bytes of each row.
-        units: result, filled at `numbers`.
-        numbers: PES packet of each row.
+    A row of `matrix` has `rooms` valid bytes; what is found is stored in `units` at `numbers`.
 
     Returns:
         Mask of the rows that were long enough; None if one does not begin an access unit.
