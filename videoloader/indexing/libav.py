@@ -82,8 +82,8 @@ def open_container(
 class _Nameless:
     """A file as PyAV reads it.
 
-    PyAV reads in the middle of calls of FFmpeg. It raises an error of the file when the call
-    returns, if it is an `Exception`; it drops an interrupt, and takes the file to end there.
+    PyAV calls `read` from within FFmpeg. When FFmpeg returns, it raises an `Exception` of `read`,
+    but it drops an interrupt (`KeyboardInterrupt`) and takes it as the end of the file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -119,11 +119,10 @@ def open_stream(source: Source, stream: int | None) -> Iterator[tuple[InputConta
 def _arguments(options: dict[str, str]) -> dict[str, Any]:
     """The arguments of `av.open` that give these options to FFmpeg.
 
-    PyAV before 17 frees memory that it does not own where options are for codecs as well and
-    streams come to light in the middle of a file, as those of MPEG-PS. There they are for the
-    container only: what FFmpeg decodes to find out what streams are is bounded by the size of the
-    file, and not by `max_pixels`. Titles in an unknown encoding are no reason to refuse a video;
-    PyAV 19 takes any.
+    PyAV before 17 frees memory that it does not own if codecs get options too and a stream begins
+    in the middle of a file, as in MPEG-PS. So its options are for the container only; then the
+    size of the file bounds what FFmpeg decodes while it probes streams, not `max_pixels`. Titles
+    in an unknown encoding are ignored, as PyAV 19 does by itself.
     """
     import av
 

@@ -1,4 +1,4 @@
-"""Text files that list things: their lines, and the numbers and paths in them, within bounds."""
+"""Parses text lists: lines, exact numbers and paths, with limits on their lengths."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lines_of(text: bytes, name: str) -> Iterator[tuple[int, str]]:
 
 
 def exact_number(text: str) -> Fraction:
-    """The number that a text says, such as `12`, `0.5`, `1e-3` or `30000/1001`.
+    """Parse a number such as `12`, `0.5`, `1e-3` or `30000/1001`.
 
     Raises:
         OverflowError: it has too many digits.

@@ -36,7 +36,7 @@ _KINDS = {
 
 
 class _State(NamedTuple):
-    """What tells a file from another that took its place, or from itself after a change."""
+    """Identifies a file and its state, to detect that it was changed or replaced."""
 
     device: int
     inode: int
@@ -285,9 +285,9 @@ def open_path(
 
 
 def _kept(file: BinaryIO, path: str, status: os.stat_result) -> _Held | _InTurn:
-    """The file, kept open while half of the descriptors that this process may have are free.
+    """The file, kept open unless this process has used half of the descriptors that it may have.
 
-    The system gives the lowest free number, which so tells how many are in use.
+    The system assigns the lowest free number, so a number tells how many are in use.
     """
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most == resource.RLIM_INFINITY or file.fileno() < most // 2:

@@ -35,7 +35,7 @@ _MIN_PACKET = 24  # minimum average bytes of a picture; less is not a plausible 
 _FORBIDDEN = 0x80  # forbidden_zero_bit of the first byte of a unit
 
 
-def index_raw(source: Source, *, stream: int | None = None) -> Indexed:
+def index_raw(codec: str, source: Source, *, stream: int | None = None) -> Indexed:
     """Index a raw H.264 or HEVC stream.
 
     Returns:
@@ -47,7 +47,6 @@ def index_raw(source: Source, *, stream: int | None = None) -> Indexed:
     """
     if stream not in (None, 0):
         return None
-    codec = next(one.name for one in (HEVC, H264) if _begins(one.name, source.read_up_to(0, _HEAD)))
     near = nearby(source)
     units = find_units(nal_syntax(codec), near)
     if not _is_plain(units):
@@ -141,13 +140,13 @@ HEVC = Container(
     name="hevc",
     endings=(".265", ".h265", ".hevc"),
     begins=partial(_begins, "hevc"),
-    parser=index_raw,
+    parser=partial(index_raw, "hevc"),
     times="none",
 )
 H264 = Container(
     name="h264",
     endings=(".264", ".h264", ".jsv"),
     begins=partial(_begins, "h264"),
-    parser=index_raw,
+    parser=partial(index_raw, "h264"),
     times="none",
 )

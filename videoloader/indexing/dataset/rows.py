@@ -173,7 +173,7 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
 
     Args:
         root: what its paths are relative to.
-        is_default: nobody asked for that root.
+        is_default: the root was not given by the user.
     """
     import pyarrow as pa
 
