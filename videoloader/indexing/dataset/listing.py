@@ -142,7 +142,7 @@ def _ending(place: str) -> str:
 
 
 def _with_ending(place: str) -> str:
-    """Why a file is passed over, whose ending is no video's."""
+    """Why a file without the ending of a video is passed over."""
     ending = _ending(place)
     return f"with the ending {escaped(ending)}" if ending else "without an ending"
 
@@ -215,7 +215,7 @@ def _listed(path: Path) -> Iterator[str]:
 
 
 def _has_more_than_a_path(entry: str) -> bool:
-    """Whether a line of a list looks like the path of a video, a blank or comma, and more."""
+    """Whether a line looks like the path of a video, and something else behind it."""
     inside = [found[1].lower() for found in re.finditer(r"(\.\w+)[\s,;]+\S", entry)]
     return _ending(entry) not in _WANTED and not _WANTED.isdisjoint(inside)
 
