@@ -98,12 +98,12 @@ def walk_units(read: Reader, starts: Ints, sizes: Ints, length_size: int) -> Ite
         active, position = active[more], after[more]
 
 
-def annexb_units(data: bytes) -> Iterator[int]:
-    """Offset of each NAL unit of a byte stream, after its start code."""
-    position = data.find(b"\x00\x00\x01")
+def annexb_units(data: bytes, stop: int | None = None) -> Iterator[int]:
+    """Offset of each NAL unit of a byte stream, after its start code, which ends before `stop`."""
+    position = data.find(b"\x00\x00\x01", 0, stop)
     while position >= 0:
         yield position + 3
-        position = data.find(b"\x00\x00\x01", position + 3)
+        position = data.find(b"\x00\x00\x01", position + 3, stop)
 
 
 def split_units(data: bytes) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.nal import annexb_units
+from videoloader.codecs.nal import split_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.containers.registry import container_of
@@ -165,11 +165,9 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
         return {"length_size": nal.record_length_size(extradata)} if framed else {}
     # The parameter set is in the extradata, in either framing, or in the first packet.
     for data in (extradata, first):
-        for unit in annexb_units(data):
-            if len(data) > unit + 2 and nal.kind(data[unit]) == nal.sequence:
-                stop = data.find(b"\0\0\1", unit)
-                sequence = data[unit : stop if stop >= 0 else None]
-                return {"sub_layers": nal.parse_sequence(sequence).picture.sub_layers}
+        for unit in split_units(data):
+            if len(unit) > 2 and nal.kind(unit[0]) == nal.sequence:
+                return {"sub_layers": nal.parse_sequence(unit).picture.sub_layers}
     if framed:
         length_size = nal.record_length_size(extradata)
         return {"length_size": length_size, "sub_layers": extradata[21] >> 3 & 7 or 1}

@@ -14,12 +14,12 @@ from videoloader.indexing.containers.container import past_the_end
 from videoloader.indexing.containers.registry import container_of, index_by_tables, stated_end
 from videoloader.indexing.contexts import LibavNeededError, without_libav
 from videoloader.indexing.demuxing import index_by_demuxing
-from videoloader.indexing.headers import read_headers
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.order.time_check import check_times
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.rates import read_rate
+from videoloader.indexing.references import read_headers
 from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource

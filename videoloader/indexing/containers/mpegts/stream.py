@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs import mpeg2
 from videoloader.codecs.codec import Described, NalSyntax
+from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of, nal_syntax
 from videoloader.errors import FormatError
@@ -26,7 +27,6 @@ from videoloader.indexing.containers.mpegts.grid import (
 )
 from videoloader.indexing.containers.mpegts.pes import PesPackets, read_pes, unwrap
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
-from videoloader.indexing.containers.mpegts.pieces import Packing
 from videoloader.indexing.containers.mpegts.programs import CODECS, ElementaryStream, read_streams
 from videoloader.indexing.containers.mpegts.units import (
     Units,
@@ -39,6 +39,7 @@ from videoloader.indexing.libav import find_best_stream
 from videoloader.indexing.order.nal_scan import NalScan, scan_units
 from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.packets import NO_TIME, order_is_known
+from videoloader.indexing.packing import Packing
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
@@ -197,7 +198,7 @@ def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> Descri
 def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
     """All parameter sets of an access unit, concatenated, and the sequence parameter set."""
     sets, sequence = b"", None
-    for unit in data.split(b"\0\0\1")[1:]:
+    for unit in split_units(data):
         kind = nal.kind(unit[0])
         if kind in nal.parameters:
             sets += b"\0\0\0\1" + unit.rstrip(b"\0")

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Ints
-from videoloader.indexing.containers.mpegts.pes import PesPackets
-from videoloader.indexing.containers.mpegts.pieces import elementary_bytes
+from videoloader.indexing.containers.mpegts.pes import PesPackets, elementary_bytes
 from videoloader.sources.source import rows_at
 
 __all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
