@@ -119,7 +119,9 @@ def _build(
             raise NeedsDemuxerError(f"a packet shows {most} frames")
         packets["flags"] = flags
     shown = np.flatnonzero(packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0)
-    packets["duration"] = np.where(frames.durations > 0, frames.durations, spacings(packets))
+    packets["duration"] = frames.durations
+    if (frames.durations <= 0).any():
+        packets["duration"] = np.where(frames.durations > 0, frames.durations, spacings(packets))
     packets["dts"] = _decode_times(frames.pts)
     time_base = Fraction(segment.scale, 1_000_000_000)
     return table_index(
