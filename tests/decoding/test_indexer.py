@@ -46,7 +46,7 @@ def no_ffmpeg_here(monkeypatch):
         raise AssertionError("FFmpeg was called in this process")
 
     monkeypatch.setattr("videoloader.indexing.libav._choose", refused)
-    monkeypatch.setattr("videoloader.indexing.scan._decode_all", refused)
+    monkeypatch.setattr("videoloader.indexing.order.decode_scan._decode_all", refused)
 
 
 def children():

@@ -27,12 +27,7 @@ def run_on_ray(
     process dies; if that fails too, its tasks run one by one, so that only those that kill their
     process fail.
 
-    Args:
-        function: as for `run_tasks`.
-        tasks: as for `run_tasks`.
-        arguments: as for `run_tasks`.
-        batch: tasks in one call.
-        in_flight: maximum number of pending calls.
+    At most `in_flight` calls of `batch` tasks each are pending.
 
     Raises:
         UnsupportedError: Ray is not installed.
