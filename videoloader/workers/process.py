@@ -167,7 +167,8 @@ class WorkerProcess(Generic[_Task]):
                 self.connection.send_bytes(data if file is None else b"")
                 if file is not None:
                     send_files(self.connection, [file])
-                send_files(self.connection, files)
+                if files:
+                    send_files(self.connection, files)
         finally:
             if file is not None:
                 os.close(file)
@@ -177,7 +178,8 @@ class WorkerProcess(Generic[_Task]):
         data, files, self._known = self._packed(parcel)
         with suppress(OSError):
             self.connection.send_bytes(data)
-            send_files(self.connection, files)
+            if files:
+                send_files(self.connection, files)
 
     def read(self, ready: Sequence[Any]) -> Iterator[Answer | Question]:
         """The messages that have arrived, but for the answer that it is ready.

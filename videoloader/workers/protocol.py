@@ -306,8 +306,6 @@ def load(function: str) -> Any:
 
 def send_files(connection: Connection[Any, Any], files: Sequence[int]) -> None:
     """Send open files; they follow the message that was sent last."""
-    if not files:
-        return
     with socket.socket(fileno=os.dup(connection.fileno())) as channel:
         for begin in range(0, len(files), _FILES):
             socket.send_fds(channel, [b"\0"], files[begin : begin + _FILES])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import torch
 
-from videoloader.cuda.streams import wait_for
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError
-from videoloader.operators.batch import Batch, Spec, allocate
+from videoloader.operators.batch import Batch, Spec
 from videoloader.tensors import TensorList
 
-__all__ = ["Outputs", "Slots"]
+__all__ = ["Slots"]
 
 
 class Slots:
@@ -44,7 +42,7 @@ class Slots:
         if shapes and shapes.count(shapes[0]) == len(shapes):
             whole = self._make(shapes[0], spec)
             if self._made_for is not spec and not self._fits(whole, shapes[0], spec):
-                return allocate(0, spec)
+                return Batch.empty(spec)
             part = whole if len(shapes) == self._count else whole[start : start + len(shapes)]
             return Batch(part, spec.layout)
         samples: list[torch.Tensor] = []
@@ -126,10 +124,9 @@ class Slots:
         else:
             parts = [self._parts[start] for start in sorted(self._parts)]
             joined = Batch.joined(parts or [Batch([])])
-        data = joined.samples if joined.block is None else joined.block
         if self._block is not None and _is_inside(joined, self._block):
-            data = self._block
-        return TensorList(data, joined.layout, source_info=joined.source_info or None)
+            joined = Batch(self._block, joined.layout, joined.source_info)
+        return TensorList(joined)
 
     def _make(self, shape: tuple[int, ...], spec: Spec) -> torch.Tensor:
         """The block, which is made if there is none yet."""
@@ -148,24 +145,6 @@ class Slots:
     def _fits(block: torch.Tensor, shape: tuple[int, ...], spec: Spec) -> bool:
         same = block.shape[1:] == shape and block.dtype == spec.dtype
         return same and block.device.type == spec.device.partition(":")[0]
-
-
-class Outputs:
-    """The outputs of a batch; on a GPU they may still be in the making."""
-
-    def __init__(
-        self, lists: tuple[TensorList, ...], ready: Any, places: Sequence[int] | None = None
-    ) -> None:
-        self._lists = lists
-        self._ready = ready
-        self.places = places
-        """Of the samples in the batch that was planned; None where none was left out."""
-
-    def deliver(self) -> tuple[TensorList, ...]:
-        """The outputs, for what is queued on the current stream from here on."""
-        if self._ready is not None:
-            wait_for(self._ready, _memory(self._lists))
-        return self._lists
 
 
 def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:
@@ -193,12 +172,3 @@ def _is_part(sample: torch.Tensor, block: torch.Tensor) -> bool:
         and sample.dtype == block.dtype
         and _storage(sample) == _storage(block)
     )
-
-
-def _memory(lists: Iterable[TensorList]) -> Iterator[torch.Tensor]:
-    """The tensors that batches are made of."""
-    for each in lists:
-        if each.block is None:
-            yield from each.tensors
-        else:
-            yield each.block

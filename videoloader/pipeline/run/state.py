@@ -9,12 +9,14 @@ from typing import Any
 
 import torch
 
+from videoloader.cuda.streams import wait_for
 from videoloader.decoding.memory import Recycler
 from videoloader.operators.batch import Batch
 from videoloader.operators.conditional import check_truth
 from videoloader.pipeline.graph.nodes import Branch, DataNode, Node
 from videoloader.pipeline.run.slots import Slots
 from videoloader.readers.video.planned import Identity, PlannedClip
+from videoloader.tensors import TensorList
 
 __all__ = ["BatchState", "Part", "Positions", "Values"]
 
@@ -40,6 +42,7 @@ class BatchState:
         merged: element type, dimensions and layout of what was merged, by ordinal.
         places: of its samples in the batch that was planned; None where none was left out.
         kept: addresses of memory that a source gives again, so that no output may have it.
+        outputs: of the pipeline, once all stages are done; nothing else is kept then.
     """
 
     iteration: int
@@ -53,6 +56,7 @@ class BatchState:
     merged: dict[int, tuple[object, ...]] = field(default_factory=dict)
     places: Sequence[int] | None = None
     kept: list[int] = field(default_factory=list)
+    outputs: tuple[TensorList, ...] = ()
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -76,6 +80,17 @@ class BatchState:
             slots.kept(positions, recycler)
             for slots, recycler in zip(self.slots, recyclers, strict=True)
         ]
+
+    def finish(self, outputs: tuple[TensorList, ...]) -> None:
+        """Let go of everything but the outputs."""
+        self.outputs = outputs
+        self.values, self.slots = {}, []
+
+    def deliver(self) -> tuple[TensorList, ...]:
+        """The outputs, for what is queued on the current stream from here on."""
+        if self.ready is not None:
+            wait_for(self.ready, (x for each in self.outputs for x in each.batch.tensors()))
+        return self.outputs
 
     def whole(self) -> Part:
         """All samples; what is made of them is put into the batch itself."""

@@ -107,7 +107,7 @@ class StepDecoder:
         try:
             if step.absorbed:
                 self._evaluator.put(node, [nothing, *others], whole)
-                self._evaluator.put(step.last, [frames], whole)
+                self._evaluator.put(step.absorbed[-1], [frames], whole)
             else:
                 self._evaluator.put(node, [frames, *others], whole)
         except ArgumentError as error:
