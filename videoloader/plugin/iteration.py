@@ -21,7 +21,7 @@ from videoloader.plugin.epoch_plan import (
 )
 from videoloader.readers.failures.failures import SampleFailure
 from videoloader.runtime.run_stats import RunStats
-from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.callers import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 
