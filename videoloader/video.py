@@ -19,7 +19,13 @@ from videoloader.decoding.clip import Clip
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.framing import check_resizing, shorter_resized
 from videoloader.decoding.limits import MAX_PIXELS, check_pixels
-from videoloader.decoding.opening.videos import lasting, open_any, source_name
+from videoloader.decoding.opening.videos import (
+    OpenedVideo,
+    identity,
+    lasting,
+    open_any,
+    source_name,
+)
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -134,6 +140,7 @@ class Video:
             self._source.close()
             raise
         self.index = index
+        self._opened = OpenedVideo(identity(self._source), self._source, index)
         self._orientation = index.orientation if rotate else Orientation()
         self._lock = ForkSafeLock()
         self._use = Use(self.name)
@@ -472,9 +479,9 @@ class Video:
         self._use.check()
         if self.device.type == "cuda":
             decoder = batches.shared_decoder(self.device)
-            return decoder.run([request], output, self._rules).clips[0]
+            return decoder.run([request], [self._opened], output, self._rules).clips[0]
         with self._lock, self._use:
-            return self._batches.run([request], output, self._rules).clips[0]
+            return self._batches.run([request], [self._opened], output, self._rules).clips[0]
 
     @quick_switches()
     def close(self) -> None:

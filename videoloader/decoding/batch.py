@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
+from videoloader.decoding.opening.videos import OpenedVideo, open_videos
 from videoloader.decoding.output import (
     ColorRange,
     ElementType,
@@ -48,7 +49,7 @@ from videoloader.decoding.output import (
     View,
     normalize_size,
 )
-from videoloader.decoding.request import ClipRequest, as_request
+from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import OnError, Rules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
@@ -56,8 +57,10 @@ from videoloader.system.forking import ForkSafeLock
 from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
+    from videoloader.errors import VideoError
     from videoloader.indexing.index import Orientation, VideoIndex
-    from videoloader.sources.source import Source
+    from videoloader.sources.items import Item
+    from videoloader.sources.source import Source, VideoSource
 
 __all__ = [
     "BatchDecoder",
@@ -230,48 +233,61 @@ class BatchDecoder:
             dtype, layout, mean, std, interpolation, tone_map, matrix, color_range, output
         )
         rules = Rules(rotate, resolution_change, on_error, hybrid, max_pixels)
-        return self.run(requests, form, rules, size=size, resize_shorter=resize_shorter)
-
-    @quick_switches()  # until what it made is let go of, too
-    def run(
-        self,
-        requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
-        output: OutputFormat | None = None,
-        rules: Rules | None = None,
-        *,
-        size: int | tuple[int, int] | None = None,
-        resize_shorter: int | None = None,
-    ) -> ClipBatch:
-        """What `decode` does, its keywords as values.
-
-        Args:
-            requests: clips to decode.
-            output: form of all clips.
-            rules: how videos, and what goes wrong with them, are treated.
-            size: of clips whose requests name none.
-            resize_shorter: the same, in place of `size`.
-        """
-        output, rules = output or OutputFormat(), rules or Rules()
         check_resizing(size, resize_shorter)
         whole = resize_shorter if size is None else normalize_size(size)
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
+        sources, indexes = [each.source for each in wanted], [each.index for each in wanted]
+        with self.open(sources, indexes) as videos:
+            return self.run(wanted, videos, form, rules, size=whole)
+
+    def open(
+        self,
+        sources: Sequence[VideoSource | Source | Item],
+        indexes: Sequence[VideoIndex | None],
+    ) -> AbstractContextManager[list[OpenedVideo | VideoError]]:
+        """Open the videos of a batch for `run`, see `open_videos`."""
+        return open_videos(sources, indexes, self._indexes)
+
+    def run(
+        self,
+        requests: Sequence[ClipRequest | VideoError],
+        videos: Sequence[OpenedVideo | VideoError],
+        output: OutputFormat,
+        rules: Rules,
+        *,
+        size: tuple[int, int] | int | None = None,
+        blanks: Sequence[Blank] = (),
+    ) -> ClipBatch:
+        """Decode clips of videos that are open.
+
+        Args:
+            requests: clips to decode; where there is an error, the clip fails by it.
+            videos: that of each, see `open`.
+            output: form of all clips.
+            rules: how videos, and what goes wrong with them, are treated.
+            size: (height, width) of clips whose requests name none, or the length of their shorter
+                side.
+            blanks: how long and large each clip is where it fails, instead of what its request
+                says.
+
+        Raises:
+            ClosedError: another thread closes the decoder meanwhile.
+        """
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
-        assembly = Assembly(wanted, output, whole, rules)
-        with ExitStack() as files:
-            assembly.open(self._indexes, files)
-            assembly.allocate(
-                partial((gpu or cpu).allocate, output=output),
-                limit=machine_memory() if gpu is None else None,
-            )
-            if gpu is None:
-                cpu.decode(assembly.runs(), assembly)
-            else:
-                gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
+        assembly = Assembly(requests, videos, output, size, rules, blanks)
+        assembly.allocate(
+            partial((gpu or cpu).allocate, output=output),
+            limit=machine_memory() if gpu is None else None,
+        )
+        if gpu is None:
+            cpu.decode(assembly.runs(), assembly)
+        else:
+            gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
         batch = assembly.finish()
         with self._lock:
             self._counts["batches"] += 1
-            self._counts["clips"] += len(wanted)
+            self._counts["clips"] += len(requests)
             self._counts["failures"] += len(batch.failures)
         return batch
 

@@ -143,11 +143,6 @@ class OutputFormat:
         return CHANNELS if self.output == "rgb" else 1
 
     @property
-    def keywords(self) -> dict[str, Any]:
-        """Its fields, as the keywords that decoders take."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """Element type in memory; uint16 holds the bits of bfloat16, which numpy lacks."""
         return np.dtype("uint16" if self.element == "bfloat16" else self.element)

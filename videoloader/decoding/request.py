@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from videoloader.sources.address import public
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["ClipRequest", "as_request"]
+__all__ = ["Blank", "ClipRequest", "as_request"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +48,6 @@ class ClipRequest:
             decodes alone; `Clip.indices` says which.
         resize_shorter: length of the shorter side instead of `size`, which keeps the aspect ratio;
             as for `size` that of the batch by default.
-        resolve: called with the index of the video once it is open; gives the request to decode in
-            place of this one, of the same source.
     """
 
     source: VideoSource | Source | Item
@@ -64,7 +62,6 @@ class ClipRequest:
     nearest: bool = False
     tolerance: float | None = None
     window: tuple[int, int, int, int] | None = None
-    resolve: Callable[[VideoIndex], ClipRequest] | None = None
     snap: Snap = "none"
     resize_shorter: int | None = None
 
@@ -106,6 +103,17 @@ class ClipRequest:
         if isinstance(self.source, str):
             values["source"] = public(self.source)
         return f"ClipRequest({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+
+
+class Blank(NamedTuple):
+    """What stands for a masked clip whose video does not open, or that there is no memory for.
+
+    Where length or size are not known, they are those of another clip of the batch.
+    """
+
+    length: int = 0
+    size: tuple[int, int] | None = None
+    fill_value: int | Sequence[int] = 0
 
 
 def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +12,18 @@ from numpy.typing import NDArray
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import DecodeError, VideoError
 from videoloader.readers.clip_samples.columns import SampleColumns
-from videoloader.readers.clip_samples.requests import SampleRequests
+from videoloader.readers.clip_samples.requests import SampleKey, SampleRequests
 from videoloader.readers.clip_samples.samples import taken
 from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
 from videoloader.readers.failures.failures import Failures
 from videoloader.readers.failures.replacing import decode_replacing
 from videoloader.sources.faults import drop_frames
 
-__all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
-
-SampleKey: TypeAlias = tuple[int, int, int]
-"""Which drawing of a sample: its number, the epoch, and the draw within that."""
+__all__ = ["DecodedSamples", "SampleDecoder"]
 
 
 @dataclass(slots=True, eq=False)
@@ -72,7 +68,7 @@ class SampleDecoder:
     Attributes:
         requests: what the samples are made of.
         output: form of the batches.
-        rules: of decoding.
+        rules: of decoding; clips that fail are masked, and then treated as the policy says.
         failures: takes what goes wrong; its policy says what becomes of samples that fail.
         is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
             does.
@@ -87,6 +83,9 @@ class SampleDecoder:
     is_never_empty: bool = False
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
+
+    def __post_init__(self) -> None:
+        self.rules = replace(self.rules, on_error="mask")
 
     def decode(
         self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
@@ -107,24 +106,31 @@ class SampleDecoder:
         videos, chosen = self.requests.videos, list(keys)
         shapes: dict[int, tuple[int, ...]] = {}
         errors, tries = [""] * len(chosen), [1] * len(chosen)
-        beside: dict[int, dict[str, Any]] = {}
+        beside: dict[int, dict[str, Any] | VideoError] = {}
         left_out: set[int] = set()
         others: dict[int, Iterator[int]] = {}
         self.failures.ask(len(chosen))
 
         def decode(places: Sequence[int]) -> ClipBatch:
-            requests = [
-                self.requests.request(
-                    *chosen[at],
-                    note_shape=partial(shapes.__setitem__, at),
-                    may_be_blank=on_error == "mask",
-                )
-                for at in places
-            ]
-            if self.columns is not None:
-                wanted = [self.requests.video(chosen[at][0]) for at in places]
-                requests = _with_files(requests, places, self.columns.beside(wanted), beside)
-            return decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
+            keys = [chosen[at] for at in places]
+            numbers = [self.requests.video(sample) for sample, _, _ in keys]
+            found = [{}] * len(places) if self.columns is None else self.columns.beside(numbers)
+            beside.update(zip(places, found, strict=True))
+            items, indexes = map(videos.item, numbers), map(videos.index, numbers)
+            blanks = [self._blank(sample) for sample, _, _ in keys]
+            requests: list[ClipRequest | VideoError] = []
+            with decoder.open([*items], [*indexes]) as opened:
+                for place, key, video, files in zip(places, keys, opened, found, strict=True):
+                    try:
+                        if isinstance(video, VideoError):
+                            raise video
+                        if isinstance(files, VideoError):
+                            raise files
+                        request, shapes[place] = self.requests.request(key, video.index)
+                        requests.append(request)
+                    except VideoError as error:
+                        requests.append(error)
+                return decoder.run(requests, opened, self.output, self.rules, blanks=blanks)
 
         def choose(at: int, failure: ClipFailure) -> bool:
             sample, epoch, draw = chosen[at]
@@ -178,6 +184,11 @@ class SampleDecoder:
             decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
 
+    def _blank(self, sample: int) -> Blank:
+        """What stands for a clip that fails; one that is not kept is like the others."""
+        is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
+        return self.requests.blank(sample) if is_kept else Blank()
+
     def _others(self, sample: int) -> Iterator[int]:
         """What may replace a sample that fails, one after another; of shaped clips those alike.
 
@@ -195,30 +206,3 @@ class SampleDecoder:
         for group in groups:
             begin = int(np.searchsorted(group, video))
             yield from (sample - video + np.roll(group, -begin)).tolist()
-
-
-def _with_files(
-    requests: Sequence[ClipRequest],
-    places: Sequence[int],
-    files: Sequence[dict[str, Any] | VideoError],
-    found: dict[int, dict[str, Any]],
-) -> list[ClipRequest]:
-    """The requests, of which those fail whose files beside the clip cannot be read.
-
-    Args:
-        requests: of some places of a batch.
-        places: these.
-        files: what lies beside their clips.
-        found: is given that by place, nothing where it cannot be read.
-    """
-    result = list(requests)
-    for at, (place, values) in enumerate(zip(places, files, strict=True)):
-        if isinstance(values, VideoError):
-            result[at] = replace(requests[at], resolve=partial(_fail, values))
-            values = {}
-        found[place] = values
-    return result
-
-
-def _fail(error: VideoError, _: Any) -> NoReturn:
-    raise error

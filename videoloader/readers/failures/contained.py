@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from videoloader.decoding.clip import ClipFailure
 from videoloader.readers.failures.failures import Failures
 from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.sources.items import Item
@@ -25,10 +24,4 @@ def contained(
     """
     known = isinstance(clip.source, Item)
     item = clip.source if known else Item(origin or str(clip) or "<encoded video>")
-
-    def note(failure: ClipFailure) -> None:
-        failures.add(
-            item, failure.error, frame=failure.frame, sample=identity.sample, epoch=identity.epoch
-        )
-
-    return replace(clip, on_error=failures.policy.on_error, note=note)
+    return replace(clip, failures=failures, item=item, identity=identity, epoch=identity.epoch)

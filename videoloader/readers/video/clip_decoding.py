@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import ArgumentError
+from videoloader.decoding.request import Blank, ClipRequest
+from videoloader.decoding.rules import Rules
+from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.clip_samples.samples import taken
@@ -28,7 +28,7 @@ from videoloader.sources.faults import blamed_on
 __all__ = ["DecodedClips", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
-_PASSED_ON = (*_COLORS, "max_pixels", "resolution_change")
+_RULES = ("max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
@@ -68,7 +68,7 @@ def decode_planned(
         clips: what to decode.
         decoder: does it.
         arguments: of the operator that decodes, for each clip: `fill_value`, and where it has them
-            `size` and what is passed on to `BatchDecoder.decode`, which is the same for all.
+            `size`; those of `OutputFormat` and `Rules` are the same for all.
         fuse: what operators make of the pictures, by position; see `DecodedForm`.
         output: what `fuse` makes of `OutputFormat`, the same for all.
 
@@ -79,13 +79,14 @@ def decode_planned(
     """
     if not clips:
         return DecodedClips([], [], "FHWC")
-    output = output or DecodedForm.of((1, 1), arguments[0]).output
-    options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
-    output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
-    run = partial(_decode, clips, decoder, arguments, fuse, output, options)
+    given = arguments[0]
+    output = output or DecodedForm.of((1, 1), given).output
+    output = replace(output, **{name: given[name] for name in _COLORS if name in given})
+    rules = Rules(on_error="mask", **{name: given[name] for name in _RULES if name in given})
     sharing = SharedDecoding.of(clips)
+    form = (decoder, arguments, fuse, output, rules)
     try:
-        decoded = run(sharing.own, sharing, may_be_empty=bool(sharing.held))
+        decoded = _Decoding(*form, clips, sharing, may_be_empty=bool(sharing.held)).run()
     finally:
         sharing.give_up()
     if not sharing.held:
@@ -95,67 +96,131 @@ def decode_planned(
     held = {at: shared.take() for at, shared in sharing.held.items()}
     made |= {at: clip for at, clip in held.items() if clip is not None}
     work = decoded.work
-    failed = sorted(held.keys() - made.keys())
-    if failed:
-        again = run(failed, SharedDecoding(), may_be_empty=bool(made))
+    failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
+    if failed.own:
+        again = _Decoding(*form, clips, failed, may_be_empty=bool(made)).run()
         made |= _by_position(again)
         work += again.work
     return _joined(made, output.layout, work)
 
 
-def _decode(
-    clips: Sequence[PlannedClip],
-    decoder: media.ClipDecoder,
-    arguments: Sequence[Mapping[str, Any]],
-    fuse: Fuse,
-    output: OutputFormat,
-    options: Mapping[str, Any],
-    own: Sequence[int],
-    sharing: SharedDecoding,
-    *,
-    may_be_empty: bool,
-) -> DecodedClips:
-    """Decode the clips at some positions of a batch, and clips of later batches along with them.
+class _Decoding:
+    """The clips that a batch decodes itself, and those of later batches along with them.
 
-    `may_be_empty`: all of them may be left out, since others of the batch are there.
+    They go by their place among `sharing.own`. `may_be_empty`: all of them may be left out, since
+    others of the batch are there. The other arguments are those of `decode_planned`.
     """
-    if not own:
-        return DecodedClips([], [], output.layout)
-    chosen = [clips[at] for at in own]
-    asking = [*own, *(at for _, at in sharing.along)]
-    others: list[list[torch.Tensor]] = [[] for _ in asking]
-    errors: dict[int, Exception] = {}
-    opened: dict[int, media.Index] = {}
-    left_out: set[int] = set()
 
-    def resolve(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
-        """The request of a clip, now that its video is open; what goes wrong costs the clip."""
+    def __init__(
+        self,
+        decoder: media.ClipDecoder,
+        arguments: Sequence[Mapping[str, Any]],
+        fuse: Fuse,
+        output: OutputFormat,
+        rules: Rules,
+        clips: Sequence[PlannedClip],
+        sharing: SharedDecoding,
+        *,
+        may_be_empty: bool,
+    ) -> None:
+        self._decoder = decoder
+        self._arguments = arguments
+        self._fuse = fuse
+        self._output = output
+        self._rules = rules
+        self._sharing = sharing
+        self._may_be_empty = may_be_empty
+        self._clips = [clips[at] for at in sharing.own]
+        self._outputs: dict[int, list[torch.Tensor]] = {}  # beside the pictures
+        self._indexes: dict[int, media.Index | None] = {}
+        self._others: dict[int, tuple[Iterator[PlannedClip], int]] = {}  # and how many were tried
+        self._left_out: set[int] = set()
+
+    def run(self) -> DecodedClips:
+        """Decode them, and treat those that fail as they say."""
+        positions = self._sharing.own
+        if not positions:
+            return DecodedClips([], [], self._output.layout)
+        batch = decode_replacing(self._decode, len(positions), self._replace)
+        left = [place for place in range(len(positions)) if place not in self._left_out]
+        for place in {failure.request for failure in batch.failures}.difference(self._left_out):
+            # What does not need the video any more: the outputs beside may be what failed.
+            frames, index = batch.indices[place], self._indexes[place]
+            index = index if (frames != FILLED).any() else None
+            self._outputs[place] = self._clips[place].selection.outputs(index, frames)
+        if self._left_out:
+            batch = taken(batch, left)
+        return DecodedClips(
+            batch.frames,
+            [self._outputs[place] for place in left],
+            self._output.layout,
+            [str(self._clips[place]) for place in left],
+            [positions[place] for place in left],
+            batch.work,
+        )
+
+    def _decode(self, places: Sequence[int]) -> ClipBatch:
+        """Decode the clips of some places, and along with the first ones those of `sharing`."""
+        own, along = self._sharing.own, self._sharing.along
+        clips = [*(self._clips[place] for place in places), *(each.planned for each, _ in along)]
+        asking = [*(own[place] for place in places), *(at for _, at in along)]
+        sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
+        requests: list[ClipRequest | VideoError] = []
+        outputs: list[list[torch.Tensor]] = []
+        with self._decoder.open(sources, indexes) as videos:
+            for clip, at, video in zip(clips, asking, videos, strict=True):
+                beside: list[torch.Tensor] = []
+                try:
+                    if isinstance(video, VideoError):
+                        raise video
+                    request, beside = self._request(clip, at, video.index)
+                    requests.append(request)
+                except VideoError as error:
+                    requests.append(error)
+                except SampleError as error:
+                    if len(requests) < len(places):
+                        raise
+                    requests.append(DecodeError(str(error.error)))  # its own batch tells it
+                outputs.append(beside)
+            blanks = [
+                Blank(clip.length, _size(given), _fill_value(given))
+                for clip, given in zip(clips, map(self._arguments.__getitem__, asking), strict=True)
+            ]
+            batch = self._decoder.run(requests, videos, self._output, self._rules, blanks=blanks)
+        for place, video, beside in zip(places, videos, outputs, strict=False):
+            self._indexes[place] = None if isinstance(video, VideoError) else video.index
+            self._outputs[place] = beside
+        return self._sharing.keep(batch, outputs, len(places)) if along else batch
+
+    def _request(
+        self, clip: PlannedClip, at: int, index: media.Index
+    ) -> tuple[ClipRequest, list[torch.Tensor]]:
+        """What to decode for the clip at, or along with, a position, and its other outputs.
+
+        Raises:
+            VideoError: the clip fails.
+            SampleError: an operator that is absorbed does.
+        """
+        given = self._arguments[at]
         with blamed_on(index.name):
-            return request_of(place, clip, index)
-
-    def request_of(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
-        opened[place] = index
-        given = arguments[asking[place]]
-        frames = clip.select(index)
-        if given.get("snap") == "keyframe":
-            frames = snap_to_keyframes(frames, index.keyframes, index.name)
-        others[place] = clip.others(index, frames)
-        displayed = media.displayed_size(index)
-        form = DecodedForm.of(displayed, given)
-        size = _size(given, displayed)
-        if size is not None:
-            form = replace(form, view=replace(form.view, size=size), is_resized=True)
-        if given.get("roi") is not None:
-            form = _windowed(form, given["roi"])
+            frames = clip.selection.frames(index)
+            if given.get("snap") == "keyframe":
+                frames = snap_to_keyframes(frames, index.keyframes, index.name)
+            outputs = clip.selection.outputs(index, frames)
+            displayed = media.displayed_size(index)
+            form = DecodedForm.of(displayed, given)
+            size = _size(given, displayed)
+            if size is not None:
+                form = replace(form, view=replace(form.view, size=size), is_resized=True)
+            if given.get("roi") is not None:
+                form = _windowed(form, given["roi"])
         try:
-            form = fuse(asking[place], form)
+            form = self._fuse(at, form)
         except Exception as error:
-            errors[place] = error
-            raise
-        return media.ClipRequest(
+            raise SampleError(at, error) from error
+        request = ClipRequest(
             clip.source,
             frames,
-            index=index,
             pad_mode="constant" if (frames == FILLED).any() else "none",
             fill_value=_fill_value(given),
             size=form.view.size if form.is_resized else None,
@@ -163,61 +228,31 @@ def _decode(
             flip=form.view.flip,
             window=form.view.window,
         )
+        return request, outputs
 
-    def decode(places: Sequence[int]) -> ClipBatch:
-        along = list(enumerate((each.planned for each, _ in sharing.along), len(own)))
-        requests = [
-            media.ClipRequest(
-                clip.source,
-                np.zeros(clip.length, dtype=np.int64),
-                index=clip.index,
-                fill_value=_fill_value(arguments[asking[place]]),
-                size=_size(arguments[asking[place]]),
-                resolve=partial(resolve, place, clip),
-            )
-            for place, clip in [*((at, chosen[at]) for at in places), *along]
-        ]
-        batch: ClipBatch = decoder.decode(requests, on_error="mask", **output.keywords, **options)
-        return sharing.keep(batch, others, len(places)) if along else batch
-
-    def choose(place: int, failure: ClipFailure) -> bool:
-        clip, error = chosen[place], errors.get(place, failure.error)
-        if place in errors:
-            raise SampleError(own[place], error) from error
+    def _replace(self, place: int, failure: ClipFailure) -> bool:
+        """Choose another clip for one that failed, if it says so."""
+        clip, error = self._clips[place], failure.error
         try:
-            if clip.note is not None:
-                clip.note(failure)
-            if clip.on_error == "skip":
-                left_out.add(place)
-            is_left_out = place in left_out and (may_be_empty or len(left_out) < len(chosen))
-            if clip.on_error == "mask" or is_left_out:
+            clip.note(failure)
+            if clip.on_error == "mask":
                 return False
-            left_out.discard(place)
-            if clip.instead is None:
+            if clip.on_error == "skip":
+                self._left_out.add(place)
+                if self._may_be_empty or len(self._left_out) < len(self._clips):
+                    return False
+                self._left_out.discard(place)
+            if clip.on_error == "raise" or clip.successors is None:
                 raise error
-            chosen[place] = clip.instead(error)
+            others, tries = self._others.get(place) or (clip.successors.after(clip), 1)
+            following = next(others, None)
+            if following is None:
+                raise DecodeError(clip.successors.none_left(tries, error)) from error
         except Exception as none_left:
-            raise SampleError(own[place], none_left) from none_left
+            raise SampleError(self._sharing.own[place], none_left) from none_left
+        self._others[place] = others, tries + 1
+        self._clips[place] = following
         return True
-
-    batch = decode_replacing(decode, len(own), choose)
-    for failure in batch.failures:
-        place = failure.request
-        frames = batch.indices[place]
-        # What does not need the video any more: the outputs beside may be what failed.
-        index = opened.get(place) if (frames != FILLED).any() else None
-        others[place] = chosen[place].others(index, frames)
-    left = [place for place in range(len(own)) if place not in left_out]
-    if left_out:
-        batch = taken(batch, left)
-    return DecodedClips(
-        batch.frames,
-        [others[place] for place in left],
-        output.layout,
-        [str(chosen[place]) for place in left],
-        [own[place] for place in left],
-        batch.work,
-    )
 
 
 def _fill_value(arguments: Mapping[str, Any]) -> Any:
