@@ -219,8 +219,8 @@ def _decode(
         decoded = decode_planned(clips, decoder, each)
     except SampleError as error:
         raise error.error from None
-    others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-    frames = Batch(decoded.frames, decoded.layout)
+    frames, *others = decoded.outputs
+    frames = Batch(frames.data, frames.layout)
     color = arguments.get(operator.color, ImageType.RGB)
     if color is not ImageType.RGB:
         context = Context(len(frames), "cpu" if device == "cpu" else "cuda")
