@@ -27,9 +27,8 @@ from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
 from videoloader.pipeline.run.sharing import SampleSharing
-from videoloader.pipeline.run.slots import Slots
 from videoloader.pipeline.run.sources import Sources
-from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
 from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video import media
