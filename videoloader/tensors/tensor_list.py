@@ -144,8 +144,8 @@ class TensorList(Computable):
         if not isinstance(position, slice):
             return self._sample(self._position(position))
         batch = self._batch
-        has_steps = (position.step or 1) < 0  # of which torch has no negative ones
-        part = (batch.samples if has_steps else batch.data)[position]
+        is_backwards = (position.step or 1) < 0  # torch has no negative steps
+        part = (batch.samples if is_backwards else batch.data)[position]
         return TensorList(part, batch.layout, source_info=batch.source_info[position])
 
     @property
@@ -182,14 +182,14 @@ class TensorList(Computable):
     @property
     def dtype(self) -> DataType | None:
         """Element type; None for an empty batch that was made from a list."""
-        tensors = self._batch.tensors()
-        return DataType.of(tensors[0].dtype) if tensors else None
+        first = self._first()
+        return None if first is None else DataType.of(first.dtype)
 
     @property
     def device(self) -> torch.device:
         """Where the samples are."""
-        tensors = self._batch.tensors()
-        return tensors[0].device if tensors else torch.device("cpu")
+        first = self._first()
+        return torch.device("cpu") if first is None else first.device
 
     @property
     def block(self) -> torch.Tensor | None:
@@ -274,6 +274,11 @@ class TensorList(Computable):
         on_gpu = device.type == "cuda"
         return TensorList(self._batch.each(lambda sample: sample.to(device, non_blocking=on_gpu)))
 
+    def _first(self) -> torch.Tensor | None:
+        """A tensor that has the element type and the device of all; None without any."""
+        block = self._batch.block
+        return next(iter(self._batch), None) if block is None else block
+
     def _hold(self, data: torch.Tensor | list[torch.Tensor]) -> None:
         """The same samples in other memory. The batch may be that of others, so it stays."""
         self._batch = Batch(data, self._batch.layout, self._batch.source_info)
@@ -300,7 +305,8 @@ class TensorList(Computable):
 
     def _printed(self, *, with_elements: bool) -> str:
         batch = self._batch
-        like = next(iter(batch), torch.empty(0) if batch.block is None else batch.block)
+        first = next(iter(batch), batch.block)
+        like = torch.empty(0) if first is None else first
         return print_batch(batch.samples, like, batch.layout, with_elements=with_elements)
 
 

@@ -250,7 +250,6 @@ class WorkerProcess(Generic[_Task]):
         """The bytes of a message, the files that follow, and what the worker has after it."""
         segments, values = self._known
         references: dict[int, tuple[Any, ...]] = {}  # by `id` of an array or a value: how to get it
-        types: set[type[Any]] = set()
         new: tuple[int, ...] = ()
         gone: tuple[int, ...] = ()
         files: list[int] = []
@@ -260,7 +259,6 @@ class WorkerProcess(Generic[_Task]):
                 place = self._memory.locate(array)
                 used.add(place.segment)
                 references[id(array)] = shared_array, tuple(place)
-                types.add(type(array))
             new = tuple(used - segments)
             gone = tuple(filter(self._memory.gone, segments))
             files += map(self._memory.descriptor, new)
@@ -269,7 +267,6 @@ class WorkerProcess(Generic[_Task]):
         unknown = []
         for shared in parcel.values:
             references[id(shared.value)] = shared_value, (shared.number,)
-            types.add(type(shared.value))
             if shared.number not in values:
                 unknown.append(shared)
             if values[-1:] != (shared.number,):
@@ -288,12 +285,13 @@ class WorkerProcess(Generic[_Task]):
             pickle.dump(tuple(header), stream)
         else:
             stream.write(_NO_HEADER)
-        pickler = pickle.Pickler(stream)
 
         def refer(value: Any) -> Any:
             return references.get(id(value)) or value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
         # By type, since a `persistent_id` would be called for every object of the message.
+        types = map(type, [*parcel.arrays, *(shared.value for shared in parcel.values)])
+        pickler = pickle.Pickler(stream)
         pickler.dispatch_table = {**copyreg.dispatch_table, **dict.fromkeys(types, refer)}
         pickler.dump(parcel.message)
         return stream.getvalue(), files, _Known(segments, values)

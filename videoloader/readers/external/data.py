@@ -69,9 +69,10 @@ class Output:
                 if count
                 else f"{self.name}: a batch has at least one sample, got none"
             )
-        if len(batch.tensors()) != (count if batch.block is None else 1):
+        tensors = batch.tensors()
+        if batch.block is None and len(tensors) != count:
             return Batch(batch.samples)
-        first = batch.tensors()[0]
+        first = tensors[0]
         given = batch.layout if layout is None else layout
         ndim = first.ndim - (batch.block is not None)
         self._check(first.dtype, ndim, given, is_given=layout is not None)
