@@ -233,7 +233,8 @@ def _as_clips(batch: Batch) -> Batch:
     """The batch with D called F."""
     if "D" not in batch.layout or "F" in batch.layout:
         return batch
-    return Batch(batch.data, batch.layout.replace("D", "F"))
+    data = batch.samples if batch.block is None else batch.block
+    return Batch(data, batch.layout.replace("D", "F"))
 
 
 @lru_cache(maxsize=64)  # of constants: plans of batches with random windows share them
