@@ -55,7 +55,7 @@ from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
-from videoloader.sampling.orders.epoch_order import EpochOrder, Remainder
+from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.forking import ForkSafeLock
 
@@ -145,7 +145,7 @@ class Loader:
         rank: which part of each step this process takes. By default that of torch.distributed,
             if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
         num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
-        remainder: the last step where it is not full, see `EpochOrder`; `repeat` with several
+        remainder: the last step where it is not full, see `BatchOrder`; `repeat` with several
             ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
@@ -390,7 +390,7 @@ class Loader:
 
     def __repr__(self) -> str:
         order = self.order
-        each = f" of {order.batch_size}" if isinstance(order, EpochOrder) else ""
+        each = "" if order.batch_size is None else f" of {order.batch_size}"
         ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
         return (
             f"Loader({order.size} samples, {len(self)} batches{each}{ranks}, "

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import wraps
 from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
 from videoloader.operators.batch import Sample
+from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.operators.source import SourceContext
 from videoloader.readers.failures.failures import Failures, policy_of
-from videoloader.readers.ranks import find_shard, shard_arguments
+from videoloader.readers.ranks import find_order, shard_arguments
 from videoloader.readers.video.planned import Identity, ReadError, ReadSample
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
-from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
 __all__ = [
-    "AFTER_EPOCH",
     "ORDER",
-    "ORDER_UNUSED",
     "JointSamples",
     "SampleReader",
     "StoredSamples",
-    "check_order",
+    "declare_reader",
     "open_reader",
 ]
 
@@ -128,7 +125,7 @@ class SampleReader:
     def __init__(
         self,
         samples: StoredSamples,
-        order: Order,
+        order: ReaderOrder,
         num_threads: int,
         failures: Failures,
     ) -> None:
@@ -274,51 +271,69 @@ class SampleReader:
             raise ReadError(position, item.name, last) from last
 
 
-def check_order(
-    given: Collection[str], arguments: Mapping[str, Any], *, by_files: bool = False
-) -> None:
-    """Look at the arguments in `ORDER` together.
+def declare_reader(
+    name: str,
+    *,
+    arguments: Sequence[Argument],
+    check: Callable[[Mapping[str, Any]], None] | None = None,
+    by_files: bool = False,
+    after_epoch: bool = True,
+    unused: Sequence[str] = (),
+    **description: Any,
+) -> Callable[[Callable[..., StoredSamples]], Callable[..., SampleReader]]:
+    """Declare an operator that reads the data set which the decorated function opens.
+
+    The function is called with all arguments, and `num_threads` of the pipeline. A data set of
+    several files may say in `ends` where each ends: `shuffle_after_epoch` then permutes the files.
 
     Args:
-        given: names of the arguments that were given.
-        arguments: all of them.
-        by_files: `shuffle_after_epoch` permutes files, so samples may be shuffled besides.
+        name: of the operator.
+        arguments: of the operator, without those in `ORDER`.
+        check: looks at all arguments together.
+        by_files: samples may be shuffled beside `shuffle_after_epoch`.
+        after_epoch: whether there is a `shuffle_after_epoch`.
+        unused: DALI's arguments without a meaning here, beside `ORDER_UNUSED`.
+        **description: see `declare`.
     """
+    order = ORDER if after_epoch else tuple(each for each in ORDER if each not in AFTER_EPOCH)
+
+    def check_all(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+        if after_epoch:
+            _check_order(arguments, by_files=by_files)
+        if check is not None:
+            check(arguments)
+
+    def register(open_samples: Callable[..., StoredSamples]) -> Callable[..., SampleReader]:
+        @wraps(open_samples)
+        def read(context: SourceContext, **arguments: Any) -> SampleReader:
+            samples = open_samples(**arguments, num_threads=context.num_threads)
+            return open_reader(context, samples, arguments)
+
+        return declare(
+            name,
+            kind="source",
+            devices=("cpu",),
+            arguments=(*arguments, *order),
+            check=check_all,
+            unused=(*ORDER_UNUSED, *unused),
+            **description,
+        )(read)
+
+    return register
+
+
+def _check_order(arguments: Mapping[str, Any], *, by_files: bool) -> None:
     for other in ("stick_to_shard",) if by_files else ("random_shuffle", "stick_to_shard"):
-        if arguments["shuffle_after_epoch"] and other in given and arguments[other]:
+        if arguments["shuffle_after_epoch"] and arguments[other]:
             raise ArgumentError(f"shuffle_after_epoch and {other} cannot both be used")
 
 
 def open_reader(
-    context: SourceContext,
-    samples: StoredSamples,
-    arguments: Mapping[str, Any],
-    *,
-    files: Sequence[int] | NDArray[np.int64] | None = None,
+    context: SourceContext, samples: StoredSamples, arguments: Mapping[str, Any]
 ) -> SampleReader:
-    """The reader of a data set.
-
-    Args:
-        context: of the pipeline.
-        samples: the data set.
-        arguments: of the operator, those in `ORDER` among them.
-        files: where each file ends among the samples, for data sets that `shuffle_after_epoch`
-            permutes by files.
-    """
+    """The reader of a data set; the arguments in `ORDER` are among those of the operator."""
     policy = policy_of(context, {"on_error": arguments["on_error"]})
-    after_epoch, own = arguments["shuffle_after_epoch"], arguments["shuffle_after_epoch_seed"]
-    epochs = Epochs(
-        len(samples),
-        context.batch_size,
-        *find_shard(arguments),
-        arguments["stick_to_shard"] or after_epoch,
-        arguments["pad_last_batch"],
-    )
-    shuffle = Shuffle(arguments["random_shuffle"], after_epoch)
-    if own is not None:
-        shuffle = Shuffle(arguments["random_shuffle"], after_epoch, own)
-    ends = None if files is None else np.asarray(files, dtype=np.int64)
-    order = Order(epochs, shuffle, context.seed, context.stage, ends)
+    order = find_order(context, arguments, len(samples), files=getattr(samples, "ends", None))
     return SampleReader(
         samples,
         order,

@@ -18,7 +18,7 @@ from videoloader.readers.video.scopes import Scopes
 from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
-from videoloader.sampling.orders.reader_order import Order
+from videoloader.sampling.orders.reader_order import ReaderOrder
 
 __all__ = ["ClipReader"]
 
@@ -36,13 +36,13 @@ class ClipReader:
         timestamps: whether there is an output of times.
         failures: takes what goes wrong; its policy says what becomes of clips that fail.
 
-    Clips that are to be decoded together (`Order.group`) are planned as such: the first of them
-    that comes takes the later ones along. Batches are planned in order, in one thread.
+    Clips that are to be decoded together (`SampleOrder.group`) are planned as such: the first of
+    them that comes takes the later ones along. Batches are planned in order, in one thread.
     """
 
     scopes: Scopes
     clips: Clips
-    order: Order
+    order: ReaderOrder
     pad_mode: str
     frame_num: str
     timestamps: bool

@@ -22,7 +22,7 @@ from videoloader.readers.clip_samples.sources import (
 )
 from videoloader.readers.failures.failures import Failures, policy_of
 from videoloader.readers.failures.known_bad import read_known
-from videoloader.readers.ranks import find_shard
+from videoloader.readers.ranks import find_order
 from videoloader.readers.video.arguments import ARGUMENTS
 from videoloader.readers.video.clip_reader import ClipReader
 from videoloader.readers.video.clips import Clips, clip_rule
@@ -38,8 +38,6 @@ from videoloader.readers.video.file_list import (
 )
 from videoloader.readers.video.scopes import Scopes
 from videoloader.sampling import DenseClips
-from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.sampling.orders.reader_order import Order, Shuffle
 from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
@@ -168,27 +166,19 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
             f"fn.readers.video: none of the {len(scopes)} videos is long enough for {sampler}; "
             'pad_mode="edge" keeps short ones'
         )
-    draws = _draws(scopes, clips, balanced=arguments["balanced"])
-    epochs = Epochs(
-        len(clips),
-        context.batch_size,
-        *find_shard(arguments),
-        arguments["stick_to_shard"],
-        arguments["pad_last_batch"],
-    )
     group = arguments["clips_per_decode"]
+    order = find_order(
+        context,
+        arguments,
+        len(clips),
+        draws=_draws(scopes, clips, balanced=arguments["balanced"]),
+        group=group,
+        window=arguments["shuffle_buffer"] or _SPREAD * group,
+    )
     return ClipReader(
         scopes,
         clips,
-        Order(
-            epochs,
-            Shuffle(arguments["random_shuffle"] or draws is not None),
-            context.seed,
-            context.stage,
-            group=group,
-            window=arguments["shuffle_buffer"] or _SPREAD * group,
-            draws=draws,
-        ),
+        order,
         arguments["pad_mode"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],
