@@ -188,7 +188,7 @@ LAYERS = {
     "types": "errors system",
     "tfrecord": "errors",
     "tensors": "errors types",
-    "backend": "tensors",
+    "backend": "errors tensors",
     "codecs": "errors",
     "sampling": "errors",
     "sources": "errors system",

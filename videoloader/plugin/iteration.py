@@ -15,7 +15,7 @@ from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.plugin.epoch_plan import EpochPlan, EpochPlanner, LastBatchPolicy
 from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.callers import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 

@@ -34,7 +34,7 @@ from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.system.writing import check_target, written, written_whole
-from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +132,7 @@ def index_dataset(
                 memory_limit=_MEMORY,
             )
         for item, result in results:
-            row = failed_row(item, result, base) if isinstance(result, Failure) else result
+            row = failed_row(item, result, base) if isinstance(result, TaskFailure) else result
             if row.error and on_error == "raise":
                 raise as_error(row.kind, text_at(row.error, row.item, row.item.under(base)))
             journal.add(row)

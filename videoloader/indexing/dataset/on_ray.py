@@ -8,7 +8,7 @@ from typing import Any
 
 from videoloader.errors import UnsupportedError
 from videoloader.workers.protocol import load
-from videoloader.workers.tasks import Failure
+from videoloader.workers.tasks import TaskFailure
 
 __all__ = ["run_on_ray"]
 
@@ -55,7 +55,7 @@ def run_on_ray(
             if len(given) > 1:
                 waiting.extend([task] for task in given)
             else:
-                yield given[0], Failure(f"its process on Ray died ({type(error).__name__})")
+                yield given[0], TaskFailure(f"its process on Ray died ({type(error).__name__})")
             continue
         yield from zip(given, results, strict=True)
 

@@ -18,7 +18,7 @@ from videoloader.sources.address import shown
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.workers.tasks import Failure
+from videoloader.workers.tasks import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,7 +135,7 @@ def _state(item: Item) -> Fingerprint | None:
         return None
 
 
-def failed_row(item: Item, failure: Failure, root: str | None = None) -> Row:
+def failed_row(item: Item, failure: TaskFailure, root: str | None = None) -> Row:
     """The row of a video whose worker died or exceeded the time limit."""
     state = _state(item.under(root))
     return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
