@@ -1,6 +1,7 @@
 """Videos without files: the picture of frame n of a fake video is n, everywhere."""
 
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from videoloader.decoding.batch import ClipBatch, ClipFailure
+from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation
 from videoloader.readers.video import media
@@ -39,6 +41,14 @@ class FakeIndex:
         return None
 
 
+class Opened(list):
+    """Videos that are open, and their paths."""
+
+
+def path_of(source):
+    return getattr(source, "path", source)
+
+
 class FakeVideos:
     """Stands in for indexing and decoding; `lengths` gives frames by path, `broken` fails."""
 
@@ -63,22 +73,33 @@ class FakeVideos:
     def engines(self):
         return {}
 
-    def decode(self, requests, *, dtype, layout, mean, std, on_error, **options):
-        assert on_error == "mask"
-        requests = [
-            replace(request, source=getattr(request.source, "path", request.source))
-            for request in requests
-        ]
-        self.batches.append([request.source for request in requests])
+    @contextmanager
+    def open(self, sources, indexes):
+        videos = Opened(map(self._opened, sources, indexes))
+        videos.paths = [path_of(source) for source in sources]
+        yield videos
+
+    def _opened(self, source, index):
+        path = path_of(source)
+        self.opened.append(path)
+        if path in self.broken:
+            return DecodeError(f"{path}: packet 3 does not decode")
+        return OpenedVideo(path, None, index or self.made(path))
+
+    def run(self, requests, videos, output, rules, *, blanks):
+        assert rules.on_error == "mask"
+        assert len(blanks) == len(requests)
+        self.batches.append(videos.paths)
         clips, failures = [], []
-        for number, request in enumerate(requests):
-            try:
-                clips.append(self._clip(request))
-            except VideoError as error:
-                failures.append(ClipFailure(number, None, error))
+        for number, (request, video) in enumerate(zip(requests, videos, strict=True)):
+            if isinstance(request, VideoError):
+                failures.append(ClipFailure(number, None, request))
                 clips.append(torch.full((1, 1, 1, 3), FILLED, dtype=torch.uint8))
-        clips = [normalised(clip, mean, std).to(getattr(torch, dtype)) for clip in clips]
-        if layout == "FCHW":
+            else:
+                clips.append(decoded(request, video.index))
+        mean, std = (None if each is None else list(each) for each in (output.mean, output.std))
+        clips = [normalised(clip, mean, std).to(getattr(torch, output.dtype)) for clip in clips]
+        if output.layout == "FCHW":
             clips = [clip.movedim(-1, -3) for clip in clips]
         if len({clip.shape for clip in clips}) == 1:
             clips = torch.stack(clips)
@@ -86,19 +107,15 @@ class FakeVideos:
         numbers = np.arange(len(requests))
         return ClipBatch(clips, each, each, each, numbers, failures)
 
-    def _clip(self, request):
-        self.opened.append(request.source)
-        index = request.index or self.made(request.source)
-        if request.source in self.broken:
-            raise DecodeError(f"{request.source}: packet 3 does not decode")
-        request = replace(request.resolve(index), source=request.source)
-        frames = np.asarray(request.frames)
-        inside = (frames >= 0) & (frames < index.num_frames)
-        assert inside.all() or request.pad_mode == "constant"
-        values = torch.as_tensor(np.where(inside, frames, request.fill_value).astype(np.uint8))
-        crop = request.crop or (0, 0, index.height, index.width)
-        height, width = request.window[2:] if request.window else request.size or crop[2:]
-        return values[:, None, None, None].repeat(1, height, width, 3)
+
+def decoded(request, index):
+    frames = np.asarray(request.frames)
+    inside = (frames >= 0) & (frames < index.num_frames)
+    assert inside.all() or request.pad_mode == "constant"
+    values = torch.as_tensor(np.where(inside, frames, request.fill_value).astype(np.uint8))
+    crop = request.crop or (0, 0, index.height, index.width)
+    height, width = request.window[2:] if request.window else request.size or crop[2:]
+    return values[:, None, None, None].repeat(1, height, width, 3)
 
 
 def normalised(clip, mean, std):
@@ -107,26 +124,9 @@ def normalised(clip, mean, std):
     return (clip - torch.tensor(mean or 0.0)) / torch.tensor(std or 1.0)
 
 
-@dataclass
-class FakeRequest:
-    """`ClipRequest` without its checks."""
-
-    source: object
-    frames: object = ()
-    index: object = None
-    pad_mode: str = "none"
-    fill_value: object = 0
-    size: object = None
-    crop: object = None
-    flip: bool = False
-    window: object = None
-    resolve: object = None
-
-
 @pytest.fixture
 def videos(monkeypatch):
     fake = FakeVideos()
-    monkeypatch.setattr(media, "ClipRequest", FakeRequest)
     monkeypatch.setattr(media, "index_video", fake.index)
     monkeypatch.setattr(media, "clip_decoder", lambda device, workers=None, **limits: fake)
     return fake

@@ -12,6 +12,7 @@ from damaged_videos import FRAMES, LOST, make_videos
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.demo.videos import read_frame_number
 from videoloader.errors import DecodeError
 from videoloader.operators.decoded import DecodedForm
@@ -20,6 +21,7 @@ from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import SampleError, decode_planned
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.readers.video.sharing import Decoded, SharedClip
+from videoloader.sources.items import Item
 
 DAMAGED, UNREADABLE = 1, 3
 WHOLE = vl.UniformClip(4)  # frames 0, 4, 7 and 11 of 12
@@ -146,18 +148,37 @@ def test_frames_that_clips_share_count_once_as_work(paths):
     assert used[4] <= used[1] / 2
 
 
-def planned(path, *, on_error, number=0, shared=None, instead=None, notes=None):
-    def others(index, frames):
-        return [torch.tensor([number])]
+class Number:
+    """All frames of a video, and a number beside them."""
 
+    def __init__(self, number):
+        self.number = number
+
+    def frames(self, index):
+        return np.arange(FRAMES)
+
+    def outputs(self, index, frames):
+        return [torch.tensor([self.number])]
+
+
+class Instead:
+    """Gives one clip for all that fail."""
+
+    def __init__(self, clip):
+        self.clip = clip
+
+    def after(self, clip):
+        return iter([self.clip])
+
+
+def planned(path, failures, *, number=0, shared=None, instead=None):
     return PlannedClip(
         str(path),
-        lambda index: np.arange(FRAMES),
-        others,
-        on_error=on_error,
-        note=None if notes is None else notes.append,
-        instead=None if instead is None else (lambda error: instead),
+        Number(number),
+        failures=failures,
+        item=Item(str(path)),
         shared=shared,
+        successors=Instead(instead),
     )
 
 
@@ -172,9 +193,9 @@ def held(value):
 @pytest.mark.parametrize("is_there", [True, False])
 def test_no_batch_is_empty_and_none_is_filled_up_beside_a_clip_of_another_batch(paths, is_there):
     """Where every clip that a batch decodes itself is skipped, one decoded before is enough."""
-    notes = []
-    other = planned(paths[0], on_error="skip", number=9)
-    bad = {"on_error": "skip", "instead": other, "notes": notes}
+    failures = Failures(FailurePolicy("skip"))
+    other = planned(paths[0], failures, number=9)
+    bad = {"failures": failures, "instead": other}
     before = Decoded(torch.zeros(FRAMES, 96, 128, 3), [torch.tensor([5])], "before")
     clips = [
         planned(paths[UNREADABLE], number=0, **bad),
@@ -184,18 +205,17 @@ def test_no_batch_is_empty_and_none_is_filled_up_beside_a_clip_of_another_batch(
     decoder = media.clip_decoder("cpu", 1)
     decoded = decode_planned(clips, decoder, [{"fill_value": (0,)}] * 3)
     assert decoded.places == [1]
-    assert [others[0].item() for others in decoded.others] == [5 if is_there else 9]
-    assert decoded.origins == ["before" if is_there else str(paths[0])]
-    assert len(decoded.frames) == 1
-    assert len(notes) == (2 if is_there else 3)
+    frames, numbers = decoded.outputs
+    assert [number.item() for number in numbers] == [5 if is_there else 9]
+    assert frames.source_info == ["before" if is_there else str(paths[0])]
+    assert len(frames) == 1
+    assert failures.count == (2 if is_there else 3)
 
 
 def test_a_mistake_in_a_definition_is_told_with_the_place_in_the_whole_batch(paths):
     before = Decoded(torch.zeros(FRAMES, 96, 128, 3), [torch.tensor([5])], "before")
-    clips = [
-        planned(paths[0], on_error="mask", shared=held(before)),
-        planned(paths[0], on_error="mask"),
-    ]
+    failures = Failures(FailurePolicy("mask"))
+    clips = [planned(paths[0], failures, shared=held(before)), planned(paths[0], failures)]
 
     def fuse(position: int, form: DecodedForm) -> DecodedForm:
         raise DecodeError(f"at {position}")

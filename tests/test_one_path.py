@@ -36,11 +36,14 @@ class CountingDecoder:
 
         return call
 
-    def decode(self, requests, **options):
-        return self._count(self._decoder.decode, requests, **options)
+    def open(self, sources, indexes):
+        return self._decoder.open(sources, indexes)
 
-    def run(self, requests, *options):
-        return self._count(self._decoder.run, requests, *options)
+    def decode(self, requests):
+        return self._count(self._decoder.decode, requests)
+
+    def run(self, *arguments, **options):
+        return self._count(self._decoder.run, *arguments, **options)
 
     def _count(self, decode, *arguments, **options):
         with self._lock:

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
-from videoloader.decoding.opening.index_cache import IndexCache
-from videoloader.decoding.opening.videos import (
-    identity,
-    is_remote,
-    open_any,
-    open_side_by_side,
-    source_name,
-)
-from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.decoding.packets.merge import ClipFrames, MergedRun, merge_runs
+from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
+from videoloader.decoding.packets.merge import MergedRun, merge_runs
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
-from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
@@ -49,14 +43,16 @@ Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
 class OpenClip:
     """A request whose video is open.
 
-    `orientation` is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`;
-    `memory` is its tensor, or the one of which it is a row; `failed` are the frames that do not
-    decode.
+    `video` tells the video from others; `frames` are numbers inside it, or `FILLED`; `orientation`
+    is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`; `memory` is its
+    tensor, or the one of which it is a row; `failed` are the frames that do not decode.
     """
 
     request: ClipRequest
     source: Source
-    wanted: ClipFrames
+    index: VideoIndex
+    video: Hashable
+    frames: NDArray[np.int64]
     mask: NDArray[np.bool_]
     view: View
     orientation: Orientation
@@ -64,11 +60,6 @@ class OpenClip:
     memory: torch.Tensor = field(init=False)
     row: int | None = field(default=None, init=False)
     failed: dict[int, VideoError] = field(default_factory=dict)
-
-    @property
-    def index(self) -> VideoIndex:
-        """Index of the video."""
-        return self.wanted.index
 
     @property
     def tensor(self) -> torch.Tensor:
@@ -103,89 +94,63 @@ class Assembly:
 
     def __init__(
         self,
-        requests: Sequence[ClipRequest],
+        requests: Sequence[ClipRequest | VideoError],
+        videos: Sequence[OpenedVideo | VideoError],
         output: OutputFormat,
         size: tuple[int, int] | int | None,
         rules: Rules,
+        blanks: Sequence[Blank],
     ) -> None:
         self.output = output
         self.rules = rules
         self.clips: dict[int, OpenClip] = {}
         self.failures: list[ClipFailure] = []
         self._requests = requests
+        self._blanks = blanks
         self._block: torch.Tensor | None = None
         self._rows: list[int | None] = []
         self._allocate: Allocate
         self._limit: int | None = None
         self._size = size
         self._work: list[Work] = []
+        for number, (request, video) in enumerate(zip(requests, videos, strict=True)):
+            if isinstance(video, VideoError):
+                self._fail(number, video)
+            elif isinstance(request, VideoError):
+                self._fail(number, request)
+            else:
+                try:
+                    with blamed_on(video.source.name):
+                        self.clips[number] = self._opened(request, video)
+                except VideoError as error:
+                    self._fail(number, error)
 
     @property
     def is_strict(self) -> bool:
         """Whether the first failure ends the batch."""
         return self.rules.on_error == "raise"
 
-    def open(self, indexes: IndexCache, files: ExitStack) -> None:
-        """Open the videos, each one once.
-
-        Args:
-            indexes: where indexes are found.
-            files: closes what is opened.
-        """
-        keys = [identity(request.source) for request in self._requests]
-        remote = {
-            key: request.index is None
-            for key, request in zip(keys, self._requests, strict=True)
-            if is_remote(request.source)
-        }
-        opened = open_side_by_side(remote, indexes, files)
-        known: dict[Hashable, VideoIndex] = {}
-        for number, (key, request) in enumerate(zip(keys, self._requests, strict=True)):
-            try:
-                with blamed_on(source_name(request.source)):
-                    source = opened.get(key) or open_any(request.source)
-                    if isinstance(source, VideoError):
-                        raise source
-                    if key not in opened and source is not request.source:
-                        files.callback(source.close)
-                    opened[key] = source
-                    index = request.index
-                    if index is not None:
-                        index.check(source)
-                    elif key in known:
-                        index = known[key]
-                    else:
-                        index = known[key] = indexes.find(key, source)
-                    check_pixels(index, self.rules.max_pixels)
-                if request.resolve is not None:  # other errors of a sampler are a program's
-                    request = replace(request.resolve(index), source=request.source)
-                with blamed_on(source.name):
-                    # Indexes of one file may differ in the stream, and in how its frames were
-                    # counted.
-                    video = (key, index.stream, index.num_frames)
-                    self.clips[number] = self._open_clip(request, video, source, index)
-            except VideoError as error:
-                self._fail(number, error)
-
-    def _open_clip(
-        self, request: ClipRequest, video: Hashable, source: Source, index: VideoIndex
-    ) -> OpenClip:
-        frames = request.frame_numbers(index, source.name)
-        numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=source.name)
+    def _opened(self, request: ClipRequest, video: OpenedVideo) -> OpenClip:
+        index, name = video.index, video.source.name
+        check_pixels(index, self.rules.max_pixels)
+        frames = request.frame_numbers(index, name)
+        numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=name)
         if request.snap == "keyframe":
-            numbers = snap_to_keyframes(numbers, index.keyframes, source.name)
-        wanted = ClipFrames(video, index, numbers)
+            numbers = snap_to_keyframes(numbers, index.keyframes, name)
+        # Indexes of one file may differ in the stream, and in how its frames were counted.
+        wanted = (video.source, index, (video.place, index.stream, index.num_frames), numbers)
         if self.output.is_planar:
             view, shapes = planes_view(request, index, self._size, self.output)
-            return OpenClip(request, source, wanted, mask, view, Orientation(), shapes)
+            return OpenClip(request, *wanted, mask, view, Orientation(), shapes)
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
         size = _size_of(request, self._size, whole)
         scales = size is not None or self.rules.resolution_change == "scale"
         view = View(size or whole, request.crop, request.flip, request.window, scales)
-        view.check(source.name, displayed)
-        return OpenClip(request, source, wanted, mask, view, orientation)
+        if request.crop is not None:
+            view.check(name, displayed)
+        return OpenClip(request, *wanted, mask, view, orientation)
 
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
         """Give every clip its memory: one block where all have one shape.
@@ -199,66 +164,59 @@ class Assembly:
         self._allocate = allocate
         self._limit = limit
         shapes = {
-            number: self.output.clip_shape(len(clip.wanted.frames), clip.view.slot)
+            number: self.output.clip_shape(len(clip.frames), clip.view.slot)
             for number, clip in self.clips.items()
         }
-        self._refuse_too_large(shapes)
+        if limit is not None:
+            self._refuse_too_large(shapes, limit)
         kinds = set(shapes.values())
-        if len(kinds) == 1:
-            (shape,) = kinds
-            with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
-                self._block = allocate((len(shapes), *shape))
+        parts: Mapping[int, torch.Tensor] = {}
+        with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
+            if len(kinds) == 1:
+                self._block = allocate((len(shapes), *kinds.pop()))
                 self._rows = [*range(len(shapes))]
-        parts = self._parts(shapes) if limit is not None and len(kinds) > 1 else {}
+            elif limit is not None and len(shapes) > _ALONE:
+                parts = self._parts(shapes)
         for row, (number, shape) in enumerate(shapes.items()):
             clip = self.clips[number]
             if self._block is not None:
                 clip.memory, clip.row = self._block, row
                 continue
-            if number in parts:
-                clip.memory = parts[number]
-                continue
             try:
                 with blamed_on(clip.index.name):
-                    clip.memory = allocate(shape)
+                    clip.memory = parts[number] if parts else allocate(shape)
             except VideoError as error:
                 del self.clips[number]
                 self._fail(number, error)
 
     def _parts(self, shapes: dict[int, tuple[int, ...]]) -> dict[int, torch.Tensor]:
-        """Memory of many clips of several shapes in one piece, if there is one.
+        """Memory of many clips of several shapes in one piece.
 
         A piece of shared memory takes a descriptor, of which a process has few.
         """
-        if len(shapes) <= _ALONE:
-            return {}
         each = _ALIGNMENT // self.output.numpy_dtype.itemsize
         sizes = {number: math.prod(shape) for number, shape in shapes.items()}
         room = {number: -(-size // each) * each for number, size in sizes.items()}
-        parts = {}
-        with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
-            whole = self._allocate((sum(room.values()),))
-            begin = 0
-            for number, shape in shapes.items():
-                parts[number] = whole[begin : begin + sizes[number]].view(shape)
-                begin += room[number]
+        whole, begin, parts = self._allocate((sum(room.values()),)), 0, {}
+        for number, shape in shapes.items():
+            parts[number] = whole[begin : begin + sizes[number]].view(shape)
+            begin += room[number]
         return parts
 
     def runs(self) -> list[MergedRun]:
         """What there is to decode."""
-        together: dict[Hashable, dict[int, ClipFrames]] = {}
+        together: dict[Hashable, dict[int, OpenClip]] = {}
         for number, clip in self.clips.items():
-            together.setdefault(clip.wanted.video, {})[number] = clip.wanted
+            together.setdefault(clip.video, {})[number] = clip
         runs: list[MergedRun] = []
         for clips in together.values():
-            name = next(iter(clips.values())).index.name
             try:
-                with blamed_on(name):
+                with blamed_on(next(iter(clips.values())).index.name):
                     runs += merge_runs(clips)
             except VideoError as error:
-                for number, wanted in clips.items():
-                    frames = wanted.frames[wanted.frames != FILLED]
-                    self.clips[number].failed = dict.fromkeys(frames.tolist(), error)
+                for clip in clips.values():
+                    frames = clip.frames[clip.frames != FILLED]
+                    clip.failed = dict.fromkeys(frames.tolist(), error)
         return runs
 
     def slots(self) -> dict[int, NDArray[Any]]:
@@ -295,7 +253,7 @@ class Assembly:
         Raises:
             ResourceError: the machine lacked what a clip needed, whatever `on_error` says.
         """
-        on_error = self.rules.on_error
+        on_error, count = self.rules.on_error, len(self._requests)
         for number, clip in self.clips.items():
             for frame, error in clip.failed.items():
                 self.failures.append(ClipFailure(number, frame, error))
@@ -303,102 +261,98 @@ class Assembly:
         for failure in self.failures:
             if isinstance(failure.error, ResourceError):  # of no clip
                 raise failure.error
-        bad = {failure.request for failure in self.failures}
-        if bad and on_error == "raise":
+        if self.failures and self.is_strict:
             raise self.failures[0].error
-        results = {number: self._result(clip) for number, clip in self.clips.items()}
-        numbers = sorted(results.keys() - bad)
-        for number in results if on_error == "mask" else numbers:
-            self._fill(self.clips[number])  # memory of clips that are left out is never touched
+        numbers = [number for number, clip in self.clips.items() if not clip.failed]
         if on_error == "mask":
-            numbers = list(range(len(self._requests)))
-            for number in numbers:
-                if number not in results:
-                    results[number] = self._blank(number)
-        elif on_error == "replace" and bad:
+            numbers = [*range(count)]
+        elif on_error == "replace" and len(numbers) < count:
             if not numbers:
                 raise self.failures[0].error
-            nearest = np.searchsorted(numbers, np.arange(len(self._requests))) % len(numbers)
+            nearest = np.searchsorted(numbers, np.arange(count)) % len(numbers)
             numbers = [numbers[place] for place in nearest.tolist()]
-        return self._batch([results[number] for number in numbers], numbers)
+        return self._batch(numbers)
 
     def _fail(self, number: int, error: VideoError) -> None:
         if self.is_strict or isinstance(error, ResourceError):
             raise error
         self.failures.append(ClipFailure(number, None, error))
 
-    def _refuse_too_large(self, shapes: dict[int, tuple[int, ...]]) -> None:
+    def _refuse_too_large(self, shapes: dict[int, tuple[int, ...]], limit: int) -> None:
         """Fail the largest clips until the others fit into the machine."""
-        if self._limit is None:
-            return
-        sizes = {number: self._bytes_of(shape) for number, shape in shapes.items()}
-        while sum(sizes.values()) > self._limit:
-            largest = max(sizes, key=sizes.__getitem__)
+        itemsize = self.output.numpy_dtype.itemsize
+        while sum(map(math.prod, shapes.values())) * itemsize > limit:
+            largest = max(shapes, key=lambda number: math.prod(shapes[number]))
+            size = math.prod(shapes.pop(largest)) * itemsize
             clip = self.clips.pop(largest)
-            del shapes[largest]
-            count, size = len(clip.wanted.frames), clip.view.slot
-            self._fail(largest, too_large(clip.index.name, count, size, sizes.pop(largest)))
+            error = too_large(clip.index.name, len(clip.frames), clip.view.slot, size)
+            self._fail(largest, error)
 
-    def _bytes_of(self, shape: tuple[int, ...]) -> int:
-        return math.prod(shape) * self.output.numpy_dtype.itemsize
-
-    def _fill(self, clip: OpenClip) -> None:
-        """Write the fill values of padded and failed frames."""
-        absent = {FILLED, *clip.failed}
-        missing = [frame in absent for frame in clip.wanted.frames.tolist()]
-        if any(missing):
-            slots = as_movable(_slots(clip.tensor, self.output))
-            color = self._color(clip.request).to(slots.device)
-            slots[torch.from_numpy(np.flatnonzero(missing))] = as_movable(color)
-
-    def _batch(self, results: list[_Result], numbers: list[int]) -> ClipBatch:
+    def _batch(self, numbers: list[int]) -> ClipBatch:
+        """The batch of some clips; the memory of the others is never touched."""
+        results = [self._result(number) for number in numbers]
+        columns = zip(*results, strict=True) if results else [()] * len(_Result._fields)
+        memory, rows, indices, times, masks, shapes = map(list, columns)
         frames: torch.Tensor | list[torch.Tensor] | None = self._block
-        if frames is None or [result.row for result in results] != self._rows:
-            frames = [m if row is None else m[row] for m, row, *_ in results]
+        if frames is None or rows != self._rows:
+            frames = [m if row is None else m[row] for m, row in zip(memory, rows, strict=True)]
             if len({clip.shape for clip in frames}) == 1:
                 dtype = frames[0].dtype
                 frames = torch.stack([as_movable(clip) for clip in frames]).view(dtype)
         return ClipBatch(
             frames,
-            [result.indices for result in results],
-            [result.times for result in results],
-            [result.mask for result in results],
+            indices,
+            times,
+            masks,
             np.array(numbers, dtype=np.int64),
             self.failures,
-            sum(self._work, NO_WORK),
-            [result.plane_shapes for result in results] if self.output.is_planar else (),
+            reduce(operator.add, self._work) if self._work else NO_WORK,
+            shapes if self.output.is_planar else (),
         )
 
-    def _result(self, clip: OpenClip) -> _Result:
-        frames, mask = clip.wanted.frames, clip.mask
+    def _result(self, number: int) -> _Result:
+        clip = self.clips.get(number)
+        if clip is None:
+            return self._blank(number)
+        frames, mask = clip.frames, clip.mask
         if clip.failed:
             is_failed = np.isin(frames, list(clip.failed))
             mask, frames = mask & ~is_failed, np.where(is_failed, FILLED, frames)
+        if (frames == FILLED).any():
+            self._fill(clip.tensor, clip.request.fill_value, frames)
         times = clip.index.seconds(frames)
         return _Result(clip.memory, clip.row, frames, times, mask, clip.plane_shapes)
 
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened, or that there is no memory for."""
-        request, others = self._requests[number], list(self.clips.values())
-        size = request.window[2:] if request.window else _size_of(request, self._size, None)
-        if size is None:
-            size = others[0].view.slot if others else (0, 0)
-        count = request.length
-        if request.resolve is not None and others and not count:
-            count = len(others[0].wanted.frames)
+        other = next(iter(self.clips.values()), None)
+        count, size, fill_value = self._blanks[number] if self._blanks else self._own_blank(number)
+        if self._blanks and not count and other is not None:
+            count = len(other.frames)
+        size = size or (other.view.slot if other is not None else (0, 0))
         shape = self.output.clip_shape(count, size)
-        if self._limit is not None and self._bytes_of(shape) > self._limit:
+        needed = math.prod(shape) * self.output.numpy_dtype.itemsize
+        if self._limit is not None and needed > self._limit:
             raise next(f.error for f in self.failures if f.request == number)
-        memory = self._allocate(shape)
-        slots = as_movable(_slots(memory, self.output))
-        slots[:] = as_movable(self._color(request).to(memory.device))
-        indices, times, mask = (np.full(count, value) for value in (FILLED, -1.0, False))
-        return _Result(memory, None, indices, times, mask)
+        memory, frames = self._allocate(shape), np.full(count, FILLED)
+        self._fill(memory, fill_value, frames)
+        return _Result(memory, None, frames, np.full(count, -1.0), np.zeros(count, np.bool_))
 
-    def _color(self, request: ClipRequest) -> torch.Tensor:
-        """A fill value as it stands in a slot: one element for each channel, or one for all."""
-        values = as_fill(request.fill_value, self.output)
-        return torch.from_numpy(values).view(TORCH_TYPES[self.output.element])
+    def _own_blank(self, number: int) -> Blank:
+        """What a request says itself."""
+        request = self._requests[number]
+        assert isinstance(request, ClipRequest)  # where there are errors, there are blanks
+        size = request.window[2:] if request.window else _size_of(request, self._size, None)
+        return Blank(request.length, size, request.fill_value)
+
+    def _fill(
+        self, memory: torch.Tensor, fill_value: int | Sequence[int], frames: NDArray[np.int64]
+    ) -> None:
+        """Write the fill value where a clip has no frame."""
+        slots = as_movable(_slots(memory, self.output))
+        values = torch.from_numpy(as_fill(fill_value, self.output))
+        color = values.view(TORCH_TYPES[self.output.element]).to(slots.device)
+        slots[torch.from_numpy(np.flatnonzero(frames == FILLED))] = as_movable(color)
 
 
 def _size_of(

@@ -7,18 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.plugin.epoch_plan import EpochPlan, EpochPlanner, LastBatchPolicy
-from videoloader.readers.failures.failures import SampleFailure
 from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.callers import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
+
+if TYPE_CHECKING:
+    from videoloader.decoding.failures import SampleFailure
 
 __all__ = ["BatchIterator"]
 
@@ -40,14 +42,14 @@ class BatchIterator(ABC, Generic[Batch]):
         self,
         pipelines: Pipeline | Sequence[Pipeline],
         output_map: Sequence[str],
-        *,
-        size: int,
-        reader_name: str | None,
-        auto_reset: str | bool | None,
-        fill_last_batch: bool | None,
-        last_batch_padded: bool,
-        last_batch_policy: LastBatchPolicy,
-        prepare_first_batch: bool,
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        fill_last_batch: bool | None = None,
+        dynamic_shape: bool | None = False,  # noqa: ARG002
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
     ) -> None:
         self._turn = ForkSafeLock()
         self._pipelines = [pipelines] if isinstance(pipelines, Pipeline) else list(pipelines)

@@ -72,7 +72,7 @@ class LocalEngine:
         """Decode runs into slots (F, H, W, C), by number of the clip."""
         videos: dict[Any, list[MergedRun]] = {}
         for run in runs:
-            videos.setdefault(assembly.clips[run.clip].wanted.video, []).append(run)
+            videos.setdefault(assembly.clips[run.clip].video, []).append(run)
         with self._lock, self._use:
             try:
                 with self._borrowed_lanes() as lanes:
@@ -148,7 +148,7 @@ class LocalEngine:
         clip = assembly.clips[runs[0].clip]
         # Where the file stays open, a caller may go through it one call after the other.
         lasts = clip.source is clip.request.source
-        if lasts and self._follows(clip.wanted.video, runs):
+        if lasts and self._follows(clip.video, runs):
             error = self._attempt(lanes[0], runs, assembly, slots, reads_on=True)
             if error is None:
                 return

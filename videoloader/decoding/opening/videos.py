@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 from videoloader.decoding.opening.index_cache import IndexCache
+from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, VideoError
+from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import is_url, shown
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["identity", "is_remote", "lasting", "open_any", "open_side_by_side", "source_name"]
+__all__ = [
+    "OpenedVideo",
+    "identity",
+    "is_remote",
+    "lasting",
+    "open_any",
+    "open_videos",
+    "source_name",
+]
 
 _OPENED_AT_ONCE = 16  # sources behind URLs
 
@@ -81,37 +92,92 @@ def lasting(given: VideoSource | Source | Item, source: Source) -> str | bytes |
     )
 
 
-def open_side_by_side(
-    places: Mapping[Hashable, bool], indexes: IndexCache, files: ExitStack
-) -> dict[Hashable, Source | VideoError]:
-    """Open several URLs, and items behind URLs, at once; what fails gives its error.
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedVideo:
+    """A video that is open, and its index.
 
-    Local files are not worth the threads, which would take turns at the interpreter.
+    `place` tells the file from others: clips of one video are decoded together.
+    """
+
+    place: Hashable
+    source: Source
+    index: VideoIndex
+
+
+@contextmanager
+def open_videos(
+    sources: Sequence[VideoSource | Source | Item],
+    indexes: Sequence[VideoIndex | None],
+    cache: IndexCache,
+) -> Iterator[list[OpenedVideo | VideoError]]:
+    """Open videos, each source once, until the context ends; where one fails, give its error.
+
+    URLs, and items behind URLs, are opened side by side. Local files are not worth the threads,
+    which would take turns at the interpreter.
 
     Args:
-        places: what to open, and whether to make its index as well.
-        indexes: where indexes are found.
-        files: closes what is opened.
+        sources: what to open; a `Source` stays open.
+        indexes: of each, where it is known.
+        cache: where the other indexes are found.
     """
-    if len(places) < 2:
-        return {}
+    with quick_switches(), ExitStack() as files:
+        places = [identity(source) for source in sources]
+        given = dict(zip(places, sources, strict=True))
+        wants = {place for place, index in zip(places, indexes, strict=True) if index is None}
+        open_one = partial(_open, files, cache, wants)
+        remote = {place: source for place, source in given.items() if is_remote(source)}
+        opened: dict[Hashable, _Opened] = {}
+        if len(remote) > 1:
+            with ThreadPoolExecutor(min(len(remote), _OPENED_AT_ONCE)) as pool:
+                made = pool.map(open_one, remote, remote.values())
+                opened |= zip(remote, made, strict=True)
+        for place, source in given.items():
+            if place not in opened:
+                opened[place] = open_one(place, source)
+        yield [
+            _with_index(place, *opened[place], index)
+            for place, index in zip(places, indexes, strict=True)
+        ]
 
-    def open_one(place: Any) -> Source | VideoError:
-        try:
-            with blamed_on(source_name(place)):
-                source = open_any(place)
-        except VideoError as error:
-            return error
-        with lock:
-            files.callback(source.close)
-        with (
-            suppress(VideoError),
-            blamed_on(source_name(place)),
-        ):  # who asks for the index meets this again
-            if places[place]:
-                indexes.find(place, source)
+
+_Opened: TypeAlias = tuple[Source | VideoError, VideoIndex | VideoError | None]
+"""What a source became, and its index, if one is wanted."""
+
+
+def _open(
+    files: ExitStack,
+    cache: IndexCache,
+    wants: Container[Hashable],
+    place: Hashable,
+    given: VideoSource | Source | Item,
+) -> _Opened:
+    """Open a source, and find its index if its place is among those that want one."""
+    source = None
+    try:
+        with blamed_on(source_name(given)):
+            source = open_any(given)
+            if source is not given:
+                files.callback(source.close)
+            return source, cache.find(place, source) if place in wants else None
+    except VideoError as error:
+        return error if source is None else source, error
+
+
+def _with_index(
+    place: Hashable,
+    source: Source | VideoError,
+    made: VideoIndex | VideoError | None,
+    index: VideoIndex | None,
+) -> OpenedVideo | VideoError:
+    """A video with the index that was given, if it is that of the source, or else the one made."""
+    if isinstance(source, VideoError):
         return source
-
-    lock = threading.Lock()
-    with ThreadPoolExecutor(min(len(places), _OPENED_AT_ONCE)) as pool:
-        return dict(zip(places, pool.map(open_one, places), strict=True))
+    if index is None:
+        assert made is not None  # it was wanted
+        return made if isinstance(made, VideoError) else OpenedVideo(place, source, made)
+    try:
+        with blamed_on(source.name):
+            index.check(source)
+    except VideoError as error:
+        return error
+    return OpenedVideo(place, source, index)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeGuard
 import torch
 
 from videoloader.cuda.streams import Here, keep_for, stage_stream, stream_here, torch_is_plain
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
     ArgumentError,
@@ -27,11 +28,9 @@ from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
 from videoloader.pipeline.run.sharing import SampleSharing
-from videoloader.pipeline.run.slots import Outputs, Slots
 from videoloader.pipeline.run.sources import Sources
-from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
-from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
 from videoloader.runtime.monitor import Meter, Monitor
@@ -76,7 +75,7 @@ class Program:
         set_affinity: bool = False,
         with_memory: bool = False,
         python_pool: PythonPool | None = None,
-        errors: ErrorPolicy | None = None,
+        errors: FailurePolicy,
         is_async: bool = True,
     ) -> None:
         self._is_async = is_async
@@ -426,7 +425,7 @@ class Program:
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
 
-    def _collect(self, state: BatchState) -> Outputs:
+    def _collect(self, state: BatchState) -> BatchState:
         lists = []
         for data, slot in zip(self._outputs, state.slots, strict=True):
             try:
@@ -435,7 +434,8 @@ class Program:
                 raise OperatorError(
                     f"{data.node.describe()} made an uneven batch: {error}"
                 ) from error
-        return Outputs(tuple(lists), state.ready, state.places)
+        state.finish(tuple(lists))
+        return state
 
 
 def _column(samples: Sequence[Sample]) -> Batch:

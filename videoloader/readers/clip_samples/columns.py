@@ -142,15 +142,18 @@ class SampleColumns:
         with ThreadPoolExecutor(min(len(videos), _READ_AT_ONCE)) as pool:
             return list(pool.map(self._read, videos))
 
-    def values(self, videos: Sequence[int], beside: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def values(
+        self, videos: Sequence[int], beside: Sequence[dict[str, Any] | VideoError]
+    ) -> dict[str, Any]:
         """All columns of some videos: tensors of numbers, or lists.
 
         Args:
             videos: their numbers.
-            beside: what the files beside them hold; an empty one stands for None.
+            beside: what the files beside them hold; None stands for that of an error.
         """
         found = {name: column.at(videos) for name, column in self._columns.items()}
-        return found | {name: [each.get(name) for each in beside] for name in self._endings}
+        held = [{} if isinstance(each, VideoError) else each for each in beside]
+        return found | {name: [each.get(name) for each in held] for name in self._endings}
 
     def _read(self, video: int) -> dict[str, Any] | VideoError:
         before = self._videos.item(video - 1) if video else None

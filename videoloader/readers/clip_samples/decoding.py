@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.batch import BatchDecoder
-from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
-from videoloader.errors import DecodeError, VideoError
+from videoloader.errors import VideoError
 from videoloader.readers.clip_samples.columns import SampleColumns
-from videoloader.readers.clip_samples.requests import SampleRequests
+from videoloader.readers.clip_samples.requests import SampleKey, SampleRequests
 from videoloader.readers.clip_samples.samples import taken
 from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
-from videoloader.readers.failures.failures import Failures
-from videoloader.readers.failures.replacing import decode_replacing
-from videoloader.sources.faults import drop_frames
 
-__all__ = ["DecodedSamples", "SampleDecoder", "SampleKey"]
-
-SampleKey: TypeAlias = tuple[int, int, int]
-"""Which drawing of a sample: its number, the epoch, and the draw within that."""
+__all__ = ["DecodedSamples", "SampleDecoder"]
 
 
 @dataclass(slots=True, eq=False)
@@ -72,7 +66,7 @@ class SampleDecoder:
     Attributes:
         requests: what the samples are made of.
         output: form of the batches.
-        rules: of decoding.
+        rules: of decoding; clips that fail are masked, and then treated as the policy says.
         failures: takes what goes wrong; its policy says what becomes of samples that fail.
         is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
             does.
@@ -87,6 +81,9 @@ class SampleDecoder:
     is_never_empty: bool = False
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
+
+    def __post_init__(self) -> None:
+        self.rules = replace(self.rules, on_error="mask")
 
     def decode(
         self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
@@ -103,86 +100,91 @@ class SampleDecoder:
             TooManyFailuresError: more failed so far than the policy allows.
             DecodeError: nothing of the data set decodes.
         """
-        on_error = self.failures.policy.on_error
-        videos, chosen = self.requests.videos, list(keys)
-        shapes: dict[int, tuple[int, ...]] = {}
-        errors, tries = [""] * len(chosen), [1] * len(chosen)
-        beside: dict[int, dict[str, Any]] = {}
-        left_out: set[int] = set()
-        others: dict[int, Iterator[int]] = {}
-        self.failures.ask(len(chosen))
-
-        def decode(places: Sequence[int]) -> ClipBatch:
-            requests = [
-                self.requests.request(
-                    *chosen[at],
-                    note_shape=partial(shapes.__setitem__, at),
-                    may_be_blank=on_error == "mask",
+        self.failures.ask(len(keys))
+        attempts = Attempts(self.failures, keys, self, may_be_empty=not self.is_never_empty)
+        found: dict[int, _Found] = {}
+        clips: ClipBatch | None = None
+        for places in attempts.rounds():
+            more, asked = self._decode(decoder, [attempts.wanted[at] for at in places])
+            clips = more if clips is None else clips.replaced(places, more)
+            found.update(zip(places, asked, strict=True))
+            for number, failure in more.failed.items():
+                sample, epoch, _ = attempts.wanted[places[number]]
+                video = self.requests.video(sample)
+                attempts.failed(
+                    places[number],
+                    self.requests.videos.item(video),
+                    failure.error,
+                    frame=failure.frame,
+                    sample=self.requests.videos.row(video),
+                    epoch=epoch if in_epochs else None,
                 )
-                for at in places
-            ]
-            if self.columns is not None:
-                wanted = [self.requests.video(chosen[at][0]) for at in places]
-                requests = _with_files(requests, places, self.columns.beside(wanted), beside)
-            return decoder.run(requests, self.output, replace(self.rules, on_error="mask"))
-
-        def choose(at: int, failure: ClipFailure) -> bool:
-            sample, epoch, draw = chosen[at]
-            video = self.requests.video(sample)
-            if on_error != "raise":
-                drop_frames(failure.error)
-            self.failures.add(
-                videos.item(video),
-                failure.error,
-                frame=failure.frame,
-                sample=videos.row(video),
-                epoch=epoch if in_epochs else None,
-            )
-            if on_error == "raise":
-                raise failure.error
-            errors[at] = errors[at] or str(failure.error)
-            if on_error == "mask":
-                return False
-            if on_error == "skip":
-                left_out.add(at)
-                if len(left_out) < len(chosen) or not self.is_never_empty:
-                    return False
-                left_out.discard(at)
-            following = next(others.setdefault(at, self._others(sample)), None)
-            if following is None:
-                raise DecodeError(
-                    f"none of the {tries[at]} videos decodes; the last: {failure.error}"
-                ) from failure.error
-            tries[at] += 1
-            chosen[at] = (following, epoch, draw)
-            return True
-
-        clips = decode_replacing(decode, len(chosen), choose)
-        places = [at for at in range(len(chosen)) if at not in left_out]
-        if left_out:
+        assert clips is not None
+        places = [at for at in range(len(keys)) if at not in attempts.left_out]
+        if attempts.left_out:
             clips = taken(clips, places)
         decoded = DecodedSamples(
             clips,
-            [chosen[at] for at in places],
+            [attempts.wanted[at] for at in places],
             places,
-            [errors[at] for at in places],
+            [attempts.errors.get(at, "") for at in places],
             [
-                self.requests.shape_of(clips.indices[place].size, shapes.get(at))
+                self.requests.shape_of(clips.indices[place].size, found[at].shape)
                 for place, at in enumerate(places)
             ],
         )
         numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
         if self.columns is not None:
-            decoded.columns = self.columns.values(numbers, [beside[at] for at in places])
+            decoded.columns = self.columns.values(numbers, [found[at].beside for at in places])
         if self.batches is not None:
             decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
 
-    def _others(self, sample: int) -> Iterator[int]:
+    def _blank(self, sample: int) -> Blank:
+        """What stands for a clip that fails; one that is not kept is like the others."""
+        is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
+        return self.requests.blank(sample) if is_kept else Blank()
+
+    def _decode(
+        self, decoder: BatchDecoder, keys: Sequence[SampleKey]
+    ) -> tuple[ClipBatch, list[_Found]]:
+        """The clips of some samples, those that fail masked, and what else was found of them."""
+        videos, numbers = self.requests.videos, [self.requests.video(key[0]) for key in keys]
+        files = [{}] * len(keys) if self.columns is None else self.columns.beside(numbers)
+        items, indexes = map(videos.item, numbers), map(videos.index, numbers)
+        blanks = [self._blank(key[0]) for key in keys]
+        requests: list[ClipRequest | VideoError] = []
+        found: list[_Found] = []
+        with decoder.open([*items], [*indexes]) as opened:
+            for key, video, beside in zip(keys, opened, files, strict=True):
+                shape = None
+                try:
+                    if isinstance(video, VideoError):
+                        raise video
+                    if isinstance(beside, VideoError):
+                        raise beside
+                    request, shape = self.requests.request(key, video.index)
+                    requests.append(request)
+                except VideoError as error:
+                    requests.append(error)
+                found.append(_Found(shape, beside))
+            batch = decoder.run(requests, opened, self.output, self.rules, blanks=blanks)
+        return batch, found
+
+    def after(self, wanted: SampleKey) -> Iterator[SampleKey]:
         """What may replace a sample that fails, one after another; of shaped clips those alike.
 
         Where nothing but it is left of a batch, clips of other shapes come after these.
         """
+        sample, epoch, draw = wanted
+        for other in self._others(sample):
+            yield other, epoch, draw
+
+    def none_left(self, tries: int, error: VideoError) -> str:
+        """Says that no video decodes."""
+        return f"none of the {tries} videos decodes; the last: {error}"
+
+    def _others(self, sample: int) -> Iterator[int]:
         count = len(self.requests.videos)
         if self.batches is None:
             yield from ((sample + step) % count for step in range(1, count))
@@ -197,28 +199,8 @@ class SampleDecoder:
             yield from (sample - video + np.roll(group, -begin)).tolist()
 
 
-def _with_files(
-    requests: Sequence[ClipRequest],
-    places: Sequence[int],
-    files: Sequence[dict[str, Any] | VideoError],
-    found: dict[int, dict[str, Any]],
-) -> list[ClipRequest]:
-    """The requests, of which those fail whose files beside the clip cannot be read.
+class _Found(NamedTuple):
+    """The shape of the frame numbers of a sample, and the files beside its clip."""
 
-    Args:
-        requests: of some places of a batch.
-        places: these.
-        files: what lies beside their clips.
-        found: is given that by place, nothing where it cannot be read.
-    """
-    result = list(requests)
-    for at, (place, values) in enumerate(zip(places, files, strict=True)):
-        if isinstance(values, VideoError):
-            result[at] = replace(requests[at], resolve=partial(_fail, values))
-            values = {}
-        found[place] = values
-    return result
-
-
-def _fail(error: VideoError, _: Any) -> NoReturn:
-    raise error
+    shape: tuple[int, ...] | None
+    beside: dict[str, Any] | VideoError

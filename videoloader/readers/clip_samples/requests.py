@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.readers.video.clips import usual_length, usual_shape
@@ -27,9 +27,12 @@ from videoloader.sampling import (
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.batches.clip_lengths import with_count
 
-__all__ = ["SampleRequests"]
+__all__ = ["SampleKey", "SampleRequests"]
 
 _SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness
+
+SampleKey: TypeAlias = tuple[int, int, int]
+"""Which drawing of a sample: its number, the epoch, and the draw within that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,42 +67,35 @@ class SampleRequests:
         check_pad_mode(self.pad_mode)
         check_snap(self.snap)
 
-    def request(
-        self,
-        sample: int,
-        epoch: int,
-        draw: int = 0,
-        *,
-        note_shape: Callable[[tuple[int, ...]], object],
-        may_be_blank: bool = False,
-    ) -> ClipRequest:
-        """The request for a sample, whose frames are chosen once the index of its video is known.
+    def request(self, key: SampleKey, index: VideoIndex) -> tuple[ClipRequest, tuple[int, ...]]:
+        """The request for a sample, and the shape of the frame numbers that the sampler gives."""
+        shape = None if self.shape is None else self.shape(self.video(key[0]))
+        sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
+        frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
+        displayed, rng = displayed_size(index), self._rng(_FRAMING, *key)
+        if shape is None:
+            view = self.framing.view(displayed, rng)
+        else:
+            view = self.framing.filling(shape[1:], displayed, rng)
+        clip = ClipRequest(
+            self.videos.item(self.video(key[0])),
+            frames.reshape(-1),
+            pad_mode=self.pad_mode,
+            fill_value=self.fill_value,
+            size=view.size if self.framing.resizes or shape is not None else None,
+            crop=view.crop,
+            flip=view.flip,
+            window=view.window,
+            snap=self.snap,
+        )
+        return clip, frames.shape
 
-        Args:
-            sample: its number.
-            epoch: pass over the data set.
-            draw: how many times it was drawn before in that pass.
-            note_shape: is told the shape of the frame numbers that the sampler gives.
-            may_be_blank: say how long the clip is, and how large if that is known, should its video
-                not open.
-        """
-        resolve = partial(self._resolve, (sample, epoch, draw), note_shape)
-        video = self.video(sample)
-        item, index = self.videos.item(video), self.videos.index(video)
-        blank = self._blank(video, may_be_blank=may_be_blank)
-        if blank is None:
-            return ClipRequest(item, (), index, resolve=resolve)
-        numbers, fill = np.zeros(blank[0], dtype=np.int64), self.fill_value
-        return ClipRequest(item, numbers, index, "none", fill, blank[1], resolve=resolve)
-
-    def _blank(
-        self, video: int, *, may_be_blank: bool
-    ) -> tuple[int, tuple[int, int] | None] | None:
-        """Frames and size of a clip whose video does not open; None where nobody asks for it."""
-        if self.shape is not None:
-            count, height, width = self.shape(video)
-            return count, (height, width)
-        return (usual_length(self.sampler), self.framing.slot) if may_be_blank else None
+    def blank(self, sample: int) -> Blank:
+        """How long a masked clip is that fails, and how large if that is known."""
+        if self.shape is None:
+            return Blank(usual_length(self.sampler), self.framing.slot, self.fill_value)
+        count, *size = self.shape(self.video(sample))
+        return Blank(count, (size[0], size[1]), self.fill_value)
 
     def shape_of(self, size: int, noted: tuple[int, ...] | None) -> tuple[int, ...]:
         """The shape of so many frame numbers of a sample.
@@ -120,33 +116,6 @@ class SampleRequests:
     def transform_rng(self, sample: int, epoch: int, draw: int = 0) -> np.random.Generator:
         """The random numbers of a sample's transform."""
         return self._rng(_TRANSFORM, sample, epoch, draw)
-
-    def _resolve(
-        self,
-        key: tuple[int, int, int],
-        note_shape: Callable[[tuple[int, ...]], object],
-        index: VideoIndex,
-    ) -> ClipRequest:
-        shape = None if self.shape is None else self.shape(self.video(key[0]))
-        sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
-        frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
-        note_shape(frames.shape)
-        displayed, rng = displayed_size(index), self._rng(_FRAMING, *key)
-        if shape is None:
-            view = self.framing.view(displayed, rng)
-        else:
-            view = self.framing.filling(shape[1:], displayed, rng)
-        return ClipRequest(
-            "",
-            frames.reshape(-1),
-            pad_mode=self.pad_mode,
-            fill_value=self.fill_value,
-            size=view.size if self.framing.resizes or shape is not None else None,
-            crop=view.crop,
-            flip=view.flip,
-            window=view.window,
-            snap=self.snap,
-        )
 
     def _rng(self, stage: int, sample: int, epoch: int, draw: int) -> np.random.Generator:
         return generator(self.seed, stage=stage, sample=sample, epoch=epoch, draw=draw)

@@ -2,54 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import ArgumentError
+from videoloader.decoding.request import Blank, ClipRequest
+from videoloader.decoding.rules import Rules
+from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.failures.replacing import decode_replacing
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.readers.video.sharing import Decoded, SharedDecoding
 from videoloader.runtime.work import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
+from videoloader.tensors.batch import Batch
 
 __all__ = ["DecodedClips", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
-_PASSED_ON = (*_COLORS, "max_pixels", "resolution_change")
+_RULES = ("max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedClips:
-    """The clips of a batch.
+    """What decoding the clips of a batch gave.
 
     Attributes:
-        frames: one tensor (N, ...) if all have one shape, else one tensor for each.
-        others: for each clip the outputs beside the pictures.
-        layout: of a clip.
-        origins: for each clip the file that it comes from; "" where it has no name.
+        outputs: the pictures, with the file of each clip as its origin ("" where it has no name);
+            then the outputs beside them.
         places: positions in the batch of the clips that are left.
         work: that decoding took.
     """
 
-    frames: torch.Tensor | list[torch.Tensor]
-    others: list[list[torch.Tensor]]
-    layout: str
-    origins: list[str] = field(default_factory=list)
+    outputs: tuple[Batch, ...]
     places: list[int] = field(default_factory=list)
     work: Work = NO_WORK
 
@@ -68,7 +65,7 @@ def decode_planned(
         clips: what to decode.
         decoder: does it.
         arguments: of the operator that decodes, for each clip: `fill_value`, and where it has them
-            `size` and what is passed on to `BatchDecoder.decode`, which is the same for all.
+            `size`; those of `OutputFormat` and `Rules` are the same for all.
         fuse: what operators make of the pictures, by position; see `DecodedForm`.
         output: what `fuse` makes of `OutputFormat`, the same for all.
 
@@ -78,14 +75,15 @@ def decode_planned(
         SampleError: a clip failed.
     """
     if not clips:
-        return DecodedClips([], [], "FHWC")
-    output = output or DecodedForm.of((1, 1), arguments[0]).output
-    options = {name: arguments[0][name] for name in _PASSED_ON if name in arguments[0]}
-    output = replace(output, **{name: options.pop(name) for name in _COLORS if name in options})
-    run = partial(_decode, clips, decoder, arguments, fuse, output, options)
+        return DecodedClips((Batch([], "FHWC"),))
+    given = arguments[0]
+    output = output or DecodedForm.of((1, 1), given).output
+    output = replace(output, **{name: given[name] for name in _COLORS if name in given})
+    rules = Rules(on_error="mask", **{name: given[name] for name in _RULES if name in given})
     sharing = SharedDecoding.of(clips)
+    form = (decoder, arguments, fuse, output, rules)
     try:
-        decoded = run(sharing.own, sharing, may_be_empty=bool(sharing.held))
+        decoded = _Decoding(*form, clips, sharing, may_be_empty=bool(sharing.held)).run()
     finally:
         sharing.give_up()
     if not sharing.held:
@@ -95,67 +93,136 @@ def decode_planned(
     held = {at: shared.take() for at, shared in sharing.held.items()}
     made |= {at: clip for at, clip in held.items() if clip is not None}
     work = decoded.work
-    failed = sorted(held.keys() - made.keys())
-    if failed:
-        again = run(failed, SharedDecoding(), may_be_empty=bool(made))
+    failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
+    if failed.own:
+        again = _Decoding(*form, clips, failed, may_be_empty=bool(made)).run()
         made |= _by_position(again)
         work += again.work
     return _joined(made, output.layout, work)
 
 
-def _decode(
-    clips: Sequence[PlannedClip],
-    decoder: media.ClipDecoder,
-    arguments: Sequence[Mapping[str, Any]],
-    fuse: Fuse,
-    output: OutputFormat,
-    options: Mapping[str, Any],
-    own: Sequence[int],
-    sharing: SharedDecoding,
-    *,
-    may_be_empty: bool,
-) -> DecodedClips:
-    """Decode the clips at some positions of a batch, and clips of later batches along with them.
+class _Decoding:
+    """The clips that a batch decodes itself, and those of later batches along with them.
 
-    `may_be_empty`: all of them may be left out, since others of the batch are there.
+    They go by their place among `sharing.own`. `may_be_empty`: all of them may be left out, since
+    others of the batch are there. The other arguments are those of `decode_planned`.
     """
-    if not own:
-        return DecodedClips([], [], output.layout)
-    chosen = [clips[at] for at in own]
-    asking = [*own, *(at for _, at in sharing.along)]
-    others: list[list[torch.Tensor]] = [[] for _ in asking]
-    errors: dict[int, Exception] = {}
-    opened: dict[int, media.Index] = {}
-    left_out: set[int] = set()
 
-    def resolve(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
-        """The request of a clip, now that its video is open; what goes wrong costs the clip."""
+    def __init__(
+        self,
+        decoder: media.ClipDecoder,
+        arguments: Sequence[Mapping[str, Any]],
+        fuse: Fuse,
+        output: OutputFormat,
+        rules: Rules,
+        clips: Sequence[PlannedClip],
+        sharing: SharedDecoding,
+        *,
+        may_be_empty: bool,
+    ) -> None:
+        self._decoder = decoder
+        self._arguments = arguments
+        self._fuse = fuse
+        self._output = output
+        self._rules = rules
+        self._sharing = sharing
+        self._attempts = Attempts(
+            clips[0].failures or Failures(),  # of one reader or operator, as those of all clips
+            [clips[at] for at in sharing.own],
+            clips[0].successors,
+            may_be_empty=may_be_empty,
+        )
+        self._outputs: dict[int, list[torch.Tensor]] = {}  # beside the pictures
+        self._indexes: dict[int, media.Index | None] = {}
+
+    def run(self) -> DecodedClips:
+        """Decode them, and treat those that fail as their policy says."""
+        positions, clips = self._sharing.own, self._attempts.wanted
+        if not positions:
+            return DecodedClips((Batch([], self._output.layout),))
+        batch: ClipBatch | None = None
+        for places in self._attempts.rounds():
+            more = self._decode(places)
+            batch = more if batch is None else batch.replaced(places, more)
+            for number, failure in more.failed.items():
+                self._failed(places[number], failure)
+        assert batch is not None
+        left = [place for place in range(len(positions)) if place not in self._attempts.left_out]
+        for place in self._attempts.masked:
+            # What does not need the video any more: the outputs beside may be what failed.
+            frames, index = batch.indices[place], self._indexes[place]
+            index = index if (frames != FILLED).any() else None
+            self._outputs[place] = clips[place].selection.outputs(index, frames)
+        if self._attempts.left_out:
+            batch = taken(batch, left)
+        origins = [str(clips[place]) for place in left]
+        pictures = Batch(batch.frames, self._output.layout, origins)
+        others = _columns([self._outputs[place] for place in left])
+        return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
+
+    def _decode(self, places: Sequence[int]) -> ClipBatch:
+        """Decode the clips of some places, and along with the first ones those of `sharing`."""
+        own, along = self._sharing.own, self._sharing.along
+        wanted = self._attempts.wanted
+        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in along)]
+        asking = [*(own[place] for place in places), *(at for _, at in along)]
+        sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
+        requests: list[ClipRequest | VideoError] = []
+        outputs: list[list[torch.Tensor]] = []
+        with self._decoder.open(sources, indexes) as videos:
+            for clip, at, video in zip(clips, asking, videos, strict=True):
+                beside: list[torch.Tensor] = []
+                try:
+                    if isinstance(video, VideoError):
+                        raise video
+                    request, beside = self._request(clip, at, video.index)
+                    requests.append(request)
+                except VideoError as error:
+                    requests.append(error)
+                except SampleError as error:
+                    if len(requests) < len(places):
+                        raise
+                    requests.append(DecodeError(str(error.error)))  # its own batch tells it
+                outputs.append(beside)
+            blanks = [
+                Blank(clip.length, _size(given), _fill_value(given))
+                for clip, given in zip(clips, map(self._arguments.__getitem__, asking), strict=True)
+            ]
+            batch = self._decoder.run(requests, videos, self._output, self._rules, blanks=blanks)
+        for place, video, beside in zip(places, videos, outputs, strict=False):
+            self._indexes[place] = None if isinstance(video, VideoError) else video.index
+            self._outputs[place] = beside
+        return self._sharing.keep(batch, outputs, len(places)) if along else batch
+
+    def _request(
+        self, clip: PlannedClip, at: int, index: media.Index
+    ) -> tuple[ClipRequest, list[torch.Tensor]]:
+        """What to decode for the clip at, or along with, a position, and its other outputs.
+
+        Raises:
+            VideoError: the clip fails.
+            SampleError: an operator that is absorbed does.
+        """
+        given = self._arguments[at]
         with blamed_on(index.name):
-            return request_of(place, clip, index)
-
-    def request_of(place: int, clip: PlannedClip, index: Any) -> media.ClipRequest:
-        opened[place] = index
-        given = arguments[asking[place]]
-        frames = clip.select(index)
-        if given.get("snap") == "keyframe":
-            frames = snap_to_keyframes(frames, index.keyframes, index.name)
-        others[place] = clip.others(index, frames)
-        displayed = media.displayed_size(index)
-        form = DecodedForm.of(displayed, given)
-        size = _size(given, displayed)
-        if size is not None:
-            form = replace(form, view=replace(form.view, size=size), is_resized=True)
-        if given.get("roi") is not None:
-            form = _windowed(form, given["roi"])
+            frames = clip.selection.frames(index)
+            if given.get("snap") == "keyframe":
+                frames = snap_to_keyframes(frames, index.keyframes, index.name)
+            outputs = clip.selection.outputs(index, frames)
+            displayed = media.displayed_size(index)
+            form = DecodedForm.of(displayed, given)
+            size = _size(given, displayed)
+            if size is not None:
+                form = replace(form, view=replace(form.view, size=size), is_resized=True)
+            if given.get("roi") is not None:
+                form = _windowed(form, given["roi"])
         try:
-            form = fuse(asking[place], form)
+            form = self._fuse(at, form)
         except Exception as error:
-            errors[place] = error
-            raise
-        return media.ClipRequest(
+            raise SampleError(at, error) from error
+        request = ClipRequest(
             clip.source,
             frames,
-            index=index,
             pad_mode="constant" if (frames == FILLED).any() else "none",
             fill_value=_fill_value(given),
             size=form.view.size if form.is_resized else None,
@@ -163,61 +230,22 @@ def _decode(
             flip=form.view.flip,
             window=form.view.window,
         )
+        return request, outputs
 
-    def decode(places: Sequence[int]) -> ClipBatch:
-        along = list(enumerate((each.planned for each, _ in sharing.along), len(own)))
-        requests = [
-            media.ClipRequest(
-                clip.source,
-                np.zeros(clip.length, dtype=np.int64),
-                index=clip.index,
-                fill_value=_fill_value(arguments[asking[place]]),
-                size=_size(arguments[asking[place]]),
-                resolve=partial(resolve, place, clip),
-            )
-            for place, clip in [*((at, chosen[at]) for at in places), *along]
-        ]
-        batch: ClipBatch = decoder.decode(requests, on_error="mask", **output.keywords, **options)
-        return sharing.keep(batch, others, len(places)) if along else batch
-
-    def choose(place: int, failure: ClipFailure) -> bool:
-        clip, error = chosen[place], errors.get(place, failure.error)
-        if place in errors:
-            raise SampleError(own[place], error) from error
+    def _failed(self, place: int, failure: ClipFailure) -> None:
+        """Have the policy decide on a clip that failed."""
+        clip = self._attempts.wanted[place]
         try:
-            if clip.note is not None:
-                clip.note(failure)
-            if clip.on_error == "skip":
-                left_out.add(place)
-            is_left_out = place in left_out and (may_be_empty or len(left_out) < len(chosen))
-            if clip.on_error == "mask" or is_left_out:
-                return False
-            left_out.discard(place)
-            if clip.instead is None:
-                raise error
-            chosen[place] = clip.instead(error)
-        except Exception as none_left:
-            raise SampleError(own[place], none_left) from none_left
-        return True
-
-    batch = decode_replacing(decode, len(own), choose)
-    for failure in batch.failures:
-        place = failure.request
-        frames = batch.indices[place]
-        # What does not need the video any more: the outputs beside may be what failed.
-        index = opened.get(place) if (frames != FILLED).any() else None
-        others[place] = chosen[place].others(index, frames)
-    left = [place for place in range(len(own)) if place not in left_out]
-    if left_out:
-        batch = taken(batch, left)
-    return DecodedClips(
-        batch.frames,
-        [others[place] for place in left],
-        output.layout,
-        [str(chosen[place]) for place in left],
-        [own[place] for place in left],
-        batch.work,
-    )
+            self._attempts.failed(
+                place,
+                clip.item or Item(str(clip)),
+                failure.error,
+                frame=failure.frame,
+                sample=-1 if clip.identity is None else clip.identity.sample,
+                epoch=clip.epoch,
+            )
+        except Exception as error:
+            raise SampleError(self._sharing.own[place], error) from error
 
 
 def _fill_value(arguments: Mapping[str, Any]) -> Any:
@@ -246,11 +274,16 @@ def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:
     return form.cropped(slice(top, top + height), slice(left, left + width))
 
 
+def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:
+    """What each clip has beside its pictures, by output."""
+    return map(Batch, zip(*rows, strict=True))
+
+
 def _by_position(decoded: DecodedClips) -> dict[int, Decoded]:
-    clips = zip(decoded.frames, decoded.others, decoded.origins, strict=True)
+    frames, *others = decoded.outputs
     return {
-        at: Decoded(frames, others, origin)
-        for at, (frames, others, origin) in zip(decoded.places, clips, strict=True)
+        at: Decoded(frames[row], [other[row] for other in others], frames.source_info[row])
+        for row, at in enumerate(decoded.places)
     }
 
 
@@ -261,11 +294,5 @@ def _joined(made: Mapping[int, Decoded], layout: str, work: Work) -> DecodedClip
     frames: Any = [clip.frames for clip in clips]
     if len({each.shape for each in frames}) == 1:
         frames = torch.stack(frames)
-    return DecodedClips(
-        frames,
-        [clip.others for clip in clips],
-        layout,
-        [clip.origin for clip in clips],
-        places,
-        work,
-    )
+    pictures = Batch(frames, layout, [clip.origin for clip in clips])
+    return DecodedClips((pictures, *_columns([clip.others for clip in clips])), places, work)

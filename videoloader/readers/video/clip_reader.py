@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipFailure
-from videoloader.errors import DecodeError
-from videoloader.readers.failures.failures import Failures
+from videoloader.decoding.failures import Failures
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.media import Index
@@ -58,9 +56,7 @@ class ClipReader:
             self._waiting.clear()
         self._next = iteration + 1
         clips = [
-            self._sharing(
-                place, self._planned(place, number, len(self.order.epochs.shard(place.epoch)))
-            )
+            self._sharing(place, self._planned(place, number))
             for place, number in self.order.batch(iteration)
         ]
         self.failures.ask(len(clips))
@@ -74,7 +70,7 @@ class ClipReader:
         along = []
         for other in self.order.mates(place):
             shared = self._waiting[other] = SharedClip()
-            along.append(Along(shared, self._planned(other, self.order.number(other), tries=1)))
+            along.append(Along(shared, self._planned(other)))
         return replace(planned, along=tuple(along)) if along else planned
 
     def go_on(self, epochs: Epochs) -> None:
@@ -89,52 +85,64 @@ class ClipReader:
         """What `Pipeline.reader_meta` gives."""
         return self.order.epochs.meta()
 
-    def _planned(self, place: Place, number: int, tries: int) -> PlannedClip:
-        """A clip of a shard, and how many others may be tried in its place."""
-        epoch = place.epoch
+    def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
+        """The clips behind one in its shard, round to the one before it."""
+        assert isinstance(clip.selection, _Clip)
+        return map(self._planned, self.order.behind(clip.selection.place))
+
+    def none_left(self, tries: int, error: Exception) -> str:  # noqa: ARG002
+        """Says that no clip of the shard decodes."""
+        return f"none of the {tries} clips of the shard decodes"
+
+    def _planned(self, place: Place, number: int | None = None) -> PlannedClip:
+        """The clip at a place of the order."""
+        number = self.order.number(place) if number is None else number
         video = self.clips.video(number)
-        on_error = self.failures.policy.on_error
+        item, policy = self.scopes.item(video), self.failures.policy
         return PlannedClip(
-            self.scopes.item(video),
-            partial(self._select, number, epoch),
-            partial(self._others, video),
-            Identity(number, epoch),
+            item,
+            _Clip(self, place, number),
+            Identity(number, place.epoch),
             self.scopes.index(video),
-            usual_length(self.clips.sampler) if on_error == "mask" else 0,
-            on_error,
-            partial(self._note, number, epoch),
-            None if on_error == "raise" else partial(self._instead, place, tries),
+            usual_length(self.clips.sampler) if policy.on_error == "mask" else 0,
+            self.failures,
+            item,
+            place.epoch,
+            self,
         )
 
-    def _note(self, number: int, epoch: int, failure: ClipFailure) -> None:
-        item = self.scopes.item(self.clips.video(number))
-        self.failures.add(item, failure.error, frame=failure.frame, sample=number, epoch=epoch)
 
-    def _select(self, number: int, epoch: int, index: Index) -> NDArray[np.int64]:
-        video = self.clips.video(number)
-        scope = self.scopes.scope(video, index)
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    """The clip of a reader that is at a place of its order."""
+
+    reader: ClipReader
+    place: Place
+    number: int
+
+    def frames(self, index: Index) -> NDArray[np.int64]:
+        """The frames wanted; padding stays in the range of a file list."""
+        clips, scopes, order = self.reader.clips, self.reader.scopes, self.reader.order
+        video = clips.video(self.number)
+        scope = scopes.scope(video, index)
         # Sample 0 of an epoch is its permutation.
-        rng = generator(self.order.seed, stage=self.order.stage, sample=1 + number, epoch=epoch)
+        rng = generator(
+            order.seed, stage=order.stage, sample=1 + self.number, epoch=self.place.epoch
+        )
         frames, _ = pad_frames(
-            self.clips.frames(number, index, scope, rng),
+            clips.frames(self.number, index, scope, rng),
             index.num_frames,
-            self.pad_mode,
+            self.reader.pad_mode,
             start=scope[0],
             stop=scope[1],
-            name=self.scopes.item(video).name,
+            name=scopes.item(video).name,
         )
         return frames
 
-    def _others(
-        self, video: int, index: Index | None, frames: NDArray[np.int64]
-    ) -> list[torch.Tensor]:
-        known = self.scopes.labels
-        labels = [] if known is None else [known.at([video]).reshape(-1)]
-        return labels + frame_outputs(index, frames, self.frame_num, self.timestamps)
-
-    def _instead(self, place: Place, tries: int, error: Exception) -> PlannedClip:
-        count = len(self.order.epochs.shard(place.epoch))
-        if tries <= 1:
-            raise DecodeError(f"none of the {count} clips of the shard decodes") from error
-        other = Place(place.epoch, (place.position + 1) % count)
-        return self._planned(other, self.order.number(other), tries - 1)
+    def outputs(self, index: Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        """Label, frame numbers and times, as far as they are wanted."""
+        reader, labels = self.reader, self.reader.scopes.labels
+        beside = frame_outputs(index, frames, reader.frame_num, reader.timestamps)
+        if labels is None:
+            return beside
+        return [labels.at([reader.clips.video(self.number)]).reshape(-1), *beside]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,7 +28,7 @@ from videoloader.operators.arguments import (
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.readers.video import media
-from videoloader.readers.video.planned import PlannedClip
+from videoloader.readers.video.planned import PlannedClip, public_name
 from videoloader.readers.video.soundtrack import sound_outputs
 from videoloader.sampling import (
     PAD_MODES,
@@ -330,21 +331,33 @@ def decode_video(
     sound; then their rate in hertz, a float32 scalar. A file without sound is an error; a clip of
     which all is masked has no samples, (0, 1), and the rate 0.
     """
+    source = _source(encoded)
+    name = public_name(source) or "video"
+    frames = _Frames(source, name, enable_frame_num, enable_timestamps, audio, selection)
+    return PlannedClip(source, frames, length=_known_length(selection))
 
-    def select(index: media.Index) -> NDArray[np.int64]:
-        name = str(planned) or "video"
-        pad_mode = selection["pad_mode"] or "constant"
-        wanted = wanted_frames(index, **{**selection, "pad_mode": pad_mode}, name=name)
-        return pad_frames(wanted, index.num_frames, pad_mode, name=name)[0]
 
-    def others(index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
-        outputs = frame_outputs(index, frames, enable_frame_num, enable_timestamps)
-        if audio:
-            outputs += sound_outputs(planned.source, index, frames)
-        return outputs
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frames:
+    """The frames of a file that the arguments of `decode_video` select."""
 
-    planned = PlannedClip(_source(encoded), select, others, length=_known_length(selection))
-    return planned
+    source: Any
+    name: str
+    frame_num: str
+    timestamps: bool
+    audio: bool
+    arguments: Mapping[str, Any]
+
+    def frames(self, index: media.Index) -> NDArray[np.int64]:
+        """The frames wanted, those outside the video padded."""
+        pad_mode = self.arguments["pad_mode"] or "constant"
+        wanted = wanted_frames(index, **{**self.arguments, "pad_mode": pad_mode}, name=self.name)
+        return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
+
+    def outputs(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        """Frame numbers, times and sound, as far as they are wanted."""
+        outputs = frame_outputs(index, frames, self.frame_num, self.timestamps)
+        return outputs + sound_outputs(self.source, index, frames) if self.audio else outputs
 
 
 def _known_length(selection: Mapping[str, Any]) -> int:

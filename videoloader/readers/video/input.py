@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipFailure
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import ArgumentTypeError, FormatError
@@ -21,7 +21,6 @@ from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
 from videoloader.readers.external.feeding import FedSource
-from videoloader.readers.failures.failures import Failures, own_policy
 from videoloader.readers.video import media
 from videoloader.readers.video.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
 from videoloader.readers.video.planned import Identity, PlannedClip
@@ -39,13 +38,15 @@ class VideoInput(FedSource):
         super().__init__(context.name)
         self._batch_size = context.batch_size
         self._length: int = arguments["sequence_length"]
-        self._pads = arguments["last_sequence_policy"] == "pad"
-        self._frame_num: str = arguments["enable_frame_num"]
-        self._timestamps: bool = arguments["enable_timestamps"]
+        self._options: tuple[bool, str, bool] = (
+            arguments["last_sequence_policy"] == "pad",
+            arguments["enable_frame_num"],
+            arguments["enable_timestamps"],
+        )
         self.is_blocking = bool(arguments["blocking"])
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
-        self.failures = Failures(own_policy(context.errors))
+        self.failures = Failures(context.errors.of_decoder())
         """Takes what goes wrong in decoding; what is no video fails where it is fed."""
 
     def prepared(
@@ -63,9 +64,14 @@ class VideoInput(FedSource):
         for source, index in prepared:
             clips = []
             for first in range(0, index.num_frames, self._length):
-                identity = Identity(self._given)
+                selection = _Sequence(first, self._length, *self._options)
+                item, identity = Item(index.name), Identity(self._given)
                 self._given += 1
-                clips.append(self._planned(first, source, index, identity))
+                clips.append(
+                    PlannedClip(
+                        *(source, selection, identity, index, self._length, self.failures, item)
+                    )
+                )
             for first in range(0, len(clips), self._batch_size):
                 self._batches.append(clips[first : first + self._batch_size])
                 self.num_fed += 1
@@ -78,32 +84,27 @@ class VideoInput(FedSource):
         self.failures.ask(len(clips))
         return clips
 
-    def _planned(
-        self, first: int, source: Item | bytes, index: media.Index, identity: Identity
-    ) -> PlannedClip:
-        """The sequence that begins with a frame."""
-        return PlannedClip(
-            source,
-            partial(self._frames, first),
-            self._others,
-            identity,
-            index,
-            self._length,
-            self.failures.policy.on_error,
-            partial(self._note, Item(index.name), identity),
-        )
 
-    def _note(self, item: Item, identity: Identity, failure: ClipFailure) -> None:
-        self.failures.add(item, failure.error, frame=failure.frame, sample=identity.sample)
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """The sequence of a fed video that begins with a frame."""
 
-    def _frames(self, first: int, index: media.Index) -> NDArray[np.int64]:
-        frames = np.arange(first, first + self._length)
-        if self._pads:
+    first: int
+    length: int
+    pads: bool
+    frame_num: str
+    timestamps: bool
+
+    def frames(self, index: media.Index) -> NDArray[np.int64]:
+        """Its frames; those behind the end of the video are left out, or filled."""
+        frames = np.arange(self.first, self.first + self.length)
+        if self.pads:
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
-    def _others(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
-        return frame_outputs(index, frames, self._frame_num, self._timestamps)
+    def outputs(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        """Frame numbers and times, as far as they are wanted."""
+        return frame_outputs(index, frames, self.frame_num, self.timestamps)
 
 
 def _indexed(source: Item | bytes, indexer: Indexer) -> media.Index:

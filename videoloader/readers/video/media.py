@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -11,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import open_any, source_name
-from videoloader.decoding.request import ClipRequest
 from videoloader.errors import NoGpuError
 from videoloader.sampling import FILLED, frames_at_times
 from videoloader.sampling.timeline import Timeline
@@ -22,7 +23,6 @@ from videoloader.sources.items import Item
 
 __all__ = [
     "ClipDecoder",
-    "ClipRequest",
     "Index",
     "check_gpu",
     "clip_decoder",
@@ -86,8 +86,12 @@ class ClipDecoder(Protocol):
     """What decodes the clips of a batch; `BatchDecoder` is one."""
 
     @property
-    def decode(self) -> Callable[..., Any]:
-        """Makes a `ClipBatch` of `ClipRequest`s."""
+    def open(self) -> Callable[..., AbstractContextManager[list[Any]]]:
+        """Opens videos, see `BatchDecoder.open`."""
+
+    @property
+    def run(self) -> Callable[..., ClipBatch]:
+        """Decodes clips of them, see `BatchDecoder.run`."""
 
     def engines(self) -> dict[str, int]:
         """What decodes now."""

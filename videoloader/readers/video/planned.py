@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Protocol, overload
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipFailure
-from videoloader.decoding.rules import OnError
+from videoloader.decoding.failures import Failures, Successors
 from videoloader.operators.batch import Sample
 from videoloader.readers.video.media import Index
 from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sources.address import shown
+from videoloader.sources.items import Item
 
-__all__ = ["Identity", "Numbered", "PlannedClip", "ReadError", "ReadSample"]
+__all__ = [
+    "Identity",
+    "Numbered",
+    "PlannedClip",
+    "ReadError",
+    "ReadSample",
+    "Selection",
+    "public_name",
+]
 
 
 class Identity(NamedTuple):
@@ -71,38 +80,57 @@ class ReadSample(NamedTuple):
     is_left_out: bool = False
 
 
+class Selection(Protocol):
+    """What a clip shows of its video, told by the index once the video is open."""
+
+    def frames(self, index: Index) -> NDArray[np.int64]:
+        """The frames wanted: numbers inside the video, or `FILLED`."""
+
+    def outputs(self, index: Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+        """The outputs beside the pictures.
+
+        Args:
+            index: of the video; None where it does not open.
+            frames: of the clip; those that do not decode are `FILLED`.
+        """
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedClip:
     """One clip, as a reader or a decoding operator asks for it.
 
     Attributes:
         source: path, URL, bytes or an item of a data set.
-        select: the frames wanted of a video, by its index: those inside it, or `FILLED`.
-        others: the outputs beside the pictures, by the index and the frames of `select`; frames
-            that do not decode are `FILLED`, and the index is None where the video does not open.
+        selection: the frames wanted of it, and the outputs beside the pictures.
         identity: of the sample.
         index: of the video, where it is known.
         length: frames of the clip, as far as is known before its video is open.
-        on_error: what to do when it fails.
-        note: is told that it failed, and may end the batch by an error.
-        instead: the clip to take in place of this one when it fails, by what went wrong.
+        failures: take what goes wrong; their policy says what becomes of the clip. None raises.
+        item: the file that failures name; goes with `failures`.
+        epoch: that they name, if there are epochs.
+        successors: choose another clip where the policy asks for one.
         shared: where the clip is, if an earlier batch may decode it along with its own.
         along: clips of later batches to decode along with this one.
     """
 
     source: Any
-    select: Callable[[Index], NDArray[Any]]
-    others: Callable[[Index | None, NDArray[Any]], list[torch.Tensor]]
+    selection: Selection
     identity: Identity | None = None
     index: Any = None
     length: int = 0
-    on_error: OnError = "raise"
-    note: Callable[[ClipFailure], object] | None = None
-    instead: Callable[[Exception], PlannedClip] | None = None
+    failures: Failures | None = None
+    item: Item | None = None
+    epoch: int | None = None
+    successors: Successors[PlannedClip] | None = None
     shared: SharedClip | None = None
     along: tuple[Along, ...] = ()
 
     def __str__(self) -> str:
-        if isinstance(self.source, str | Path):
-            return shown(str(self.source))
-        return str(getattr(self.source, "name", ""))
+        return public_name(self.source)
+
+
+def public_name(source: object) -> str:
+    """The file that outputs say they come from; "" for bytes."""
+    if isinstance(source, str | Path):
+        return shown(str(source))
+    return str(getattr(source, "name", ""))
