@@ -1,4 +1,4 @@
-"""`EpochSampler`: an order of samples in which each says of which epoch and which draw it is."""
+"""`EpochSampler`: yields (sample, epoch, draw) for `ClipDataset`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch.utils.data import Dataset, Sampler
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling import generator
-from videoloader.sampling.orders.epoch_order import EpochOrder, Remainder
-from videoloader.sampling.orders.permutation import Permutation
+from videoloader.sampling import BatchOrder, generator
+from videoloader.sampling.orders.batch_order import Remainder
+from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.states import state_number, whole_number
 
 __all__ = ["Draw", "EpochSampler"]
@@ -107,7 +107,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         self._rank = rank
         self._num_ranks = num_ranks
         self._remainder = remainder
-        self._order(1, 1)  # checks the arguments
+        self._order(1)  # checks the arguments
         self._next = (0, 0)  # epoch, and how many of its samples to leave out
         self._now = (0, 0)  # the same of the pass under way: how many it has given
 
@@ -129,7 +129,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
 
     def __len__(self) -> int:
         size = self._size if self._inner is None else len(cast(Any, self._inner))
-        return self._order(size, 1).num_steps() if size else 0
+        return self._order(size).num_steps() if size else 0
 
     def __iter__(self) -> Iterator[Draw]:
         epoch, done = self._next
@@ -137,7 +137,10 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         size = self._size if listed is None else len(listed)
         self._next = (epoch + 1, 0)
         self._now = (epoch, done)
-        for place in self._places(size, epoch, done, shuffle=self._shuffle and listed is None):
+        if not size:
+            return
+        order = self._order(size, shuffle=self._shuffle and listed is None)
+        for place in self._numbers_from(epoch, done, order):
             done = min(done + self._num_ranks, size)
             self._now = (epoch, done)
             yield Draw(place, epoch) if listed is None else listed[place]
@@ -161,23 +164,16 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         """Samples of a pass that may be done: those of another sampler are known when it draws."""
         return self._size if self._inner is None else None
 
-    def _order(self, size: int, together: int, *, shuffle: bool = False) -> EpochOrder:
-        """Of the places of an epoch, `together` of this rank at a time."""
-        return EpochOrder(
-            size, together, shuffle, self._seed, self._rank, self._num_ranks, self._remainder
-        )
+    def _order(self, size: int, *, shuffle: bool = False) -> BatchOrder:
+        """The places of this rank in an epoch of `size` samples, one at a time."""
+        order = SampleOrder(size, self._seed, shuffle)
+        return BatchOrder(order, self._seed, self._rank, self._num_ranks, self._remainder)
 
-    def _places(self, size: int, epoch: int, done: int, *, shuffle: bool) -> Iterator[int]:
-        """The places of this rank in an epoch of which some samples are done."""
-        if not size:
-            return
-        whole, rest = divmod(self._order(size, 1).num_steps(done), _TOGETHER)
-        order = self._order(size, _TOGETHER, shuffle=shuffle)
-        for step in range(whole):
-            yield from order.batch(epoch, step, done).tolist()
-        if rest:
-            done += whole * order.samples_per_step
-            yield from self._order(size, rest, shuffle=shuffle).batch(epoch, 0, done).tolist()
+    def _numbers_from(self, epoch: int, done: int, order: BatchOrder) -> Iterator[int]:
+        """What an order has in an epoch of which some samples are done."""
+        places = order.places(done)
+        for first in range(0, len(places), _TOGETHER):
+            yield from order.at(places[first : first + _TOGETHER], epoch).tolist()
 
     def _listed(self, epoch: int) -> list[Draw] | None:
         """The draws of an epoch in order, of a sampler or a list of numbers."""
@@ -186,8 +182,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         elif self._numbers is None:
             return None
         elif self._shuffle:
-            places = Permutation(self._size, seed=self._seed, epoch=epoch)[np.arange(self._size)]
-            numbers = self._numbers[places]
+            numbers = self._numbers[SampleOrder(self._size, self._seed).numbers(epoch)]
         else:
             numbers = self._numbers
         draws = _occurrences(numbers).tolist()

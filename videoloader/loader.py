@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from videoloader.cuda.streams import stage_stream, wait_for
 from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
+from videoloader.decoding.failures import FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import (
     MAX_PIXELS,
@@ -48,14 +49,13 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleFailure
-from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
+from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
-from videoloader.sampling.orders.epoch_order import EpochOrder, Remainder
+from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.forking import ForkSafeLock
 
@@ -145,7 +145,7 @@ class Loader:
         rank: which part of each step this process takes. By default that of torch.distributed,
             if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
         num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
-        remainder: the last step where it is not full, see `EpochOrder`; `repeat` with several
+        remainder: the last step where it is not full, see `BatchOrder`; `repeat` with several
             ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
@@ -225,7 +225,7 @@ class Loader:
         on_stats: OnStats | None = None,
         stats_interval: float = STATS_INTERVAL,
     ) -> None:
-        failures = Failures(ErrorPolicy(on_error, max_errors, error_log))
+        failures = Failures(FailurePolicy(on_error, max_errors, error_log))
         every = find_sources(dataset, {})
         of_every = find_labels(dataset, every, labels, classes)
         self.classes = [] if of_every is None else of_every.classes
@@ -390,7 +390,7 @@ class Loader:
 
     def __repr__(self) -> str:
         order = self.order
-        each = f" of {order.batch_size}" if isinstance(order, EpochOrder) else ""
+        each = "" if order.batch_size is None else f" of {order.batch_size}"
         ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
         return (
             f"Loader({order.size} samples, {len(self)} batches{each}{ranks}, "

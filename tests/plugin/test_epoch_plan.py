@@ -5,7 +5,7 @@ import itertools
 import pytest
 from walked_epochs import shard_of, walked
 
-from videoloader.plugin.epoch_plan import LastBatchPolicy, ReaderPlanner, SizePlanner
+from videoloader.plugin.epoch_plan import EpochPlanner, LastBatchPolicy
 from videoloader.sampling.orders.reader_epochs import Epochs
 
 FILL, DROP, PARTIAL = LastBatchPolicy.FILL, LastBatchPolicy.DROP, LastBatchPolicy.PARTIAL
@@ -24,7 +24,8 @@ READERS = [
 def planned(reader, policy, shards):
     """The same by the planner, for pipelines that begin with these shards."""
     size, batch_size, num_shards, stick, pad = reader
-    planner = ReaderPlanner(size, batch_size, num_shards, tuple(shards), stick, pad, policy)
+    first_shard = Epochs(size, batch_size, num_shards, 0, stick, pad)
+    planner = EpochPlanner(first_shard, policy, shards=tuple(shards))
     streams = [Epochs(size, batch_size, num_shards, shard, stick, pad) for shard in shards]
     epochs, epoch, first = [], 0, 0
     for _ in range(EPOCHS):
@@ -110,7 +111,7 @@ def test_filled_epochs_lose_no_batch_and_go_through_every_shard():
             number = len(given) // batch_size
             places = [place for batch in range(number) for place in stream.batch(batch)]
             assert given == [stream.shard(e)[p] for e, p in places], reader
-            last = stream.locate(len(given))
+            last = stream.find(len(given))
             assert last.epoch > epochs[-1][0], reader
 
 
@@ -149,7 +150,8 @@ def counted(samples, batch_size, num_pipelines, padded, policy):
 @pytest.mark.parametrize("padded", [False, True])
 def test_epochs_of_a_size_are_those_counted_one_by_one(policy, padded):
     for samples_, batch_size, pipelines in itertools.product(range(1, 15), (1, 2, 3, 5), (1, 2, 3)):
-        planner = SizePlanner(samples_, batch_size, pipelines, padded, policy)
+        stream = Epochs(samples_, batch_size * pipelines, pad_last_batch=padded)
+        planner = EpochPlanner(stream, policy, pipelines)
         got, first = [], 0
         for epoch in range(EPOCHS):
             plan = planner.plan(epoch, first)

@@ -52,10 +52,10 @@ def test_the_stream_is_that_of_a_reader_that_walks(epochs):
 
 @given(epochs(), st.integers(0, 10**12))
 def test_far_away_places_are_found_and_consistent(epochs, place):
-    epoch, position = epochs.locate(place)
+    epoch, position = epochs.find(place)
     start = epochs.end(epoch - 1) if epoch else 0
     assert start <= place < epochs.end(epoch)
-    assert position == min(place - start, len(epochs.shard(epoch)) - 1)
+    assert position == place - start
 
 
 def walk_to(epochs, place):
@@ -63,21 +63,23 @@ def walk_to(epochs, place):
     epoch = start = end = 0
     while place >= end:
         count = len(epochs.shard(epoch))
-        length = epochs.padded_batches * epochs.batch_size if epochs.pad_last_batch else count
+        length = epochs.batches(epoch) * epochs.batch_size if epochs.pad_last_batch else count
         epoch, start, end = epoch + 1, end, end + length
-    return epoch - 1, min(place - start, count - 1)
+    return epoch - 1, place - start
 
 
 @given(epochs(most_shards=60), st.integers(0, 5000))
 def test_a_place_is_found_as_by_going_from_epoch_to_epoch(epochs, place):
-    assert epochs.locate(place) == walk_to(epochs, place)
+    assert epochs.find(place) == walk_to(epochs, place)
 
 
 @given(epochs=epochs(), iteration=st.integers(0, 40))
 def test_a_batch_is_its_places_one_by_one(epochs, iteration):
     first = iteration * epochs.batch_size
-    places = range(first, first + epochs.batch_size)
-    assert epochs.batch(iteration) == [epochs.locate(place) for place in places]
+    places = map(epochs.find, range(first, first + epochs.batch_size))
+    assert epochs.batch(iteration) == [
+        (epoch, min(position, len(epochs.shard(epoch)) - 1)) for epoch, position in places
+    ]
 
 
 @pytest.mark.timeout(20)

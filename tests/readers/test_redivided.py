@@ -13,7 +13,8 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.reader_order import ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
 
 
 def orders(size, shards, batch_size, *, stick=False, pad=False, group=1, state=None, at=0):
@@ -23,7 +24,7 @@ def orders(size, shards, batch_size, *, stick=False, pad=False, group=1, state=N
         epochs = Epochs(size, batch_size, shards, shard, stick, pad)
         if state is not None:
             epochs = epochs.resumed(state, at)
-        made.append(Order(epochs, Shuffle(is_random=True), seed=7, group=group, window=4 * group))
+        made.append(ReaderOrder(epochs, SampleOrder(size, group=group), seed=7, window=4 * group))
     return made
 
 
@@ -63,9 +64,7 @@ def test_every_sample_comes_once_an_epoch(size, legs, stick, pad, group):
     # A last leg that is long enough to end an epoch that was begun.
     legs = [*legs, (shards, batch_size, 2 * size // (shards * batch_size) + 3)]
     seen, made, at = walk(legs, size, stick=stick, pad=pad, group=group)
-    ended = min(
-        order.epochs.locate((at - order.epochs.first) * legs[-1][1]).epoch for order in made
-    )
+    ended = min(order.epochs.find((at - order.epochs.first) * legs[-1][1]).epoch for order in made)
     assert ended > 0
     for epoch in range(ended):
         assert seen[epoch] == Counter(range(size)), epoch

@@ -22,13 +22,18 @@ from videoloader.readers import stored_samples
 from videoloader.readers.stored_samples import ORDER, open_reader
 from videoloader.readers.video.planned import ReadError
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
-from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.reader_order import ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sources.items import Item
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 DEFAULTS = {argument.name: argument.default for argument in ORDER}
+
+
+def shuffled(epochs, seed):
+    return ReaderOrder(epochs, SampleOrder(epochs.size), seed=seed)
 
 
 def epoch_of(order, epoch):
@@ -47,21 +52,21 @@ def test_shards_share_out_every_epoch_whatever_their_seeds(size, shards, seeds, 
     numbers = []
     for shard, seed in zip(range(shards), seeds, strict=False):
         epochs = Epochs(size, 2, shards, shard, sticks)
-        numbers += epoch_of(Order(epochs, Shuffle(is_random=True), seed), epoch)
+        numbers += epoch_of(shuffled(epochs, seed), epoch)
     assert sorted(numbers) == list(range(size))
 
 
 def test_no_shard_sees_one_class_when_the_list_is_sorted_by_class():
     labels = np.repeat(np.arange(4), 250)
     for shard in range(4):
-        order = Order(Epochs(1000, 10, 4, shard), Shuffle(is_random=True), seed=1)
+        order = shuffled(Epochs(1000, 10, 4, shard), seed=1)
         counts = Counter(labels[epoch_of(order, 0)].tolist())
         assert min(counts.values()) > 35  # 62.5 of each are expected
 
 
 def test_each_epoch_has_another_order_and_each_seed():
     def orders(seed):
-        order = Order(Epochs(50, 5), Shuffle(is_random=True), seed)
+        order = shuffled(Epochs(50, 5), seed)
         return [tuple(epoch_of(order, epoch)) for epoch in range(4)]
 
     assert len({*orders(1), *orders(2)}) == 8
@@ -71,7 +76,9 @@ def test_each_epoch_has_another_order_and_each_seed():
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(1, 5))
 def test_files_are_permuted_whole_after_the_first_epoch(counts, epoch):
     ends = np.cumsum(counts)
-    order = Order(Epochs(int(ends[-1]), 2), Shuffle(after_epoch=True), files=ends)
+    size = int(ends[-1])
+    later = SampleOrder(size, files=ends)
+    order = ReaderOrder(Epochs(size, 2), SampleOrder(size, shuffle=False), later)
     assert epoch_of(order, 0) == list(range(ends[-1]))
     numbers = epoch_of(order, epoch)
     assert sorted(numbers) == list(range(ends[-1]))

@@ -21,7 +21,8 @@ from videoloader.pipeline import pipeline_def
 from videoloader.readers.video.sharing import SharedClip
 from videoloader.sampling import RandomClip
 from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.sampling.orders.reader_order import Order, Shuffle
+from videoloader.sampling.orders.reader_order import ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.orders.weighted import WeightedDraws
 
 pytest_plugins = ["fake_videos"]
@@ -300,9 +301,9 @@ def test_ten_million_clips_take_no_memory_of_their_own(tmp_path):
     size = 50_000_000
     draws = WeightedDraws.of(np.arange(1, 1001.0), counts=np.full(1000, size // 1000))
     orders = [
-        Order(Epochs(size, 64, 7, 3), Shuffle(is_random=True)),
-        Order(Epochs(size, 64, 7, 3), Shuffle(is_random=True), group=8, window=128),
-        Order(Epochs(size, 64, 7, 3), Shuffle(is_random=True), draws=draws),
+        ReaderOrder(Epochs(size, 64, 7, 3), SampleOrder(size)),
+        ReaderOrder(Epochs(size, 64, 7, 3), SampleOrder(size, group=8), window=128),
+        ReaderOrder(Epochs(size, 64, 7, 3), SampleOrder(size, draws=draws)),
     ]
     tracemalloc.start()
     try:

@@ -10,7 +10,6 @@ from size_tables import sizes, videos
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import BatchOrder, Buckets, EpochSamples, Packing, RandomClip
-from videoloader.sampling.orders.epoch_order import EpochOrder
 
 CLIP = RandomClip(8)
 PLANS = [
@@ -102,15 +101,13 @@ def test_classes_are_balanced_among_the_videos_that_fit(batches):
 )
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_the_order_is_that_of_epochs_without_a_plan(samples, shuffle):
-    everything = np.ones(5, dtype=bool)
-    order = samples.order(everything, 3, shuffle=shuffle)
-    draws = samples.draws(everything)
-    shuffle = shuffle or draws is not None
-    plain = EpochOrder(5 * samples.clips_per_video, 2, shuffle, seed=3, draws=draws)
+    order = samples.order(np.ones(5, dtype=bool), 3, shuffle=shuffle)
+    plain = BatchOrder(order, 3, batch_size=2)
     for epoch in range(3):
         steps = range(plain.num_steps())
         expected = np.concatenate([plain.batch(epoch, step) for step in steps])
         assert order.numbers(epoch).tolist() == expected.tolist()
+        assert len(expected) == 5 * samples.clips_per_video
 
 
 def test_numbers_beyond_32_bits_are_kept():

@@ -1,18 +1,42 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.orders.grouping import GroupedOrder
+from videoloader.sampling.orders.reader_epochs import Epochs, Place
+from videoloader.sampling.orders.reader_order import ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
+
+
+@dataclass(frozen=True)
+class Part(Epochs):
+    """A shard that begins and ends anywhere."""
+
+    part: range = range(0)
+
+    def shard(self, epoch):
+        return self.part
 
 
 def parts(size, count):
     return [range(size * n // count, size * (n + 1) // count) for n in range(count)]
 
 
-def all_numbers(order, part, epoch=0):
-    return order.numbers(np.arange(len(part)), part, epoch=epoch).tolist()
+def order_of(size, part, group, window, common_seed=0, seed=0, stage=0, *, is_random=True):
+    epochs = Part(size, 1, part=part)
+    samples = SampleOrder(size, common_seed, is_random, stage=stage, group=group)
+    return ReaderOrder(epochs, samples, seed=seed, stage=stage, window=window)
+
+
+def all_numbers(order, epoch=0):
+    return order.numbers([Place(epoch, at) for at in range(len(order.epochs.shard(epoch)))])
+
+
+def mates(order, position, epoch=0):
+    return [mate.position for mate in order.mates(Place(epoch, position))]
 
 
 @given(st.integers(1, 200), st.integers(1, 7), st.integers(0, 30), st.integers(1, 4), st.booleans())
@@ -20,16 +44,16 @@ def test_every_sample_comes_once_in_one_of_the_parts(size, group, extra, count, 
     for epoch in (0, 5):
         seen = []
         for seed, part in enumerate(parts(size, count)):  # parts with seeds of their own
-            order = GroupedOrder(size, group, group + extra, 8, seed, is_random=is_random)
-            seen += all_numbers(order, part, epoch)
+            order = order_of(size, part, group, group + extra, 8, seed, is_random=is_random)
+            seen += all_numbers(order, epoch)
         assert sorted(seen) == list(range(size))
 
 
 @given(st.integers(1, 120), st.integers(1, 6), st.integers(0, 20), st.integers(1, 3))
 def test_mates_are_the_later_positions_of_the_group_in_the_window(size, group, extra, count):
-    order = GroupedOrder(size, group, group + extra, seed=2)
     for part in parts(size, count):
-        numbers = all_numbers(order, part)
+        order = order_of(size, part, group, group + extra, seed=2)
+        numbers = all_numbers(order)
         for position, number in enumerate(numbers):
             window = (part.start + position) // order.window
             expected = [
@@ -38,29 +62,29 @@ def test_mates_are_the_later_positions_of_the_group_in_the_window(size, group, e
                 if numbers[other] // group == number // group
                 and (part.start + other) // order.window == window
             ]
-            assert order.mates(position, part, epoch=0) == expected
+            assert mates(order, position) == expected
 
 
 def test_groups_stay_together_and_their_members_part():
-    order = GroupedOrder(4000, group=4, window=64, seed=1)
+    order = order_of(4000, range(4000), group=4, window=64, seed=1)
     places = np.empty(4000, dtype=int)
-    places[all_numbers(order, range(4000))] = np.arange(4000)
+    places[all_numbers(order)] = np.arange(4000)
     spread = np.ptp(places.reshape(-1, 4), axis=1)
     assert spread.max() < 64
     assert np.median(spread) > 24
-    followers = np.diff(all_numbers(order, range(4000)))
+    followers = np.diff(all_numbers(order))
     assert np.mean(np.abs(followers) <= 3) < 0.1  # neighbours are seldom one behind the other
 
 
 def test_without_shuffling_the_order_is_that_of_the_data_set():
-    order = GroupedOrder(11, group=4, window=8, is_random=False)
-    assert all_numbers(order, range(3, 11)) == list(range(3, 11))
-    assert order.mates(1, range(3, 11), epoch=0) == [2, 3, 4]
+    order = order_of(11, range(3, 11), group=4, window=8, is_random=False)
+    assert all_numbers(order) == list(range(3, 11))
+    assert mates(order, 1) == [2, 3, 4]
 
 
 def test_epochs_and_seeds_have_orders_of_their_own():
     orders = [
-        tuple(all_numbers(GroupedOrder(40, 4, 16, seed=seed), range(40), epoch))
+        tuple(all_numbers(order_of(40, range(40), 4, 16, seed=seed), epoch))
         for seed in (0, 1)
         for epoch in (0, 1)
     ]
@@ -69,11 +93,11 @@ def test_epochs_and_seeds_have_orders_of_their_own():
 
 def test_a_window_smaller_than_a_group_is_an_error():
     with pytest.raises(ArgumentError, match="at least one group"):
-        GroupedOrder(10, 4, 3)
+        order_of(10, range(10), 4, 3)
 
 
 @pytest.mark.parametrize(
-    ("epoch", "numbers", "mates"),
+    ("epoch", "numbers", "found"),
     [
         (
             0,
@@ -87,10 +111,8 @@ def test_a_window_smaller_than_a_group_is_an_error():
         ),
     ],
 )
-def test_the_order_is_that_of_runs_that_were_stored(epoch, numbers, mates):
-    order = GroupedOrder(23, 4, 8, common_seed=7, seed=3, stage=2)
-    part = range(3, 21)
-    assert all_numbers(order, part, epoch) == numbers
-    backwards = order.numbers(np.arange(18)[::-1], part, epoch=epoch)
-    assert backwards.tolist() == numbers[::-1]
-    assert {n: order.mates(n, part, epoch=epoch) for n in mates} == mates
+def test_the_order_is_that_of_runs_that_were_stored(epoch, numbers, found):
+    order = order_of(23, range(3, 21), 4, 8, common_seed=7, seed=3, stage=2)
+    assert all_numbers(order, epoch) == numbers
+    assert order.numbers([Place(epoch, at) for at in reversed(range(18))]) == numbers[::-1]
+    assert {n: mates(order, n, epoch) for n in found} == found

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.orders.epoch_order import EpochOrder
+from videoloader.sampling import BatchOrder
 from videoloader.sampling.orders.permutation import Permutation
+from videoloader.sampling.orders.sample_order import SampleOrder
 
 
 @given(st.integers(1, 3000), st.integers(0, 1 << 64), st.integers(0, 9))
@@ -61,8 +62,12 @@ def all_batches(orders, epoch, start=0):
     ]
 
 
+def order_of(size, batch_size, shuffle=True, seed=0, **ranks):
+    return BatchOrder(SampleOrder(size, seed, shuffle), seed, batch_size=batch_size, **ranks)
+
+
 def ranks(count, **arguments):
-    return [EpochOrder(rank=rank, num_ranks=count, **arguments) for rank in range(count)]
+    return [order_of(rank=rank, num_ranks=count, **arguments) for rank in range(count)]
 
 
 @given(st.integers(1, 60), st.integers(1, 7), st.integers(1, 7), st.booleans(), st.integers(0, 2))
@@ -123,6 +128,6 @@ def test_several_ranks_run_in_step_unless_they_say_otherwise(count, steps):
 def test_wrong_orders_are_refused():
     for wrong in ({"batch_size": 0}, {"size": 0}, {"rank": 1}, {"remainder": "wrap"}):
         with pytest.raises(ArgumentError):
-            EpochOrder(**{"size": 4, "batch_size": 2, **wrong})
+            order_of(**{"size": 4, "batch_size": 2, **wrong})
     with pytest.raises(IndexError, match="step 2 of an epoch of 2 steps"):
-        EpochOrder(4, 2).batch(0, 2)
+        order_of(4, 2).batch(0, 2)

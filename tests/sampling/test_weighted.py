@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.orders.epoch_order import EpochOrder
+from videoloader.sampling import BatchOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 
 weights = st.lists(st.floats(0, 100), min_size=1, max_size=40).filter(lambda w: sum(w) > 1e-3)
@@ -78,7 +79,7 @@ def test_positions_are_drawn_one_by_one_as_together_and_by_seed_and_epoch():
 def test_behind_an_epoch_order_ranks_share_the_draws():
     draws = WeightedDraws.of([1, 2, 3, 4, 5, 6, 7], size=41)
     expected = sorted(draws.numbers(np.arange(41), seed=0, epoch=3).tolist())
-    orders = [EpochOrder(41, 4, seed=0, rank=rank, num_ranks=3) for rank in range(3)]
+    orders = [BatchOrder(SampleOrder(41), 0, rank, 3, batch_size=4) for rank in range(3)]
     seen = [
         number
         for order in orders

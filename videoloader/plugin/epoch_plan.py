@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
 
-from videoloader.sampling.orders.reader_epochs import Epochs, Left
+from videoloader.sampling.orders.reader_epochs import Epochs
 
-__all__ = ["EpochPlan", "LastBatchPolicy", "Planner", "ReaderPlanner", "SizePlanner"]
+__all__ = ["EpochPlan", "EpochPlanner", "LastBatchPolicy"]
 
 
 class LastBatchPolicy(Enum):
@@ -56,26 +55,9 @@ class EpochPlan:
         return min(max(self.own[pipeline] - given, 0), batch_size)
 
 
-class Planner(Protocol):
-    """Says which batches make up an epoch: arithmetic only."""
-
-    @property
-    def samples(self) -> int:
-        """Samples in the data set, or in an epoch where that is said by `size`."""
-
-    def begin(self) -> EpochPlan:
-        """The first epoch."""
-
-    def plan(self, epoch: int, first: int) -> EpochPlan:
-        """An epoch that begins with batch `first`."""
-
-    def size(self, plan: EpochPlan) -> int:
-        """Samples in an epoch, as DALI counts them: see `BatchIterator.size`."""
-
-
 @dataclass(frozen=True, slots=True)
-class ReaderPlanner:
-    """Epochs of pipelines that read shards of one data set.
+class EpochPlanner:
+    """Epochs of pipelines that run in step.
 
     Every length follows from all shards of the data set, not only from those that are read here,
     so processes that read different shards take the same number of batches.
@@ -90,117 +72,79 @@ class ReaderPlanner:
     - DROP: every pipeline gives as many whole batches as the smallest shard fills. What is left of
       that shard costs one more batch, which is thrown away.
 
+    Pipelines without shards of a reader take the batches of one stream in turn. A batch of that
+    stream is then one of every pipeline.
+
     Args:
-        samples: number of samples in the data set.
-        batch_size: samples in a batch of each pipeline.
-        num_shards: parts of the data set.
-        shards: the part that each pipeline begins with.
-        stick_to_shard: whether a pipeline reads the same part in every epoch.
-        pad_last_batch: whether the readers repeat their last sample up to the end of an epoch.
+        stream: of the first shard.
         policy: for the last batch.
-        left: what other shards have left to these, if they go on from there.
+        num_pipelines: that take batches in turn, if `shards` is None.
+        shards: the shard of a reader that each pipeline begins with.
     """
 
-    samples: int
-    batch_size: int
-    num_shards: int
-    shards: tuple[int, ...]
-    stick_to_shard: bool
-    pad_last_batch: bool
+    stream: Epochs
     policy: LastBatchPolicy
-    left: Left | None = None
+    num_pipelines: int = 1
+    shards: tuple[int, ...] | None = None
 
     def begin(self) -> EpochPlan:
         """The first epoch, or the rest of it."""
-        stream = self._stream(0)
-        return self.plan(stream.first_epoch, stream.first)
+        return self.plan(self.stream.first_epoch, self.stream.first)
 
     def plan(self, epoch: int, first: int) -> EpochPlan:
         """An epoch that begins with batch `first`; a later one where it was wholly read ahead."""
-        longest = self._stream(0).batches(epoch)
+        stream = self.stream
+        end = first + stream.batches(epoch)
         match self.policy:
-            case LastBatchPolicy.FILL if self.pad_last_batch:
-                return EpochPlan(epoch, first, first, first + longest, first + longest)
+            case LastBatchPolicy.FILL if not stream.pad_last_batch:
+                while (end := self._given(epoch)) <= first:
+                    epoch += 1
+                return EpochPlan(epoch, first, first, end, end)
             case LastBatchPolicy.FILL:
-                return self._filled(epoch, first)
+                return EpochPlan(epoch, first, first, end, end)
             case LastBatchPolicy.PARTIAL:
-                own = tuple(len(self._stream(shard).shard(epoch)) for shard in self.shards)
-                return EpochPlan(epoch, first, first, first + longest, first + longest, own)
+                return EpochPlan(epoch, first, first, end, end, self._own(epoch))
             case LastBatchPolicy.DROP:
-                smallest = self._stream(0).length(epoch) // self.num_shards
-                stop = first + smallest // self.batch_size
-                end = first + (longest if self.pad_last_batch else -(-smallest // self.batch_size))
+                smallest = stream.length(epoch) // stream.num_shards
+                stop = first + smallest // stream.batch_size
+                if not stream.pad_last_batch:
+                    end = first - (-smallest // stream.batch_size)
                 return EpochPlan(epoch, first, first, stop, end)
 
     @property
     def follows_reader(self) -> bool:
         """Whether an epoch of the iterator has the samples of an epoch of its readers."""
-        return self.pad_last_batch or self.policy is LastBatchPolicy.FILL
+        return self.stream.pad_last_batch or self.policy is LastBatchPolicy.FILL
 
     def size(self, plan: EpochPlan) -> int:
-        """Samples in the smallest shard (DROP), the largest one (padded), else in the batches."""
+        """Samples in an epoch, as DALI counts them: see `BatchIterator.size`.
+
+        Those of the smallest shard (DROP), of the largest one (padded), else of the batches; all
+        samples where pipelines take turns.
+        """
+        stream = self.stream
+        if self.shards is None:
+            return stream.size
         if self.policy is LastBatchPolicy.DROP:
-            return self.samples // self.num_shards
-        if self.pad_last_batch:
-            return -(-self.samples // self.num_shards)
-        return (plan.stop - plan.first) * self.batch_size
+            return stream.size // stream.num_shards
+        if stream.pad_last_batch:
+            return -(-stream.size // stream.num_shards)
+        return (plan.stop - plan.first) * stream.batch_size
 
-    def _filled(self, epoch: int, first: int) -> EpochPlan:
-        while True:
-            last = max(self._stream(shard).end(epoch) for shard in range(self.num_shards))
-            end = self._stream(0).first - (-last // self.batch_size)
-            if end > first:
-                return EpochPlan(epoch, first, first, end, end)
-            epoch += 1
+    def _given(self, epoch: int) -> int:
+        """The batch by which every shard has given its samples of an epoch."""
+        stream = self.stream
+        last = max(self._shard(shard).end(epoch) for shard in range(stream.num_shards))
+        return stream.first - (-last // stream.batch_size)
 
-    def _stream(self, shard: int) -> Epochs:
-        return Epochs(
-            self.samples,
-            self.batch_size,
-            self.num_shards,
-            shard,
-            self.stick_to_shard,
-            self.pad_last_batch,
-            self.left,
-        )
+    def _own(self, epoch: int) -> tuple[int, ...]:
+        """Samples of an epoch in each pipeline."""
+        if self.shards is not None:
+            return tuple(len(self._shard(shard).shard(epoch)) for shard in self.shards)
+        batch_size = self.stream.batch_size // self.num_pipelines
+        whole, rest = divmod(self.stream.size, self.stream.batch_size)
+        rests = (rest - number * batch_size for number in range(self.num_pipelines))
+        return tuple(whole * batch_size + min(max(left, 0), batch_size) for left in rests)
 
-
-@dataclass(frozen=True, slots=True)
-class SizePlanner:
-    """Epochs of `samples` samples, taken from the pipelines in turn, a batch from each.
-
-    FILL without padding goes on where it ended: an epoch is shorter by what was given ahead. All
-    other epochs have the same length.
-    """
-
-    samples: int
-    batch_size: int
-    num_pipelines: int
-    last_batch_padded: bool
-    policy: LastBatchPolicy
-
-    def begin(self) -> EpochPlan:
-        """The first epoch."""
-        return self.plan(0, 0)
-
-    def plan(self, epoch: int, first: int) -> EpochPlan:
-        """An epoch that begins with batch `first`."""
-        step = self.batch_size * self.num_pipelines
-        samples = self.samples
-        if self.policy is LastBatchPolicy.FILL and not self.last_batch_padded:
-            samples -= first * step % self.samples
-        whole, rest = divmod(samples, step)
-        end = stop = first + whole + (rest > 0)
-        own = None
-        if self.policy is LastBatchPolicy.DROP:
-            stop = first + whole
-        if self.policy is LastBatchPolicy.PARTIAL:
-            rests = (rest - number * self.batch_size for number in range(self.num_pipelines))
-            own = tuple(
-                whole * self.batch_size + min(max(left, 0), self.batch_size) for left in rests
-            )
-        return EpochPlan(epoch, first, first, stop, end, own)
-
-    def size(self, plan: EpochPlan) -> int:  # noqa: ARG002
-        """As given."""
-        return self.samples
+    def _shard(self, shard: int) -> Epochs:
+        return replace(self.stream, shard_id=shard)

@@ -7,23 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.run.checkpoint import Checkpoint
-from videoloader.plugin.epoch_plan import (
-    EpochPlan,
-    LastBatchPolicy,
-    Planner,
-    ReaderPlanner,
-    SizePlanner,
-)
-from videoloader.readers.failures.failures import SampleFailure
+from videoloader.plugin.epoch_plan import EpochPlan, EpochPlanner, LastBatchPolicy
 from videoloader.runtime.run_stats import RunStats
+from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.system.deprecation import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
+
+if TYPE_CHECKING:
+    from videoloader.decoding.failures import SampleFailure
 
 __all__ = ["BatchIterator"]
 
@@ -236,12 +233,12 @@ class BatchIterator(ABC, Generic[Batch]):
 
     def _fits(self, states: Sequence[str]) -> bool:
         """Whether there are as many pipelines; those of a reader may be more or fewer."""
-        return len(states) == len(self._pipelines) or isinstance(self._planner, ReaderPlanner)
+        return len(states) == len(self._pipelines) or self._has_reader
 
     def _divide_anew(self, state: Mapping[str, Any]) -> None:
         """Go on with what other shards have left."""
         planner = self._planner
-        if not isinstance(planner, ReaderPlanner):
+        if planner is None or not self._has_reader:
             raise ArgumentError(
                 "the state is of another number of shards, or of another batch size; to go on "
                 "from there an iterator needs reader_name"
@@ -289,7 +286,7 @@ class BatchIterator(ABC, Generic[Batch]):
 
     def _num_samples(self) -> int | None:
         """Samples of the reader, or `size`."""
-        return None if self._planner is None else self._planner.samples
+        return None if self._planner is None else self._planner.stream.size
 
     def _resumed_at(self) -> int:
         """Where the pipelines are, if they go on from a checkpoint."""
@@ -404,15 +401,17 @@ class BatchIterator(ABC, Generic[Batch]):
                 "end apart"
             )
 
-    def _find_planner(self) -> Planner | None:
+    def _find_planner(self) -> EpochPlanner | None:
         size, reader_name, padded = self._counted_by
         if reader_name is not None:
             return self._reader_planner(reader_name)
         if size == -1:
             return None
-        return SizePlanner(size, self.batch_size, len(self._pipelines), padded, self._policy)
+        num_pipelines = len(self._pipelines)
+        stream = Epochs(size, self.batch_size * num_pipelines, pad_last_batch=padded)
+        return EpochPlanner(stream, self._policy, num_pipelines)
 
-    def _reader_planner(self, reader_name: str) -> ReaderPlanner:
+    def _reader_planner(self, reader_name: str) -> EpochPlanner:
         metas = [pipeline.reader_meta(reader_name) for pipeline in self._pipelines]
         keys = ("epoch_size", "number_of_shards", "stick_to_shard", "pad_last_batch")
         alike = {tuple(meta[key] for key in keys) for meta in metas}
@@ -420,17 +419,9 @@ class BatchIterator(ABC, Generic[Batch]):
             raise ArgumentError(
                 f"the readers {reader_name!r} differ in ({', '.join(keys)}): {sorted(alike)}"
             )
-        size, num_shards, stick_to_shard, pad_last_batch = alike.pop()
-        return ReaderPlanner(
-            size,
-            self.batch_size,
-            num_shards,
-            tuple(meta["shard_id"] for meta in metas),
-            bool(stick_to_shard),
-            bool(pad_last_batch),
-            self._policy,
-            self._pipelines[0].reader_epochs(reader_name).left,
-        )
+        stream = replace(self._pipelines[0].reader_epochs(reader_name), shard_id=0)
+        shards = tuple(meta["shard_id"] for meta in metas)
+        return EpochPlanner(stream, self._policy, shards=shards)
 
     def __repr__(self) -> str:
         length: Any = "?" if self._plan is None else len(self._plan)

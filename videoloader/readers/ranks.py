@@ -1,16 +1,25 @@
-"""Which part of a data set a process takes where the caller does not say."""
+"""Which part of a data set a process takes, and in which order a reader gives it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, INT, Argument
+from videoloader.operators.source import SourceContext
+from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.sampling.orders.reader_order import COMMON_SEED, ReaderOrder
+from videoloader.sampling.orders.sample_order import SampleOrder
+from videoloader.sampling.orders.weighted import WeightedDraws
 
-__all__ = ["find_rank", "find_shard", "shard_arguments"]
+__all__ = ["find_order", "find_rank", "shard_arguments"]
 
 
 def find_rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
@@ -55,12 +64,54 @@ def shard_arguments(noun: str) -> tuple[Argument, ...]:
     )
 
 
-def find_shard(arguments: Mapping[str, int | None]) -> tuple[int, int]:
-    """The same for a reader, by its arguments: number of shards, and the first shard to read."""
+def find_order(
+    context: SourceContext,
+    arguments: Mapping[str, Any],
+    size: int,
+    *,
+    draws: WeightedDraws | None = None,
+    files: NDArray[np.int64] | None = None,
+    group: int = 1,
+    window: int = 1,
+) -> ReaderOrder:
+    """The order of the samples of a reader, by its arguments.
+
+    Args:
+        context: of the pipeline.
+        arguments: of the reader.
+        size: samples in the data set.
+        draws: weighted draws, which are always shuffled.
+        files: where each file ends, if `shuffle_after_epoch` permutes files.
+        group: neighbours that are decoded together.
+        window: samples among which they are permuted.
+    """
     shard, count = arguments["shard_id"], arguments["num_shards"]
     if shard is None and count is None:
         shard, count = find_rank(None, None)
-    return (1 if count is None else count), shard or 0
+    is_after_epoch = arguments.get("shuffle_after_epoch", False)
+    epochs = Epochs(
+        size,
+        context.batch_size,
+        1 if count is None else count,
+        shard or 0,
+        arguments["stick_to_shard"] or is_after_epoch,
+        arguments["pad_last_batch"],
+    )
+    samples = SampleOrder(
+        size,
+        COMMON_SEED,
+        arguments["random_shuffle"] or draws is not None,
+        draws,
+        stage=context.stage,
+        draw_stage=context.stage,
+        group=group,
+    )
+    later = None
+    if is_after_epoch:
+        seed = arguments["shuffle_after_epoch_seed"]
+        seed = COMMON_SEED if seed is None else seed
+        later = replace(samples, seed=seed, shuffle=True, files=files)
+    return ReaderOrder(epochs, samples, later, context.seed, context.stage, window)
 
 
 def _launched(environ: Mapping[str, str]) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import queue
 import threading
 from typing import Any
 
-__all__ = ["ClosedError", "Numbers", "Order", "Queue"]
+__all__ = ["ClosedError", "Numbers", "Queue", "StageOrder"]
 
 _CLOSED: Any = object()
 
@@ -66,7 +66,7 @@ def _take(items: queue.SimpleQueue[Any]) -> Any:
     return item
 
 
-class Order:
+class StageOrder:
     """Keeps the items of a stage in order, however many threads work on them."""
 
     def __init__(self, before: Any, behind: Queue) -> None:
@@ -110,7 +110,7 @@ class Order:
         self._given += 1
         self.behind.free()
 
-    def is_idle_behind(self, order: Order) -> bool:
+    def is_idle_behind(self, order: StageOrder) -> bool:
         """Whether the threads of an order are done with all that was handed on to them here."""
         return order._given == self._put
 

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from videoloader.runtime.queues import ClosedError, Order
+from videoloader.runtime.queues import ClosedError, StageOrder
 
 __all__ = ["ClosedMark", "Failure", "Stage", "StageThread", "close_all", "is_wanted"]
 
@@ -98,7 +98,7 @@ class StageThread(threading.Thread):
     def __init__(
         self,
         stage: Stage,
-        order: Order,
+        order: StageOrder,
         fail: Callable[[BaseException], None],
         closed: ClosedMark,
     ) -> None:

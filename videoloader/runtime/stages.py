@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from videoloader.errors import ArgumentError
-from videoloader.runtime.queues import ClosedError, Numbers, Order, Queue
+from videoloader.runtime.queues import ClosedError, Numbers, Queue, StageOrder
 from videoloader.runtime.run_stats import RunnerStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, Failure, Stage, StageThread, close_all
 
@@ -92,7 +92,7 @@ class StageRunner:
         befores = [self._numbers, *queues[:-1]]
         self._threads: list[StageThread] = []
         for stage, before, behind in zip([head, *stages[1:]], befores, queues, strict=True):
-            order = Order(before, behind)
+            order = StageOrder(before, behind)
             threads = [StageThread(stage, order, fail, closed) for _ in range(stage.threads)]
             if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
                 self._threads[-1].following = threads[0]

@@ -1,6 +1,6 @@
 """Chooses frames, clips and batches, and plans the fewest packets to decode. Pure numpy."""
 
-from videoloader.sampling.batches.batch_plan import BatchList, BatchOrder, BatchPlan
+from videoloader.sampling.batches.batch_plan import BatchList, BatchPlan
 from videoloader.sampling.batches.buckets import Buckets, aspect_buckets
 from videoloader.sampling.batches.packs import Packing
 from videoloader.sampling.batches.video_sizes import VideoSizes
@@ -14,12 +14,20 @@ from videoloader.sampling.clips import (
     sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
-from videoloader.sampling.keyframes import SNAPS, Snap, check_snap, snap_to_keyframes
-from videoloader.sampling.orders.epoch_samples import EpochSamples
+from videoloader.sampling.orders.batch_order import BatchOrder
+from videoloader.sampling.orders.sample_order import EpochSamples
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode, plan_runs
 from videoloader.sampling.random import generator
-from videoloader.sampling.selection import clip_span, select_at_rate, select_frames
+from videoloader.sampling.selection import (
+    SNAPS,
+    Snap,
+    check_snap,
+    clip_span,
+    select_at_rate,
+    select_frames,
+    snap_to_keyframes,
+)
 from videoloader.sampling.times import frames_at_times
 
 __all__ = [

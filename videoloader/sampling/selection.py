@@ -1,6 +1,8 @@
-"""Frame numbers selected by start, stop, count, and stride or rate."""
+"""Frame numbers selected by start, stop, count, and stride or rate; or replaced by keyframes."""
 
 from __future__ import annotations
+
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,18 @@ from videoloader.sampling.clips import SampledVideo, check_length
 from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
 
-__all__ = ["clip_span", "select_at_rate", "select_frames"]
+__all__ = [
+    "SNAPS",
+    "Snap",
+    "check_snap",
+    "clip_span",
+    "select_at_rate",
+    "select_frames",
+    "snap_to_keyframes",
+]
+
+Snap: TypeAlias = Literal["none", "keyframe"]
+SNAPS = ("none", "keyframe")
 
 
 def select_frames(
@@ -97,3 +110,31 @@ def clip_span(count: int, stride: int) -> int:
     61
     """
     return 1 + (count - 1) * abs(stride)
+
+
+def check_snap(snap: str) -> None:
+    """Raise unless `snap` is one of `SNAPS`."""
+    if snap not in SNAPS:
+        raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {snap!r}")
+
+
+def snap_to_keyframes(
+    frames: NDArray[np.int64], keyframes: NDArray[np.int64], name: str = "video"
+) -> NDArray[np.int64]:
+    """The last keyframe at or before each frame; before the first keyframe, that one.
+
+    Args:
+        frames: frame numbers inside the video; -1 (a filled frame) is unchanged.
+        keyframes: frame numbers of the keyframes, ascending.
+        name: of the video, for errors.
+
+    Raises:
+        ArgumentError: the video has no keyframes.
+
+    >>> snap_to_keyframes(np.array([0, 11, 12, 30, -1]), np.array([0, 12, 24]))
+    array([ 0,  0, 12, 24, -1])
+    """
+    if not len(keyframes):
+        raise ArgumentError(f'{name}: no frame is a keyframe; use snap="none"')
+    places = np.searchsorted(keyframes, frames, side="right") - 1
+    return np.where(frames < 0, frames, keyframes[places.clip(0)])

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from videoloader.workers.protocol import (
     Answer,
     Header,
-    Order,
     Question,
     Reply,
+    WorkerOrder,
     run_program,
     send_files,
 )
@@ -66,7 +66,7 @@ class Shared(NamedTuple):
 class Parcel(NamedTuple):
     """A message, the arrays in shared memory that it refers to, and the values."""
 
-    message: Order | Reply
+    message: WorkerOrder | Reply
     arrays: Sequence[NDArray[Any]] = ()
     values: Sequence[Shared] = ()
 

@@ -5,7 +5,7 @@ interpreter that runs a program of ours (`start_program`), or a process of `mult
 the user's callables (`PythonPool`). Both run `work`: it prepares (imports, callables, memory
 limit) and sends an `Answer`, with a `Fault` if that failed; the process then ends.
 
-*Orders and answers.* The parent sends an `Order` at a time, and the next ones before the answers
+*Orders and answers.* The parent sends a `WorkerOrder` at a time, and the next before the answers
 arrive, so a worker never waits for work. The worker executes them in turn and sends an `Answer`
 to each, in that order. During an order it may ask a `Question`; the parent sends a `Reply`, which
 overtakes queued orders. No other messages exist. A message that the socket might not hold travels
@@ -57,10 +57,10 @@ __all__ = [
     "Answer",
     "Fault",
     "Header",
-    "Order",
     "Question",
     "Reply",
     "Worker",
+    "WorkerOrder",
     "load",
     "run_program",
     "send_files",
@@ -72,7 +72,7 @@ _FILES = 250  # open files of one system call; Linux allows 253
 _Kept = TypeVar("_Kept")
 
 
-class Order(Protocol):
+class WorkerOrder(Protocol):
     """A picklable command for a worker."""
 
     def perform(self, worker: Worker) -> Any:
@@ -165,7 +165,7 @@ class Worker:
         self._connection = connection
         self._memory = MappedSegments()
         self._values: dict[int, Any] = {}
-        self._orders: deque[Order] = deque()
+        self._orders: deque[WorkerOrder] = deque()
         self._kept: dict[type[Any], Any] = {}
 
     def kept(self, kind: type[_Kept]) -> _Kept:
@@ -200,7 +200,7 @@ class Worker:
         with suppress(BrokenPipeError, ConnectionResetError):  # `_end_with` ends this process
             self._connection.send(message)
 
-    def _receive(self) -> Order | Reply:
+    def _receive(self) -> WorkerOrder | Reply:
         """Receive a message, after what it refers to. An error here ends the worker."""
         try:
             data = self._connection.recv_bytes()
@@ -224,7 +224,7 @@ class Worker:
             os.close(descriptor)
         unpickler = pickle.Unpickler(stream)
         unpickler.persistent_load = self._shared  # type: ignore[method-assign]
-        message: Order | Reply = unpickler.load()
+        message: WorkerOrder | Reply = unpickler.load()
         return message
 
     def _shared(self, reference: Place | int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling.orders.reader_epochs import Division, Epochs
-from videoloader.sampling.orders.reader_order import Order
+from videoloader.sampling.orders.reader_order import ReaderOrder
 
 __all__ = ["Checkpoint", "Reader", "epochs_after", "readers"]
 
@@ -103,7 +103,7 @@ def _division(told: list[Any]) -> Division:
 class Reader(Protocol):
     """A source with an order of its samples."""
 
-    order: Order
+    order: ReaderOrder
 
     def go_on(self, epochs: Epochs) -> None:
         """Read what these epochs say from now on."""
@@ -144,7 +144,7 @@ def epochs_after(
 
 
 def _check_division(
-    name: str, order: Order, num_shards: int, state: Checkpoint, beside_sources: bool
+    name: str, order: ReaderOrder, num_shards: int, state: Checkpoint, beside_sources: bool
 ) -> None:
     told = f"the checkpoint is of reader {name!r} with {num_shards} shards"
     if beside_sources:

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.readers.clip_samples.label_values import VideoLabels
-from videoloader.sampling import ClipSampler, DenseClips
-from videoloader.sampling.orders.epoch_samples import EpochSamples
+from videoloader.sampling import ClipSampler, DenseClips, EpochSamples
 
 __all__ = ["check_clips", "find_samples"]
 

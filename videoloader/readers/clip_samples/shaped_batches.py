@@ -25,7 +25,7 @@ from videoloader.sampling import (
     Packing,
     VideoSizes,
 )
-from videoloader.sampling.orders.epoch_order import EpochOrder, Remainder
+from videoloader.sampling.orders.batch_order import Remainder
 
 __all__ = ["ShapedBatches", "epoch_order", "shaped_batches"]
 
@@ -108,7 +108,7 @@ def epoch_order(
     *,
     seed: int,
     shuffle: bool,
-) -> EpochOrder | BatchOrder:
+) -> BatchOrder:
     """Which samples are a batch of this rank.
 
     Args:
@@ -125,11 +125,8 @@ def epoch_order(
     rank, num_ranks = find_rank(rank, num_ranks)
     if shaped is not None:
         return BatchOrder(shaped.plan, seed, rank, num_ranks, remainder)
-    assert batch_size is not None  # checked by `shaped_batches`
-    draws = samples.draws(np.ones(num_videos, dtype=np.bool_))
-    size = num_videos * samples.clips_per_video
-    shuffle = shuffle or draws is not None
-    return EpochOrder(size, batch_size, shuffle, seed, rank, num_ranks, remainder, draws)
+    order = samples.order(np.ones(num_videos, dtype=np.bool_), seed, shuffle=shuffle)
+    return BatchOrder(order, seed, rank, num_ranks, remainder, batch_size)
 
 
 def _sizes(videos: IndexedVideos) -> VideoSizes:

@@ -1,20 +1,21 @@
-"""`fn.readers.numpy`: arrays of NPY files, or regions of them."""
+"""`fn.readers.numpy`, `fn.decoders.numpy`: arrays of NPY files, or regions of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import FLOAT, FLOATS, INTS, TEXT, Argument
-from videoloader.operators.batch import Sample
+from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INTS, TEXT, Argument
+from videoloader.operators.batch import Batch, Context, Sample, SampleError
+from videoloader.operators.decoders.image_files import encoded_bytes
 from videoloader.operators.general.slice import SLICE
+from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.listing import StoredFiles
-from videoloader.readers.files.npy import Region, read_region
+from videoloader.readers.files.npy import Region, read_header, read_region
 from videoloader.readers.files.reader import (
     FILE_LIST,
     FILE_ROOT,
@@ -22,16 +23,12 @@ from videoloader.readers.files.reader import (
     check_places,
     stored_places,
 )
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item
+from videoloader.sources.local import MemorySource
+from videoloader.tensors.conversion import saturate
 
-__all__ = ["read_numpy"]
+__all__ = ["decode_numpy", "read_numpy"]
 
 _AS_SLICE = {
     **{f"roi_{place}": place for place in ("start", "end", "shape")},
@@ -46,9 +43,8 @@ _STARTS = ("roi_start", "rel_roi_start")
 _STOPS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_places(given, arguments, "readers.numpy")
-    check_order(given, arguments)
+def _check(arguments: Mapping[str, Any]) -> None:
+    check_places(arguments, "readers.numpy")
     for names in (_STARTS, _STOPS):
         several = [name for name in names if arguments[name] is not None]
         if len(several) > 1:
@@ -81,10 +77,8 @@ def _region(arguments: Mapping[str, Any]) -> Region:
     )
 
 
-@declare(
+@declare_reader(
     "readers.numpy",
-    kind="source",
-    devices=("cpu",),
     arguments=(
         FILE_ROOT,
         FILE_LIST,
@@ -105,14 +99,13 @@ def _region(arguments: Mapping[str, Any]) -> Region:
             choices=("error", "pad", "trim_to_shape"),
         ),
         Argument("fill_value", FLOAT, 0.0, "of what is padded"),
-        *ORDER,
     ),
     check=_check,
     behind=(SLICE.name, _AS_SLICE),
     behind_defaults={"axes": ()},  # all
-    unused=(*ORDER_UNUSED, "cache_header_information", "register_buffers"),
+    unused=("cache_header_information", "register_buffers"),
 )
-def read_numpy(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_numpy(**arguments: Any) -> _Arrays:
     """Read arrays of NPY files.
 
     With `file_root` alone the files in it, then those directly in its folders are read, in the
@@ -124,4 +117,54 @@ def read_numpy(context: SourceContext, **arguments: Any) -> SampleReader:
     Output: the array, in C order; integers, floats and bool of either byte order.
     """
     names, root = stored_places(arguments, "readers.numpy")
-    return open_reader(context, _Arrays(names, root, _region(arguments)), arguments)
+    return _Arrays(names, root, _region(arguments))
+
+
+@declare(
+    "decoders.numpy",
+    inputs=(Input("data", on_cpu=True),),
+    arguments=(
+        Argument(
+            "dtype",
+            DTYPE,
+            None,
+            "element type of the output: values are rounded and saturated; by default that of the "
+            "files, which have to be alike",
+        ),
+    ),
+    devices=("cpu",),
+    infer=None,
+)
+def decode_numpy(context: Context, data: Batch, *, dtype: torch.dtype | None) -> tuple[Batch]:  # noqa: ARG001
+    """Decode arrays of NPY files, each 1-D uint8.
+
+    The output is in C order; integers, floats and bool of either byte order.
+    """
+    arrays: list[torch.Tensor] = []
+    for position, value in enumerate(data):
+        name = (data.source_info[position] if data.source_info else "") or "the array"
+        file = encoded_bytes(value, "decoders.numpy")
+        try:
+            array = _decoded(file, name)
+            if dtype is not None:
+                array = saturate(array, dtype)
+            if arrays and (array.dtype, array.ndim) != (arrays[0].dtype, arrays[0].ndim):
+                raise ArgumentError(
+                    f"{name}: {array.ndim} dimensions of {array.dtype} where the array before it "
+                    f"has {arrays[0].ndim} of {arrays[0].dtype}; dtype makes the types alike"
+                )
+        except VideoError as error:
+            raise SampleError(position, error) from error
+        arrays.append(array)
+    return (Batch(arrays, "", data.source_info),)
+
+
+def _decoded(file: memoryview, name: str) -> torch.Tensor:
+    source = MemorySource(file, name=name, size=file.nbytes)
+    header = read_header(source)
+    array = read_region(source, Region(), header)
+    if header.offset + array.nbytes != file.nbytes:
+        raise FormatError(
+            f"{name}: {file.nbytes} bytes where its header says {header.offset + array.nbytes}"
+        )
+    return torch.from_numpy(array)

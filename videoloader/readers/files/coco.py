@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,6 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
 from videoloader.operators.deprecated import Deprecated
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.annotations import (
     Annotated,
     load_annotations,
@@ -23,13 +21,7 @@ from videoloader.readers.files.annotations import (
 )
 from videoloader.readers.files.listing import StoredFiles
 from videoloader.readers.files.reader import TEXTS
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.faults import blamed_on
 
 __all__ = ["read_coco"]
@@ -46,8 +38,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return 3 + shapes + bool(arguments["image_ids"])
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+def _check(arguments: Mapping[str, Any]) -> None:
     kept, file = arguments["preprocessed_annotations"], arguments["annotations_file"]
     if not kept and not file:
         raise ArgumentError(
@@ -117,10 +108,8 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
     return Sample(torch.from_numpy(array), layout)
 
 
-@declare(
+@declare_reader(
     "readers.coco",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
         Argument("file_root", PATH, REQUIRED, "folder of the images"),
@@ -152,10 +141,8 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
             writes=True,
         ),
         Argument(_SAVE_DIR, PATH, "", "folder to keep them in"),
-        *ORDER,
     ),
     check=_check,
-    unused=ORDER_UNUSED,
     deprecated=(
         Deprecated(
             "masks",
@@ -168,7 +155,7 @@ def _sample(array: NDArray[Any], layout: str = "") -> Sample:
         Deprecated("save_img_ids", renamed_to="image_ids"),
     ),
 )
-def read_coco(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_coco(**arguments: Any) -> _Coco:
     """Read images and what a COCO annotation file says of them.
 
     Images come in the order of their ids. With `images` only those come, in that order and as often
@@ -199,4 +186,4 @@ def read_coco(context: SourceContext, **arguments: Any) -> SampleReader:
         raise ArgumentError("fn.readers.coco: there is no image to read")
     if arguments[_SAVE]:
         save_annotations(arguments[_SAVE_DIR], images)
-    return open_reader(context, _Coco(images, arguments["file_root"], arguments), arguments)
+    return _Coco(images, arguments["file_root"], arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,8 +10,6 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, INTS, TEXT, Argument, Kind
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.fits_file import read_image
 from videoloader.readers.files.listing import StoredFiles
 from videoloader.readers.files.reader import (
@@ -21,13 +19,7 @@ from videoloader.readers.files.reader import (
     check_places,
     stored_places,
 )
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item
 
 __all__ = ["read_fits"]
@@ -42,9 +34,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return len(arguments["hdu_indices"])
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_places(given, arguments, "experimental.readers.fits")
-    check_order(given, arguments)
+def _check(arguments: Mapping[str, Any]) -> None:
+    check_places(arguments, "experimental.readers.fits")
     indices, dtypes = arguments["hdu_indices"], arguments["dtypes"]
     if not indices:
         raise ArgumentError("fn.experimental.readers.fits: hdu_indices is empty")
@@ -66,10 +57,8 @@ class _Images(StoredFiles):
         return tuple(Sample(torch.from_numpy(array), source_info=info) for array in arrays)
 
 
-@declare(
+@declare_reader(
     "experimental.readers.fits",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
         FILE_ROOT,
@@ -83,12 +72,10 @@ class _Images(StoredFiles):
             None,
             "one for each output; DALI counts them too, and takes the types of the file",
         ),
-        *ORDER,
     ),
     check=_check,
-    unused=ORDER_UNUSED,
 )
-def read_fits(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_fits(**arguments: Any) -> _Images:
     """Read images of FITS files.
 
     Which files are read, and in which order, is as in `readers.numpy`. The shape is NAXISn, ...,
@@ -100,4 +87,4 @@ def read_fits(context: SourceContext, **arguments: Any) -> SampleReader:
     Outputs: the array of each HDU of `hdu_indices`. The primary HDU is 1, and often empty.
     """
     names, root = stored_places(arguments, "experimental.readers.fits")
-    return open_reader(context, _Images(names, root, arguments["hdu_indices"]), arguments)
+    return _Images(names, root, arguments["hdu_indices"])

@@ -12,22 +12,12 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, DecodeError, FormatError
 from videoloader.operators.arguments import IMAGE, INT, PATH, REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.listing import StoredFiles, folders_below
-from videoloader.readers.stored_samples import (
-    AFTER_EPOCH,
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.types import ImageType
 
 __all__ = ["read_sequence"]
 
-_OWN_ORDER = tuple(argument for argument in ORDER if argument not in AFTER_EPOCH)
-_NO_ORDER = {"shuffle_after_epoch": False, "shuffle_after_epoch_seed": None}
 _IMAGE_TYPES = (ImageType.RGB, ImageType.BGR, ImageType.GRAY)
 
 
@@ -78,10 +68,8 @@ class _Clips(StoredFiles):
         return pixels[..., ::-1] if self._image_type is ImageType.RGB else pixels
 
 
-@declare(
+@declare_reader(
     "readers.sequence",
-    kind="source",
-    devices=("cpu",),
     arguments=(
         Argument("file_root", PATH, REQUIRED, "folder of folders, each a video"),
         Argument("sequence_length", INT, REQUIRED, "pictures in a clip", least=1),
@@ -90,11 +78,10 @@ class _Clips(StoredFiles):
         Argument(
             "image_type", IMAGE, ImageType.RGB, "colour space of the output", choices=_IMAGE_TYPES
         ),
-        *_OWN_ORDER,
     ),
-    unused=ORDER_UNUSED,
+    after_epoch=False,
 )
-def read_sequence(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_sequence(**arguments: Any) -> _Clips:
     """Read clips of videos whose frames are picture files.
 
     Each folder in `file_root` is a video, its files in the order of their names are the frames. A
@@ -116,5 +103,4 @@ def read_sequence(context: SourceContext, **arguments: Any) -> SampleReader:
             f"fn.readers.sequence: no folder in {root} has the {int(offsets[-1]) + 1} pictures "
             "that a clip spans"
         )
-    clips = _Clips(names, root, np.array(firsts), offsets, arguments["image_type"])
-    return open_reader(context, clips, {**arguments, **_NO_ORDER})
+    return _Clips(names, root, np.array(firsts), offsets, arguments["image_type"])

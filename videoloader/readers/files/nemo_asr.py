@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,8 @@ from videoloader.operators.audio.decoding import SOUND_TYPE, convert_sound
 from videoloader.operators.audio.resample import QUALITY
 from videoloader.operators.batch import Sample
 from videoloader.operators.deprecated import Deprecated
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.reader import TEXTS
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.address import public, scrubbed, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import lines_of
@@ -137,16 +129,13 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return 1 + sum(bool(arguments[name]) for name in _OPTIONAL)
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+def _check(arguments: Mapping[str, Any]) -> None:
     if not arguments["manifest_filepaths"]:
         raise ArgumentError("fn.readers.nemo_asr: manifest_filepaths is empty")
 
 
-@declare(
+@declare_reader(
     "readers.nemo_asr",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
         Argument("manifest_filepaths", TEXTS, REQUIRED, "manifests: a JSON object a line"),
@@ -159,13 +148,11 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         QUALITY,
         Argument("min_duration", FLOAT, 0.0, "leave out shorter sounds, in seconds"),
         Argument("max_duration", FLOAT, 0.0, "leave out longer ones, if above 0"),
-        *ORDER,
     ),
-    unused=ORDER_UNUSED,
     deprecated=(Deprecated("normalize_text"),),
     check=_check,
 )
-def read_nemo_asr(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_nemo_asr(**arguments: Any) -> _Sounds:
     """Read sounds and their texts, as manifests of NVIDIA NeMo list them.
 
     A line of a manifest is a JSON object: `audio_filepath`, and if you like `offset` and `duration`
@@ -186,4 +173,4 @@ def read_nemo_asr(context: SourceContext, **arguments: Any) -> SampleReader:
     if not entries:
         names = ", ".join(map(shown, arguments["manifest_filepaths"]))
         raise ArgumentError(f"fn.readers.nemo_asr: no sounds in {names}")
-    return open_reader(context, _Sounds(entries, arguments, context.num_threads), arguments)
+    return _Sounds(entries, arguments, arguments["num_threads"])

@@ -1,28 +1,22 @@
-"""`fn.readers.file`: the bytes of files, and their labels."""
+"""`fn.readers.file`, `fn.io.file.read`: the bytes of files, and their labels."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
-from videoloader.operators.batch import Sample
+from videoloader.operators.batch import Batch, Context, Sample, Spec
 from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.clip_samples.label_values import as_labels
 from videoloader.readers.files.listing import PATHS, StoredFiles, folders_below, listed, matching
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item
+from videoloader.sources.opening import open_source
 
 __all__ = [
     "FILES",
@@ -30,6 +24,7 @@ __all__ = [
     "FILE_ROOT",
     "TEXTS",
     "check_places",
+    "read_contents",
     "read_files",
     "stored_places",
 ]
@@ -60,13 +55,14 @@ class _LabelledFiles(StoredFiles):
         return Sample(data, "", self.name(number)), Sample(self._labels.at([number]))
 
 
-def check_places(given: Collection[str], arguments: Mapping[str, Any], operator: str) -> None:
+def check_places(arguments: Mapping[str, Any], operator: str) -> None:
     """Look at the arguments together that say which files are read."""
-    if "files" in given and "file_list" in given:
+    files, listed = arguments["files"] is not None, arguments["file_list"] is not None
+    if files and listed:
         raise ArgumentError(f"fn.{operator}: give files or file_list, not both")
-    if not {"files", "file_list", "file_root"} & set(given):
+    if not (files or listed) and arguments["file_root"] is None:
         raise ArgumentError(f"fn.{operator} needs file_root, file_list or files")
-    if "files" in given and not arguments["files"]:
+    if files and not arguments["files"]:
         raise ArgumentError(f"fn.{operator}: files is empty")
 
 
@@ -95,9 +91,8 @@ def stored_places(arguments: Mapping[str, Any], operator: str) -> tuple[Sequence
     return names, root
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_places(given, arguments, "readers.file")
-    check_order(given, arguments)
+def _check(arguments: Mapping[str, Any]) -> None:
+    check_places(arguments, "readers.file")
     labels = arguments.get("labels")
     if labels is None:
         return
@@ -113,10 +108,8 @@ def _two(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature o
     return 2
 
 
-@declare(
+@declare_reader(
     "readers.file",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_two,
     arguments=(
         FILE_ROOT,
@@ -128,13 +121,11 @@ def _two(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature o
         Argument(
             "case_sensitive_filter", BOOL, default=False, doc="whether case matters in patterns"
         ),
-        *ORDER,
     ),
     owns_outputs=True,
     check=_check,
-    unused=ORDER_UNUSED,
 )
-def read_files(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_files(**arguments: Any) -> _LabelledFiles:
     """Read whole files as they are, and give each its label.
 
     With `file_root` alone the files directly in its folders are read, in the order of their names;
@@ -151,7 +142,7 @@ def read_files(context: SourceContext, **arguments: Any) -> SampleReader:
         names = arguments["files"]
         labels = arguments["labels"]
         labels = range(len(names)) if labels is None else labels
-        return open_reader(context, _LabelledFiles(names, root or "", labels), arguments)
+        return _LabelledFiles(names, root or "", labels)
     if arguments["file_list"] is not None:
         entries = listed(arguments["file_list"], labelled=True)
         if root is None:
@@ -174,4 +165,32 @@ def read_files(context: SourceContext, **arguments: Any) -> SampleReader:
                 "(a folder is a class)"
             )
     names, numbers = zip(*entries, strict=True)
-    return open_reader(context, _LabelledFiles(names, root, numbers), arguments)
+    return _LabelledFiles(names, root, numbers)
+
+
+def _infer(context: Context, filepaths: Spec) -> Spec:  # noqa: ARG001
+    return Spec((), torch.uint8)  # the sizes are those of the files
+
+
+@declare(
+    "io.file.read",
+    inputs=("filepaths",),
+    devices=("cpu",),
+    infer=_infer,
+    unused=("dont_use_mmap", "use_o_direct"),
+)
+def read_contents(context: Context, filepaths: Batch) -> Batch:  # noqa: ARG001
+    """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL."""
+    return Batch([_contents(path) for path in filepaths])
+
+
+def _contents(path: Any) -> torch.Tensor:
+    if isinstance(path, torch.Tensor):
+        if path.ndim != 1 or path.dtype not in (torch.uint8, torch.int8):
+            raise ArgumentError(
+                "fn.io.file.read takes paths as vectors of bytes (1-D uint8 or int8), got "
+                f"{path.dtype} of shape {tuple(path.shape)}"
+            )
+        path = path.numpy().tobytes().rstrip(b"\0").decode(errors="surrogateescape")
+    with open_source(path) as source:
+        return torch.from_numpy(source.array(0, source.size))

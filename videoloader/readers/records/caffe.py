@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,11 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.lmdb_file import data_file, find_values
 from videoloader.readers.records.protobuf import fields, floats, integers
 from videoloader.readers.records.record_file import StoredRecords
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.address import shown
 from videoloader.sources.faults import blamed_on
 
@@ -166,51 +158,37 @@ def _caffe2_outputs(arguments: Mapping[str, Any]) -> int:
     return own + int(arguments["additional_inputs"]) + int(arguments["bbox"])
 
 
-def _check_caffe(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+def _check_caffe(arguments: Mapping[str, Any]) -> None:
     if not _caffe_outputs(arguments):
         raise ArgumentError("fn.readers.caffe: without images and labels nothing is read")
 
 
-def _check_caffe2(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+def _check_caffe2(arguments: Mapping[str, Any]) -> None:
     if not _caffe2_outputs(arguments):
         raise ArgumentError("fn.readers.caffe2: without images and labels nothing is read")
 
 
-def _open(
-    context: SourceContext, values: _Datums | _Protos, arguments: Mapping[str, Any]
-) -> SampleReader:
-    return open_reader(context, values, arguments, files=values.ends)
-
-
-@declare(
+@declare_reader(
     "readers.caffe",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_caffe_outputs,
     arguments=(
         _PATH,
         _IMAGE,
         Argument("label_available", BOOL, default=True, doc="whether there is an output of labels"),
-        *ORDER,
     ),
     check=_check_caffe,
-    unused=ORDER_UNUSED,
 )
-def read_caffe(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_caffe(**arguments: Any) -> _Datums:
     """Read images and labels of Caffe's LMDB databases, in the order of their keys.
 
     Outputs: the bytes of the image (1-D uint8), and the label (int32, shape (1,), or (0,) where the
     database has none).
     """
-    return _open(context, _Datums(arguments), arguments)
+    return _Datums(arguments)
 
 
-@declare(
+@declare_reader(
     "readers.caffe2",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_caffe2_outputs,
     arguments=(
         _PATH,
@@ -227,15 +205,13 @@ def read_caffe(context: SourceContext, **arguments: Any) -> SampleReader:
         Argument("num_labels", INT, 1, "number of classes", least=1),
         Argument("additional_inputs", INT, 0, "further tensors of each value", least=0),
         Argument("bbox", BOOL, default=False, doc="whether a tensor with a box is the last"),
-        *ORDER,
     ),
     check=_check_caffe2,
-    unused=ORDER_UNUSED,
 )
-def read_caffe2(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_caffe2(**arguments: Any) -> _Protos:
     """Read images, labels and further tensors of Caffe2's LMDB databases, by the order of keys.
 
     Outputs: the bytes of the image (1-D uint8), the labels (int32, or float32 with weights), the
     additional tensors, the box.
     """
-    return _open(context, _Protos(arguments), arguments)
+    return _Protos(arguments)

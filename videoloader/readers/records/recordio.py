@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,9 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import REQUIRED, Argument
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.record_file import StoredRecords, read_offsets, recordio_payload
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 
@@ -53,8 +45,7 @@ class _Images(StoredRecords):
         )
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments)
+def _check(arguments: Mapping[str, Any]) -> None:
     paths, indexes = arguments["path"], arguments["index_path"]
     if not paths or len(paths) != len(indexes):
         raise ArgumentError(
@@ -66,20 +57,16 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the sig
     return 2
 
 
-@declare(
+@declare_reader(
     "readers.mxnet",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
         Argument("path", TEXTS, REQUIRED, "RecordIO files: paths or URLs"),
         Argument("index_path", TEXTS, REQUIRED, "an index file for each, as `im2rec` writes"),
-        *ORDER,
     ),
     check=_check,
-    unused=ORDER_UNUSED,
 )
-def read_mxnet(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_mxnet(**arguments: Any) -> _Images:
     """Read images and labels of RecordIO files, in the order of their places in the file.
 
     Outputs: the bytes of the image (1-D uint8), and its labels (float32, shape (1,), or as many as
@@ -89,8 +76,7 @@ def read_mxnet(context: SourceContext, **arguments: Any) -> SampleReader:
         _places(path, index)
         for path, index in zip(arguments["path"], arguments["index_path"], strict=True)
     ]
-    images = _Images(arguments["path"], places)
-    return open_reader(context, images, arguments, files=images.ends)
+    return _Images(arguments["path"], places)
 
 
 def _places(path: str, index: str) -> NDArray[np.int64]:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
 from videoloader.operators.arguments import REQUIRED, Argument, Kind
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.protobuf import fields, floats, integers
 from videoloader.readers.records.record_file import (
@@ -22,13 +20,7 @@ from videoloader.readers.records.record_file import (
     read_offsets,
     tfrecord_payload,
 )
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.faults import blamed_on
 from videoloader.tfrecord import Feature, FeatureType
 
@@ -45,8 +37,7 @@ def _features(value: Any) -> dict[str, Feature]:
     return dict(value)
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments, by_files=True)
+def _check(arguments: Mapping[str, Any]) -> None:
     features, indexes = arguments["features"], arguments["index_path"]
     for name, feature in features.items():
         if not isinstance(feature, Feature):
@@ -164,10 +155,8 @@ def _shaped(name: str, feature: Feature, values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(feature.shape)
 
 
-@declare(
+@declare_reader(
     "readers.tfrecord",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_num_outputs,
     output_names=_names,
     arguments=(
@@ -185,12 +174,11 @@ def _shaped(name: str, feature: Feature, values: NDArray[Any]) -> NDArray[Any]:
             "what to take of a record: `FixedLenFeature`s and `VarLenFeature`s of "
             "`videoloader.tfrecord`",
         ),
-        *ORDER,
     ),
     check=_check,
-    unused=ORDER_UNUSED,
+    by_files=True,
 )
-def read_tfrecord(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_tfrecord(**arguments: Any) -> _Examples:
     """Read features of the `Example` records of TFRecord files.
 
     Returns a dict of data nodes by the names of the features. Strings are vectors of their bytes
@@ -200,5 +188,4 @@ def read_tfrecord(context: SourceContext, **arguments: Any) -> SampleReader:
     """
     paths, indexes = arguments["path"], arguments["index_path"]
     places = [read_offsets(index) for index in indexes] or [find_tfrecords(path) for path in paths]
-    examples = _Examples(paths, places, arguments["features"])
-    return open_reader(context, examples, arguments, files=examples.ends)
+    return _Examples(paths, places, arguments["features"])

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import BOOL, REQUIRED, Argument, Kind
 from videoloader.operators.batch import Sample
-from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.archive_samples import Component, read_archive, read_index
-from videoloader.readers.stored_samples import (
-    ORDER,
-    ORDER_UNUSED,
-    SampleReader,
-    check_order,
-    open_reader,
-)
+from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.address import public, shown
 from videoloader.sources.opening import open_member
 from videoloader.types import to_torch
@@ -43,8 +36,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return len(arguments["ext"])
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_order(given, arguments, by_files=True)
+def _check(arguments: Mapping[str, Any]) -> None:
     for name, partner in (("index_paths", "paths"), ("dtypes", "ext")):
         values, count = arguments[name], len(arguments[partner])
         if values and len(values) != count:
@@ -63,10 +55,12 @@ class _Samples:
         self,
         paths: Sequence[str],
         samples: Sequence[tuple[int, tuple[Component | None, ...]]],
+        ends: NDArray[np.int64],
         dtypes: Sequence[torch.dtype],
     ) -> None:
         self._paths = paths
         self._samples = samples
+        self.ends = ends
         self._dtypes = dtypes
 
     def __len__(self) -> int:
@@ -102,10 +96,8 @@ def _read(path: str, component: Component | None, dtype: torch.dtype) -> Sample:
     return Sample(torch.from_numpy(data).view(dtype), source_info=origin)
 
 
-@declare(
+@declare_reader(
     "readers.webdataset",
-    kind="source",
-    devices=("cpu",),
     num_outputs=_num_outputs,
     arguments=(
         Argument("paths", TEXTS, REQUIRED, "tar archives: paths or URLs"),
@@ -128,12 +120,11 @@ def _read(path: str, component: Component | None, dtype: torch.dtype) -> Sample:
         Argument(
             "dtypes", Kind("list of element types", _dtypes), (), "of the outputs; uint8 by default"
         ),
-        *ORDER,
     ),
     check=_check,
-    unused=ORDER_UNUSED,
+    by_files=True,
 )
-def read_webdataset(context: SourceContext, **arguments: Any) -> SampleReader:
+def read_webdataset(**arguments: Any) -> _Samples:
     """Read samples of tar archives.
 
     Consecutive members whose names are alike up to the first dot are a sample; what is behind that
@@ -168,4 +159,4 @@ def read_webdataset(context: SourceContext, **arguments: Any) -> SampleReader:
     if not samples:
         raise ArgumentError(f"fn.readers.webdataset: no sample has members for {arguments['ext']}")
     dtypes = arguments["dtypes"] or (torch.uint8,) * len(wanted)
-    return open_reader(context, _Samples(paths, samples, dtypes), arguments, files=ends)
+    return _Samples(paths, samples, np.array(ends), dtypes)

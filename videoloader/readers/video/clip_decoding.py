@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
@@ -17,13 +18,13 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.failures.replacing import decode_replacing
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.readers.video.sharing import Decoded, SharedDecoding
 from videoloader.runtime.work import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
 
 __all__ = ["DecodedClips", "decode_planned"]
 
@@ -129,32 +130,40 @@ class _Decoding:
         self._output = output
         self._rules = rules
         self._sharing = sharing
-        self._may_be_empty = may_be_empty
-        self._clips = [clips[at] for at in sharing.own]
+        self._attempts = Attempts(
+            clips[0].failures or Failures(),  # of one reader or operator, as those of all clips
+            [clips[at] for at in sharing.own],
+            clips[0].successors,
+            may_be_empty=may_be_empty,
+        )
         self._outputs: dict[int, list[torch.Tensor]] = {}  # beside the pictures
         self._indexes: dict[int, media.Index | None] = {}
-        self._others: dict[int, tuple[Iterator[PlannedClip], int]] = {}  # and how many were tried
-        self._left_out: set[int] = set()
 
     def run(self) -> DecodedClips:
-        """Decode them, and treat those that fail as they say."""
-        positions = self._sharing.own
+        """Decode them, and treat those that fail as their policy says."""
+        positions, clips = self._sharing.own, self._attempts.wanted
         if not positions:
             return DecodedClips([], [], self._output.layout)
-        batch = decode_replacing(self._decode, len(positions), self._replace)
-        left = [place for place in range(len(positions)) if place not in self._left_out]
-        for place in {failure.request for failure in batch.failures}.difference(self._left_out):
+        batch: ClipBatch | None = None
+        for places in self._attempts.rounds():
+            more = self._decode(places)
+            batch = more if batch is None else batch.replaced(places, more)
+            for number, failure in more.failed.items():
+                self._failed(places[number], failure)
+        assert batch is not None
+        left = [place for place in range(len(positions)) if place not in self._attempts.left_out]
+        for place in self._attempts.masked:
             # What does not need the video any more: the outputs beside may be what failed.
             frames, index = batch.indices[place], self._indexes[place]
             index = index if (frames != FILLED).any() else None
-            self._outputs[place] = self._clips[place].selection.outputs(index, frames)
-        if self._left_out:
+            self._outputs[place] = clips[place].selection.outputs(index, frames)
+        if self._attempts.left_out:
             batch = taken(batch, left)
         return DecodedClips(
             batch.frames,
             [self._outputs[place] for place in left],
             self._output.layout,
-            [str(self._clips[place]) for place in left],
+            [str(clips[place]) for place in left],
             [positions[place] for place in left],
             batch.work,
         )
@@ -162,7 +171,8 @@ class _Decoding:
     def _decode(self, places: Sequence[int]) -> ClipBatch:
         """Decode the clips of some places, and along with the first ones those of `sharing`."""
         own, along = self._sharing.own, self._sharing.along
-        clips = [*(self._clips[place] for place in places), *(each.planned for each, _ in along)]
+        wanted = self._attempts.wanted
+        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in along)]
         asking = [*(own[place] for place in places), *(at for _, at in along)]
         sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
         requests: list[ClipRequest | VideoError] = []
@@ -230,29 +240,20 @@ class _Decoding:
         )
         return request, outputs
 
-    def _replace(self, place: int, failure: ClipFailure) -> bool:
-        """Choose another clip for one that failed, if it says so."""
-        clip, error = self._clips[place], failure.error
+    def _failed(self, place: int, failure: ClipFailure) -> None:
+        """Have the policy decide on a clip that failed."""
+        clip = self._attempts.wanted[place]
         try:
-            clip.note(failure)
-            if clip.on_error == "mask":
-                return False
-            if clip.on_error == "skip":
-                self._left_out.add(place)
-                if self._may_be_empty or len(self._left_out) < len(self._clips):
-                    return False
-                self._left_out.discard(place)
-            if clip.on_error == "raise" or clip.successors is None:
-                raise error
-            others, tries = self._others.get(place) or (clip.successors.after(clip), 1)
-            following = next(others, None)
-            if following is None:
-                raise DecodeError(clip.successors.none_left(tries, error)) from error
-        except Exception as none_left:
-            raise SampleError(self._sharing.own[place], none_left) from none_left
-        self._others[place] = others, tries + 1
-        self._clips[place] = following
-        return True
+            self._attempts.failed(
+                place,
+                clip.item or Item(str(clip)),
+                failure.error,
+                frame=failure.frame,
+                sample=-1 if clip.identity is None else clip.identity.sample,
+                epoch=clip.epoch,
+            )
+        except Exception as error:
+            raise SampleError(self._sharing.own[place], error) from error
 
 
 def _fill_value(arguments: Mapping[str, Any]) -> Any:

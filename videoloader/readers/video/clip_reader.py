@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.readers.failures.failures import Failures
+from videoloader.decoding.failures import Failures
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.media import Index
@@ -18,7 +18,7 @@ from videoloader.readers.video.scopes import Scopes
 from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
-from videoloader.sampling.orders.reader_order import Order
+from videoloader.sampling.orders.reader_order import ReaderOrder
 
 __all__ = ["ClipReader"]
 
@@ -36,13 +36,13 @@ class ClipReader:
         timestamps: whether there is an output of times.
         failures: takes what goes wrong; its policy says what becomes of clips that fail.
 
-    Clips that are to be decoded together (`Order.group`) are planned as such: the first of them
-    that comes takes the later ones along. Batches are planned in order, in one thread.
+    Clips that are to be decoded together (`SampleOrder.group`) are planned as such: the first of
+    them that comes takes the later ones along. Batches are planned in order, in one thread.
     """
 
     scopes: Scopes
     clips: Clips
-    order: Order
+    order: ReaderOrder
     pad_mode: str
     frame_num: str
     timestamps: bool
@@ -88,10 +88,7 @@ class ClipReader:
     def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
         """The clips behind one in its shard, round to the one before it."""
         assert isinstance(clip.selection, _Clip)
-        epoch, position = clip.selection.place
-        count = len(self.order.epochs.shard(epoch))
-        for step in range(1, count):
-            yield self._planned(Place(epoch, (position + step) % count))
+        return map(self._planned, self.order.behind(clip.selection.place))
 
     def none_left(self, tries: int, error: Exception) -> str:  # noqa: ARG002
         """Says that no clip of the shard decodes."""

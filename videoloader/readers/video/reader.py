@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.operators.source import SourceContext
@@ -20,9 +21,8 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.failures.failures import Failures, policy_of
-from videoloader.readers.failures.known_bad import read_known
-from videoloader.readers.ranks import find_shard
+from videoloader.readers.known_bad import read_known
+from videoloader.readers.ranks import find_order
 from videoloader.readers.video.arguments import ARGUMENTS
 from videoloader.readers.video.clip_reader import ClipReader
 from videoloader.readers.video.clips import Clips, clip_rule
@@ -38,8 +38,6 @@ from videoloader.readers.video.file_list import (
 )
 from videoloader.readers.video.scopes import Scopes
 from videoloader.sampling import DenseClips
-from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.sampling.orders.reader_order import Order, Shuffle
 from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
@@ -153,13 +151,12 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
     known = read_known(arguments["skip_known"])
     scopes = _scopes(arguments).without(known, wholly=isinstance(sampler, DenseClips))
-    failures = Failures(policy_of(context, arguments))
-    tolerant = None if failures.policy.on_error == "raise" else failures
+    failures = Failures(context.errors.with_arguments(arguments))
     clips = scopes.clips(
         sampler,
         backwards=arguments["stride"] < 0,
         num_threads=context.num_threads,
-        failures=tolerant,
+        failures=failures,
         clips_per_video=arguments["clips_per_video"] or 1,
         known=known,
     )
@@ -168,27 +165,19 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
             f"fn.readers.video: none of the {len(scopes)} videos is long enough for {sampler}; "
             'pad_mode="edge" keeps short ones'
         )
-    draws = _draws(scopes, clips, balanced=arguments["balanced"])
-    epochs = Epochs(
-        len(clips),
-        context.batch_size,
-        *find_shard(arguments),
-        arguments["stick_to_shard"],
-        arguments["pad_last_batch"],
-    )
     group = arguments["clips_per_decode"]
+    order = find_order(
+        context,
+        arguments,
+        len(clips),
+        draws=_draws(scopes, clips, balanced=arguments["balanced"]),
+        group=group,
+        window=arguments["shuffle_buffer"] or _SPREAD * group,
+    )
     return ClipReader(
         scopes,
         clips,
-        Order(
-            epochs,
-            Shuffle(arguments["random_shuffle"] or draws is not None),
-            context.seed,
-            context.stage,
-            group=group,
-            window=arguments["shuffle_buffer"] or _SPREAD * group,
-            draws=draws,
-        ),
+        order,
         arguments["pad_mode"],
         arguments["enable_frame_num"],
         arguments["enable_timestamps"],

@@ -1,4 +1,4 @@
-"""Batches of clips of several shapes: the list for an epoch, and its division among ranks.
+"""Batches of clips of several shapes: the list for an epoch, which ranks divide (`BatchOrder`).
 
 The list is made before decoding, from the sizes of the videos. It depends on the data set, the
 seed and the epoch, not on ranks. So the state of a run is the epoch and the number of batches of
@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.video_sizes import VideoSizes
-from videoloader.sampling.orders.epoch_order import Remainder, chosen_remainder
 from videoloader.sampling.orders.permutation import Permutation
-from videoloader.sampling.states import whole_number
+from videoloader.sampling.orders.sample_order import SampleOrder
 
 __all__ = [
     "BatchList",
-    "BatchOrder",
     "BatchPlan",
     "OnUnfit",
     "Shape",
@@ -77,20 +75,25 @@ class BatchPlan:
     Attributes:
         shapes: (frames, height, width) of the clip of each video, int32 (N, 3); zeros if the
             video is in no batch. Sample n is a clip of video n modulo N.
-        num_samples: samples in an epoch, before batches are filled up or dropped.
         tokens: tokens in the clip of each video, int64 (N,); a token may be a pixel.
         limit: maximum tokens of a batch, None if batches are limited in samples.
         description: of the sampler that made the plan.
-        make: epoch -> its batches.
+        order: of the samples of an epoch; batches are permuted if samples are.
+        cut: divides samples in that order into batches.
     """
 
     shapes: NDArray[np.int32]
-    num_samples: int
     tokens: NDArray[np.int64]
     limit: int | None
     description: str
-    make: Callable[[int], BatchList]
+    order: SampleOrder
+    cut: Callable[[NDArray[Any]], BatchList]
     _last: tuple[int, BatchList] | None = field(default=None, init=False)
+
+    @property
+    def num_samples(self) -> int:
+        """Samples in an epoch, before batches are filled up or dropped."""
+        return self.order.num_samples
 
     @property
     def unfit(self) -> NDArray[np.int64]:
@@ -99,12 +102,14 @@ class BatchPlan:
 
     @property
     def digest(self) -> int:
-        """A hash of videos, shapes and limits, to detect that a plan differs."""
-        return zlib.crc32(np.ascontiguousarray(self.shapes).data, zlib.crc32(self._text))
+        """A hash of shapes, limits and samples, to detect that a plan differs."""
+        text = f"{self.description} {self.order.digest}".encode()
+        return zlib.crc32(np.ascontiguousarray(self.shapes).data, zlib.crc32(text))
 
     @property
-    def _text(self) -> bytes:
-        return self.description.encode()
+    def state(self) -> dict[str, int]:
+        """Values that must be equal when a run is resumed, see `BatchOrder.state`."""
+        return {"batches": self.digest}
 
     def shape(self, video: int) -> Shape:
         """Frames, height and width of the clips of a video."""
@@ -119,8 +124,20 @@ class BatchPlan:
         """The batches of an epoch; caches the last result."""
         last = self._last
         if last is None or last[0] != epoch:
-            last = self._last = (epoch, self.make(epoch))
+            batches = self.cut(self.order.numbers(epoch))
+            if self.order.shuffle:
+                batches = batches.permuted(self.order.seed, epoch)
+            last = self._last = (epoch, batches)
         return last[1]
+
+    def end(self, epoch: int) -> int:
+        """Number of batches of an epoch."""
+        return len(self.batches(epoch))
+
+    def at(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
+        """Numbers of the samples of some batches of an epoch."""
+        batches = self.batches(epoch)
+        return np.concatenate([batches[place] for place in places.tolist()])
 
     def fill_rate(self, epoch: int = 0) -> float:
         """Mean share of `limit` that the batches of an epoch use, 0 to 1; 1.0 without a limit."""
@@ -145,83 +162,6 @@ class BatchPlan:
         if self.limit is not None:
             text += f", {100 * self.fill_rate(epoch):.1f} % of {self.limit} tokens used"
         return text
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOrder:
-    """The batches of one rank: every `num_ranks`-th of the list of an epoch.
-
-    A position is the number of batches of the list that all ranks together have done.
-
-    Args:
-        plan: makes the lists.
-        seed: of the plan.
-        rank: number of this rank.
-        num_ranks: number of ranks that share the list.
-        remainder: what to do in the last step if there is not a batch for each rank. `keep`: the
-            first ranks have one more step. `drop`: omit the step. `repeat`: fill it with the first
-            batches of the epoch. None is `keep` for one rank, `repeat` for several.
-    """
-
-    plan: BatchPlan
-    seed: int = 0
-    rank: int = 0
-    num_ranks: int = 1
-    remainder: Remainder | None = "keep"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rank < self.num_ranks:
-            raise ArgumentError(
-                f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
-            )
-        object.__setattr__(self, "remainder", chosen_remainder(self.remainder, self.num_ranks))
-
-    @property
-    def size(self) -> int:
-        """Samples in an epoch."""
-        return self.plan.num_samples
-
-    @property
-    def unfit(self) -> NDArray[np.int64]:
-        """Numbers of the videos that are in no batch."""
-        return self.plan.unfit
-
-    @property
-    def state(self) -> dict[str, int]:
-        """Values that must be equal when a run is resumed."""
-        return {"seed": self.seed, "size": self.size, "batches": self.plan.digest}
-
-    def num_steps(self, start: int = 0, epoch: int = 0) -> int:
-        """Batches that this rank gets in an epoch from a position on.
-
-        Raises:
-            ArgumentError: an epoch does not have so many batches, or it is no such number.
-        """
-        end = self.end(epoch)
-        left = end - whole_number("start of an epoch", start, most=end)
-        full, rest = divmod(left, self.num_ranks)
-        if self.remainder == "drop" or not rest:
-            return full
-        return full + (self.remainder == "repeat" or self.rank < rest)
-
-    def end(self, epoch: int = 0) -> int:
-        """The position at the end of an epoch."""
-        return len(self.plan.batches(epoch))
-
-    def is_over(self, position: int, epoch: int = 0) -> bool:
-        """Whether no rank gets another batch of an epoch from a position on."""
-        return not replace(self, rank=0).num_steps(position, epoch)
-
-    def position(self, steps: int, start: int = 0, epoch: int = 0) -> int:
-        """The position after some steps from a position on."""
-        return min(start + steps * self.num_ranks, self.end(epoch))
-
-    def batch(self, epoch: int, step: int, start: int = 0) -> NDArray[np.int64]:
-        """Numbers of the samples in a batch of this rank."""
-        if not 0 <= step < self.num_steps(start, epoch):
-            raise IndexError(f"step {step} of an epoch of {self.num_steps(start, epoch)} steps")
-        batches = self.plan.batches(epoch)
-        return batches[(start + step * self.num_ranks + self.rank) % len(batches)]
 
 
 def check_unfit(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from videoloader.sampling.batches.batch_plan import (
 from videoloader.sampling.batches.clip_lengths import frames_offered
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.clips import ClipSampler
-from videoloader.sampling.orders.epoch_order import Remainder
-from videoloader.sampling.orders.epoch_samples import ONCE, EpochSamples
+from videoloader.sampling.orders.batch_order import Remainder
+from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 
 __all__ = ["RATIOS", "Buckets", "aspect_buckets"]
 
@@ -259,23 +259,17 @@ class Buckets:
         order = samples.order(buckets >= 0, seed, shuffle=shuffle)
         shapes = np.array([*self.shapes, (0, 0, 0)], dtype=np.int32)[buckets]
 
-        def make(epoch: int) -> BatchList:
-            numbers = order.numbers(epoch)
-            batches = self._cut(numbers, buckets[numbers % len(buckets)])
-            if order.shuffle:
-                return batches.permuted(seed, epoch)
-            by_first = np.argsort(batches.samples[batches.begins], kind="stable")
-            return BatchList(batches.samples, batches.begins[by_first], batches.ends[by_first])
-
         tokens = np.append(self.tokens, 0)[buckets]
-        return BatchPlan(shapes, len(order), tokens, self.limit, f"{self!r} {order.digest}", make)
+        cut = partial(self._cut, buckets=buckets, in_order=not order.shuffle)
+        return BatchPlan(shapes, tokens, self.limit, repr(self), order, cut)
 
     def _cut(
-        self, order: NDArray[np.int32] | NDArray[np.int64], buckets: NDArray[np.int16]
+        self, numbers: NDArray[Any], *, buckets: NDArray[np.int16], in_order: bool
     ) -> BatchList:
-        """Split ordered samples into batches, bucket by bucket."""
-        grouped = order[np.argsort(buckets, kind="stable")]  # of int16: a radix sort
-        counts = np.bincount(buckets, minlength=len(self.shapes))
+        """Split ordered samples into batches, bucket by bucket or in the order of first samples."""
+        own = buckets[numbers % len(buckets)]
+        grouped = numbers[np.argsort(own, kind="stable")]  # of int16: a radix sort
+        counts = np.bincount(own, minlength=len(self.shapes))
         samples, begins, ends = [], [], []
         done = 0
         for size, group in zip(
@@ -291,7 +285,11 @@ class Buckets:
             begins.append(done + first)
             ends.append(done + np.minimum(first + size, len(group)))
             done += len(group)
-        return BatchList(*(np.concatenate(each) for each in (samples, begins, ends)))
+        batches = BatchList(*(np.concatenate(each) for each in (samples, begins, ends)))
+        if not in_order:
+            return batches
+        by_first = np.argsort(batches.samples[batches.begins], kind="stable")
+        return BatchList(batches.samples, batches.begins[by_first], batches.ends[by_first])
 
 
 def as_shape(name: str, given: Sequence[int]) -> Shape:

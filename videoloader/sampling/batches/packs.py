@@ -23,7 +23,7 @@ from videoloader.sampling.batches.buckets import as_shape
 from videoloader.sampling.batches.clip_lengths import check_length_varies, frames_offered
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.clips import ClipSampler
-from videoloader.sampling.orders.epoch_samples import ONCE, EpochSamples
+from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 
 __all__ = ["Packing", "pack_first_fit"]
 
@@ -158,17 +158,16 @@ class Packing:
         )
         order = samples.order(fits, seed, shuffle=shuffle)
 
-        def make(epoch: int) -> BatchList:
-            numbers = order.numbers(epoch)
-            sizes = tokens[numbers % len(tokens)]
-            packs = pack_first_fit(sizes, self.max_tokens, self.window)
-            places = np.argsort(packs, kind="stable")
-            ends = np.append(np.flatnonzero(np.diff(packs[places])) + 1, len(places))
-            batches = BatchList(numbers[places], np.append(0, ends[:-1]), ends)
-            return batches.permuted(seed, epoch) if order.shuffle else batches
+        cut = partial(self._cut, tokens=tokens)
+        return BatchPlan(shapes, tokens, self.max_tokens, repr(self), order, cut)
 
-        description = f"{self!r} {order.digest}"
-        return BatchPlan(shapes, len(order), tokens, self.max_tokens, description, make)
+    def _cut(self, numbers: NDArray[Any], *, tokens: NDArray[np.int64]) -> BatchList:
+        """Pack samples in their order."""
+        sizes = tokens[numbers % len(tokens)]
+        packs = pack_first_fit(sizes, self.max_tokens, self.window)
+        places = np.argsort(packs, kind="stable")
+        ends = np.append(np.flatnonzero(np.diff(packs[places])) + 1, len(places))
+        return BatchList(numbers[places], np.append(0, ends[:-1]), ends)
 
 
 def pack_first_fit(

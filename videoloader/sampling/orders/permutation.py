@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.random import generator
 
-__all__ = ["Permutation"]
+__all__ = ["GROUPS", "GroupPermutation", "Permutation"]
+
+GROUPS = 2
+"""Draw number of random keys of groups and windows; permutations and offsets have 0 and 1."""
 
 _ROUNDS = 8
 _MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -53,6 +56,46 @@ class Permutation:
         while (outside := np.flatnonzero(values >= self.size)).size:
             values[outside] = _feistel(values[outside], half, keys)
         return values.astype(np.int64).reshape(places.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPermutation:
+    """A permutation of 0 to size - 1 that keeps groups of `group` neighbours together, in order.
+
+    The remainder forms one smaller group, at a random place among the others.
+
+    >>> GroupPermutation(8, group=3)[np.arange(8)]
+    array([6, 7, 3, 4, 5, 0, 1, 2])
+    """
+
+    size: int
+    group: int
+    seed: int = 0
+    stage: int = 0
+    epoch: int = 0
+
+    def groups(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The group at each position, counted in the permuted order; -1 is the smaller one."""
+        begin, rest = self._smaller()
+        is_smaller = (positions >= begin) & (positions < begin + rest)
+        return np.where(is_smaller, -1, (positions - rest * (positions >= begin)) // self.group)
+
+    def __getitem__(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The elements at some positions."""
+        begin, rest = self._smaller()
+        full, groups = self.size // self.group, self.groups(positions)
+        order = Permutation(max(full, 1), self.seed, self.stage, self.epoch)[groups.clip(0)]
+        member = (positions - rest * (positions >= begin)) % self.group
+        smaller = full * self.group + positions - begin
+        return np.where(groups < 0, smaller, order * self.group + member)
+
+    def _smaller(self) -> tuple[int, int]:
+        """Position of the smaller group, and its size."""
+        full, rest = divmod(self.size, self.group)
+        if not rest:
+            return self.size, 0
+        rng = generator(self.seed, stage=self.stage, epoch=self.epoch, draw=GROUPS)
+        return int(rng.integers(full + 1)) * self.group, rest
 
 
 def _feistel(

@@ -1,19 +1,20 @@
-"""Which sample of a data set stands where in the stream of a shard: arithmetic only.
+"""The batches of a reader: each epoch is divided into shards, as DALI does. Arithmetic only.
 
-A reader gives an endless stream of samples, cut into batches. Epoch after epoch it reads one
-shard, and the next one in the epoch after it unless it sticks to its own. Without padding a batch
-may hold the end of one epoch and the beginning of the next; with padding the last sample is
+A reader gives an endless stream of samples, cut into batches. In each epoch it reads one shard; in
+the next epoch it reads the next shard, or the same one if it sticks to it. Without padding a batch
+may hold the end of one epoch and the beginning of the next. With padding the last sample is
 repeated up to a number of batches that is the same for every shard.
 
-A run may go on with another number of shards or another batch size. What the shards before have
-left of an epoch is then one line, in the order of those shards, and is cut into shards anew; later
-epochs are as ever.
+A run may be resumed with another number of shards or another batch size. The samples that the
+earlier shards have left of an epoch are then one line, shard after shard, which is divided into
+shards again. Later epochs are divided as usual.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,11 +33,7 @@ class Place(NamedTuple):
 
 
 class Division(NamedTuple):
-    """How the shards of a reader divide a data set, the same for all of them.
-
-    `ended` are divisions before this one: shards, batch size, and number of the batch before which
-    they stopped.
-    """
+    """How the shards of a reader divide a data set, the same for all of them; see `Epochs`."""
 
     size: int
     num_shards: int
@@ -50,7 +47,15 @@ class Division(NamedTuple):
 class Epochs:
     """The stream of one shard of `size` samples.
 
-    `left` is what another division of the data set has left to this one, if it goes on from there.
+    Attributes:
+        size: samples in the data set.
+        batch_size: samples in a batch.
+        num_shards: parts of the data set.
+        shard_id: the part of the first epoch.
+        stick_to_shard: read the same part in every epoch.
+        pad_last_batch: repeat the last sample up to the end of an epoch.
+        ended: earlier divisions that this one goes on from: number of shards, batch size, and the
+            batch before which all of them stopped.
 
     >>> epochs = Epochs(size=7, batch_size=2)
     >>> epochs.batch(3)
@@ -65,7 +70,7 @@ class Epochs:
     shard_id: int = 0
     stick_to_shard: bool = False
     pad_last_batch: bool = False
-    left: Left | None = None
+    ended: tuple[tuple[int, int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.shard_id < self.num_shards:
@@ -80,71 +85,75 @@ class Epochs:
             )
 
     @property
+    def left(self) -> Left | None:
+        """The samples that earlier divisions have left to this one."""
+        return _left(self.division) if self.ended else None
+
+    @property
     def first(self) -> int:
-        """Number of the first batch: batches of before that are counted too."""
-        return 0 if self.left is None else self.left.stop
+        """Number of the first batch; those of earlier divisions are counted."""
+        return self.ended[-1][2] if self.ended else 0
 
     @property
     def first_epoch(self) -> int:
         """The epoch that the stream begins in."""
-        return 0 if self.left is None else self.left.epoch
+        return 0 if (left := self.left) is None else left.epoch
 
     @property
     def whole_from(self) -> int:
-        """The first epoch from which on all samples are still to come."""
-        return 0 if self.left is None else self.left.whole_from
+        """The first epoch of which no sample was taken before."""
+        return 0 if (left := self.left) is None else left.whole_from
 
     def length(self, epoch: int) -> int:
         """Samples of an epoch that the shards divide among them."""
-        if self.left is None or epoch >= self.whole_from:
-            return self.size
-        return self.left.length(epoch)
+        left = self.left
+        return self.size if left is None or epoch >= left.whole_from else left.length(epoch)
 
     def shard(self, epoch: int) -> range:
-        """Samples that an epoch reads: of the data set, or of what is left of the epoch."""
+        """Places of an epoch, or of what is left of it, that this shard reads."""
         shard = self.shard_id if self.stick_to_shard else self.shard_id + epoch
         shard %= self.num_shards
         length = self.length(epoch)
         return range(shard * length // self.num_shards, (shard + 1) * length // self.num_shards)
 
-    @property
-    def padded_batches(self) -> int:
-        """Batches that hold the largest shard: the length of a whole padded epoch."""
-        return -(-self.size // (self.num_shards * self.batch_size))
-
     def batches(self, epoch: int) -> int:
-        """The same of an epoch of which samples may be done."""
+        """Batches that hold the largest shard of an epoch: its length if it is padded."""
         return -(-self.length(epoch) // (self.num_shards * self.batch_size))
 
     def end(self, epoch: int) -> int:
         """Samples in the stream up to the end of an epoch, padding included."""
-        begun = range(self.first_epoch, min(self.whole_from, epoch + 1))
-        return sum(map(self._given, begun)) + self._given_whole(epoch + 1)
-
-    def locate(self, place: int) -> Place:
-        """The sample at a place in the stream."""
-        epoch, position = self.find(place)
-        return Place(epoch, min(position, max(len(self.shard(epoch)) - 1, 0)))
+        first = self.whole_from
+        begun = sum(map(self._given, range(self.first_epoch, min(first, epoch + 1))))
+        whole = max(epoch + 1 - first, 0)
+        if self.pad_last_batch or self.stick_to_shard:
+            return begun + whole * self._given(first)
+        shard = self.shard_id + first
+        return begun + self._before(shard + whole) - self._before(shard)
 
     def find(self, place: int) -> Place:
-        """The same with padding as positions behind the shard."""
-        first = 0
-        if self.left is not None:
-            first = self.left.whole_from
-            for begun in range(self.left.epoch, first):
-                given = self._given(begun)
-                if place < given:
-                    return Place(begun, place)
-                place -= given
-        if self.pad_last_batch:
-            epoch = first + place // (self.padded_batches * self.batch_size)
-        elif self.stick_to_shard:
-            epoch = first + place // len(self.shard(first))
-        else:
-            # The first shard whose bound lies behind the place, all counted from the first round.
-            behind = place + self._bound(self.shard_id + first) + 1
-            epoch = -(-behind * self.num_shards // self.size) - self.shard_id - 1
-        return Place(epoch, place - self._given_whole(epoch))
+        """The epoch at a place of the stream, and the position in it; padding is counted on."""
+        first = self.whole_from
+        for begun in range(self.first_epoch, first):
+            if place < (given := self._given(begun)):
+                return Place(begun, place)
+            place -= given
+        if self.pad_last_batch or self.stick_to_shard:
+            epochs, position = divmod(place, self._given(first))
+            return Place(first + epochs, position)
+        place += self._before(self.shard_id + first)
+        shard = -(-(place + 1) * self.num_shards // self.size) - 1  # the one that holds the place
+        return Place(shard - self.shard_id, place - self._before(shard))
+
+    def batch(self, iteration: int) -> list[Place]:
+        """The samples of a batch; padding is the last sample of the shard again."""
+        first = (iteration - self.first) * self.batch_size
+        places: list[Place] = []
+        while missing := self.batch_size - len(places):
+            epoch, begin = self.find(first + len(places))
+            last = max(len(self.shard(epoch)) - 1, 0)
+            end = min(begin + missing, self._given(epoch))
+            places += [Place(epoch, min(position, last)) for position in range(begin, end)]
+        return places
 
     def _given(self, epoch: int) -> int:
         """Samples of an epoch in the stream."""
@@ -152,49 +161,24 @@ class Epochs:
             return self.batches(epoch) * self.batch_size
         return len(self.shard(epoch))
 
-    def _given_whole(self, stop: int) -> int:
-        """Samples in the stream of the whole epochs before `stop`."""
-        first = self.whole_from
-        if stop <= first:
-            return 0
-        if self.pad_last_batch:
-            return (stop - first) * self.padded_batches * self.batch_size
-        if self.stick_to_shard:
-            return (stop - first) * len(self.shard(first))
-        return self._bound(self.shard_id + stop) - self._bound(self.shard_id + first)
-
-    def _bound(self, shard: int) -> int:
+    def _before(self, shard: int) -> int:
         """Samples in front of a shard; shards count on in the next round through the data set."""
         return shard * self.size // self.num_shards
-
-    def batch(self, iteration: int) -> list[Place]:
-        """The samples of a batch."""
-        first = (iteration - self.first) * self.batch_size
-        (epoch, begin), last = self.find(first), self.find(first + self.batch_size - 1)
-        if epoch == last.epoch:  # places count on inside an epoch
-            top = max(len(self.shard(epoch)) - 1, 0)
-            return [Place(epoch, min(at, top)) for at in range(begin, last.position + 1)]
-        return [self.locate(place) for place in range(first, first + self.batch_size)]
 
     @property
     def division(self) -> Division:
         """What `resumed` needs to know beside the number of the next batch."""
-        before = []
-        left = self.left
-        while left is not None:
-            before.append((left.before.num_shards, left.before.batch_size, left.stop))
-            left = left.before.left
         return Division(
             self.size,
             self.num_shards,
             self.batch_size,
             self.stick_to_shard,
             self.pad_last_batch,
-            tuple(before[::-1]),
+            self.ended,
         )
 
     def divides_anew(self, before: Division) -> bool:
-        """Whether these shards or batches are others than those of before."""
+        """Whether the number of shards or the batch size is another one than before."""
         return (self.num_shards, self.batch_size) != (before.num_shards, before.batch_size)
 
     def resumed(self, before: Division, batch: int) -> Epochs:
@@ -213,16 +197,12 @@ class Epochs:
                     f"the state is of a reader with {name}={getattr(before, name)}, "
                     f"this one has {name}={getattr(self, name)}"
                 )
-        ended = [*before.ended]
+        ended = before.ended
         if self.divides_anew(before):
-            ended.append((before.num_shards, before.batch_size, batch))
-        left = None
-        for num_shards, batch_size, stop in ended:
-            shard = replace(
-                self, num_shards=num_shards, batch_size=batch_size, shard_id=0, left=left
-            )
-            left = Left(shard, stop)
-        return replace(self, left=left)
+            ended = (*ended, (before.num_shards, before.batch_size, batch))
+        for num_shards, *_ in ended:
+            replace(self, num_shards=num_shards, shard_id=0)  # fails if there are too many
+        return replace(self, ended=ended)
 
     def meta(self) -> dict[str, Any]:
         """What `Pipeline.reader_meta` tells, with DALI's keys."""
@@ -237,33 +217,34 @@ class Epochs:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Left:
     """What shards have left of each epoch where all of them stopped before the same batch.
 
     Attributes:
-        before: one of these shards; the others are like it.
+        shards: all of them.
         stop: number of the batch.
 
-    >>> left = Left(Epochs(size=7, batch_size=1, num_shards=2), stop=2)
+    >>> left = Left([Epochs(7, 1, num_shards=2, shard_id=shard) for shard in (0, 1)], stop=2)
     >>> left.length(0)  # shard 0 had 3 samples, shard 1 has 4
     3
     >>> left.places(0, np.arange(3))
     (array([0, 1, 1]), array([2, 2, 3]))
     """
 
-    before: Epochs
+    shards: Sequence[Epochs]
     stop: int
 
-    @property
+    @cached_property
     def epoch(self) -> int:
         """The first epoch of which something is left."""
-        return _begun(self)[0]
+        return min(place.epoch for place in self._reached)
 
-    @property
+    @cached_property
     def whole_from(self) -> int:
-        """The first epoch from which on nothing was taken, by these shards or by earlier ones."""
-        return _begun(self)[1]
+        """The first epoch of which nothing was taken, by these shards or by earlier ones."""
+        begun = (place.epoch + (place.position > 0) for place in self._reached)
+        return max(*begun, self.shards[0].whole_from)
 
     def length(self, epoch: int) -> int:
         """Samples that are left of an epoch."""
@@ -272,41 +253,34 @@ class Left:
     def places(
         self, epoch: int, positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For positions in what is left of an epoch: shards of before, and positions in them."""
+        """For positions in what is left of an epoch: numbers of shards, and positions in them."""
         done, ends = _rest(self, epoch)
         shards = np.searchsorted(ends, positions, side="right")
         starts = np.concatenate([[0], ends])[shards]
         return shards, done[shards] + positions - starts
 
-
-def _shards(left: Left) -> list[Epochs]:
-    return [replace(left.before, shard_id=shard) for shard in range(left.before.num_shards)]
-
-
-@lru_cache(maxsize=64)
-def _reached(left: Left) -> list[Place]:
-    """Where each shard has stopped."""
-    place = (left.stop - left.before.first) * left.before.batch_size
-    return [shard.find(place) for shard in _shards(left)]
-
-
-@lru_cache(maxsize=64)
-def _begun(left: Left) -> tuple[int, int]:
-    """See `Left.epoch` and `Left.whole_from`."""
-    reached = _reached(left)
-    whole = max(place.epoch + (place.position > 0) for place in reached)
-    return min(place.epoch for place in reached), max(whole, left.before.whole_from)
+    @cached_property
+    def _reached(self) -> list[Place]:
+        """Where each shard has stopped."""
+        return [shard.find((self.stop - shard.first) * shard.batch_size) for shard in self.shards]
 
 
 @lru_cache(maxsize=64)
 def _rest(left: Left, epoch: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each shard: its samples of an epoch that are done, and where the rest of them ends."""
-    lengths = np.array([len(shard.shard(epoch)) for shard in _shards(left)])
-    done = np.array(
-        [
-            length if place.epoch > epoch else place.position if place.epoch == epoch else 0
-            for length, place in zip(lengths.tolist(), _reached(left), strict=True)
-        ]
-    )
-    done = np.minimum(done, lengths)
+    lengths = np.array([len(shard.shard(epoch)) for shard in left.shards])
+    positions = [
+        place.position if place.epoch == epoch else length * (place.epoch > epoch)
+        for place, length in zip(left._reached, lengths.tolist(), strict=True)
+    ]
+    done = np.minimum(positions, lengths)
     return done, np.cumsum(lengths - done)
+
+
+@lru_cache(maxsize=64)
+def _left(division: Division) -> Left:
+    """What a division goes on from."""
+    size, _, _, stick, pad, ended = division
+    *earlier, (shards, batch_size, stop) = ended
+    first = Epochs(size, batch_size, shards, 0, stick, pad, tuple(earlier))
+    return Left([replace(first, shard_id=shard) for shard in range(shards)], stop)

@@ -31,8 +31,8 @@ _BITS = 62  # bits for products of positions and counts
 class WeightedDraws:
     """Maps the positions 0 to size - 1 of an epoch to items, in proportion to weights.
 
-    The positions of an item are consecutive: for a random order, use a `Permutation`, or an
-    `EpochOrder` with `shuffle`.
+    The positions of an item are consecutive: for a random order, use a `Permutation`, or a
+    `SampleOrder` with `shuffle`.
 
     Attributes:
         size: draws in an epoch.

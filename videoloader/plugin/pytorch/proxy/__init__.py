@@ -1,7 +1,6 @@
 """DataLoader workers that describe data, and a pipeline in the main process that makes it."""
 
-from videoloader.plugin.pytorch.proxy.loader import DataLoader
-from videoloader.plugin.pytorch.proxy.server import Server
+from videoloader.plugin.pytorch.proxy.server import DataLoader, Server
 from videoloader.plugin.references import (
     BatchReference,
     Proxy,

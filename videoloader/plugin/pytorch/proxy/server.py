@@ -1,4 +1,4 @@
-"""`Server`: runs a pipeline in the main process for the workers of a DataLoader."""
+"""`Server`: runs a pipeline in the main process for the workers of a `DataLoader`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import weakref
 from collections import deque
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from torch.utils import data
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch.proxy.jobs import Feeder, Job
 from videoloader.plugin.pytorch.proxy.structure import found, replaced
 from videoloader.plugin.references import BatchReference, Call, Proxy, SampleReference
-from videoloader.readers.failures.failures import SampleFailure
 
-__all__ = ["BatchesAhead", "Server"]
+if TYPE_CHECKING:
+    from videoloader.decoding.failures import SampleFailure
+
+__all__ = ["BatchesAhead", "DataLoader", "Server"]
 
 _REFERENCES = (SampleReference, BatchReference)
 _AT_ONCE = 2  # batches begun for one that is taken, until as many as wanted are ahead
@@ -321,3 +325,28 @@ def _server(key: str) -> Server:
             "where the server was made, as long as it exists"
         )
     return server
+
+
+class DataLoader(data.DataLoader[Any]):
+    """torch's DataLoader, whose batches have tensors in place of the references of a proxy.
+
+    Workers run the data set and collate, and send references. This process runs the pipeline, some
+    batches ahead of the training loop, in the order of the loader.
+
+    Args:
+        dali_server: whose proxy the data set calls. Proxies of other servers may occur as well.
+        *args: of torch's DataLoader, from `dataset` on.
+        ahead: batches on their way while one is used, see `Server.iterate`.
+        **kwargs: of torch's DataLoader.
+    """
+
+    def __init__(
+        self, dali_server: Server, *args: Any, ahead: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.dali_server = dali_server
+        self.ahead = ahead
+
+    def __iter__(self) -> Any:
+        self.dali_server.start_thread()
+        return self.dali_server.iterate(super().__iter__(), ahead=self.ahead)
