@@ -232,6 +232,7 @@ class Video:
                     yield frame
             for frame in read_frames(
                 request,
+                self._opened,
                 range(start, len(self)),
                 (height, width),
                 output,

@@ -16,6 +16,7 @@ import torch
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.cpu.forward import MOST_FRAMES
+from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
@@ -35,6 +36,7 @@ _log = logging.getLogger(__name__)
 
 def read_frames(
     request: ClipRequest,
+    video: OpenedVideo,
     frames: range,
     size: tuple[int, int],
     output: OutputFormat,
@@ -45,7 +47,8 @@ def read_frames(
     """The frames (H, W, C) of a video, decoded on the CPU. A fork may go on with it.
 
     Args:
-        request: for any frames; its source is open.
+        request: for any frames.
+        video: that of the request.
         frames: to give, in order.
         size: (height, width) of the frames.
         output: form of the frames, of uint8.
@@ -62,7 +65,7 @@ def read_frames(
     def begin(decoder: BatchDecoder) -> Iterator[torch.Tensor]:
         def decode(first: int, last: int) -> torch.Tensor:
             chunk = replace(request, frames=np.arange(first, last))
-            return decoder.run([chunk], output, rules).clips[0].frames
+            return decoder.run([chunk], [video], output, rules).clips[0].frames
 
         chunks = pairwise(_edges(frames, most))
         return starmap(decode, chunks) if threads == 1 else _one_ahead(decode, chunks)
