@@ -220,10 +220,7 @@ class Video:
                     batches.shared_decoder(self.device),
                     self.index,
                     self._source,
-                    View(
-                        (height, width),
-                        scales=size is not None or self._rules.resolution_change == "scale",
-                    ),
+                    View((height, width), scales=scales),
                     output,
                     self._orientation,
                     start=start,
