@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import av
 
 from videoloader.indexing import open_source
-from videoloader.indexing.containers.mp4 import index_mp4
+from videoloader.indexing.containers.mp4.movie import index_mp4
 
 __all__ = [
     "Clip",

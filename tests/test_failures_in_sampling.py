@@ -205,9 +205,10 @@ def test_no_batch_is_empty_and_none_is_filled_up_beside_a_clip_of_another_batch(
     decoder = media.clip_decoder("cpu", 1)
     decoded = decode_planned(clips, decoder, [{"fill_value": (0,)}] * 3)
     assert decoded.places == [1]
-    assert [others[0].item() for others in decoded.others] == [5 if is_there else 9]
-    assert decoded.origins == ["before" if is_there else str(paths[0])]
-    assert len(decoded.frames) == 1
+    frames, numbers = decoded.outputs
+    assert [number.item() for number in numbers] == [5 if is_there else 9]
+    assert frames.source_info == ["before" if is_there else str(paths[0])]
+    assert len(frames) == 1
     assert failures.count == (2 if is_there else 3)
 
 

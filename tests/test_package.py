@@ -15,6 +15,7 @@ import pytest
 
 from videoloader.codecs.registry import CODECS
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.containers.registry import CONTAINERS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "videoloader"
@@ -187,7 +188,7 @@ LAYERS = {
     "types": "errors system",
     "tfrecord": "errors",
     "tensors": "errors types",
-    "backend": "tensors",
+    "backend": "errors tensors",
     "codecs": "errors",
     "sampling": "errors",
     "sources": "errors system",
@@ -208,8 +209,8 @@ LAYERS = {
     "plugin": "errors system runtime cuda tensors sampling sources readers pipeline fn ops",
     "video": "errors system sampling sources workers indexing decoding",
     "compat": "errors system sampling sources workers indexing audio decoding video",
-    "epoch_sampler": "errors sampling",
-    "dataset": "errors runtime sampling sources indexing decoding readers epoch_sampler",
+    "epoch_sampler": "errors system sampling",
+    "dataset": "errors system runtime sampling sources indexing decoding readers epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding readers",
     "report": "errors system runtime indexing",
     "demo": "errors sampling indexing fn plugin report",
@@ -331,13 +332,8 @@ def test_the_layer_law_sees_every_kind_of_import(tmp_path):
     ]
 
 
-# Where a codec is named without a test: data of containers (what their tags mean), and lists of
-# FFmpeg's formats, some of which are called like codecs.
-CODEC_DATA = {("indexing/containers/raw.py", "_CODECS"), ("indexing/timing.py", "_TIMELESS")}
-
-
-def codec_tests(tree):
-    """Lines where a name of a codec is compared, looked up or listed, with what it is assigned to.
+def lines_testing(tree, names):
+    """Lines where one of some names is compared, looked up or listed.
 
     A name may be given: as the value in a dictionary (`b"avc1": "h264"`), as an argument, in an
     assignment or returned. It may not be tested: in a comparison, as a pattern, as the key or
@@ -365,31 +361,34 @@ def codec_tests(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
         for item in getattr(node.value, "elts", [])
     }
-    owners = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            owners |= {id(child): ast.unparse(target) for child in ast.walk(node)}
     return [
-        (node.lineno, owners.get(id(node)))
+        node.lineno
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and node.value in CODECS
+        if isinstance(node, ast.Constant) and node.value in names
         if id(node) not in given | pairs
     ]
 
 
+def names_tested_outside(names, *rooms):
+    there = {path: path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.rglob("*.py"))}
+    return [
+        f"{name}:{line}"
+        for path, name in there.items()
+        if not name.startswith(rooms)
+        for line in lines_testing(ast.parse(path.read_text(encoding="utf-8")), names)
+    ]
+
+
 def test_no_codec_is_tested_by_its_name_outside_codecs():
-    wrong = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        if name.startswith("codecs/"):
-            continue
-        wrong += [
-            f"{name}:{line}"
-            for line, owner in codec_tests(ast.parse(path.read_text(encoding="utf-8")))
-            if (name, owner) not in CODEC_DATA
-        ]
+    wrong = names_tested_outside(CODECS, "codecs/")
     assert not wrong, "ask codec_of(name) instead of testing the name"
+
+
+def test_no_container_is_tested_by_its_name_outside_containers():
+    names = {name for one in CONTAINERS for name in (one.name, one.demuxer)} - {None}
+    # What FFmpeg's demuxers say of sound is known to audio/ alone.
+    wrong = names_tested_outside(names, "indexing/containers/", "audio/")
+    assert not wrong, "ask container_of(name) instead of testing the name"
 
 
 def test_the_law_of_codec_names_sees_tests_and_lets_data_pass():
@@ -403,7 +402,7 @@ def test_the_law_of_codec_names_sees_tests_and_lets_data_pass():
         'codec.startswith("mpeg4")',
     ]
     for code in tested:
-        assert codec_tests(ast.parse(code)), code
+        assert lines_testing(ast.parse(code), CODECS), code
     data = [
         'TAGS = {b"avc1": "h264", **dict.fromkeys(MORE, "hevc")}',
         'codec, size = "h264", 2',
@@ -411,7 +410,7 @@ def test_the_law_of_codec_names_sees_tests_and_lets_data_pass():
         'def f():\n    return "vp9"',
     ]
     for code in data:
-        assert not codec_tests(ast.parse(code)), code
+        assert not lines_testing(ast.parse(code), CODECS), code
 
 
 def test_importing_the_package_loads_no_heavy_library():

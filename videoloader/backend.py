@@ -1,20 +1,17 @@
-"""The containers and the settings of memory under the module name that DALI's programs use."""
+"""The containers and the settings of memory under the module name that DALI's programs use.
+
+Growth factors and the shrink threshold are kept and checked, and have no effect: PyTorch's
+allocators have the memory here, and keep what was used once. The other functions do what they say.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
+from videoloader.errors import ArgumentError
 from videoloader.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
-from videoloader.tensors.allocation import (
-    GetDeviceBufferGrowthFactor,
-    GetHostBufferGrowthFactor,
-    GetHostBufferShrinkThreshold,
-    PreallocateDeviceMemory,
-    PreallocatePinnedMemory,
-    ReleaseUnusedMemory,
-    SetBufferGrowthFactor,
-    SetDeviceBufferGrowthFactor,
-    SetHostBufferGrowthFactor,
-    SetHostBufferShrinkThreshold,
-)
 
 __all__ = [
     "GetDeviceBufferGrowthFactor",
@@ -32,3 +29,69 @@ __all__ = [
     "TensorListCPU",
     "TensorListGPU",
 ]
+
+_settings = {"shrink threshold": 0.5, "host growth factor": 1.1, "device growth factor": 1.1}
+
+
+def SetHostBufferShrinkThreshold(fraction: float) -> None:  # noqa: N802  (DALI's name)
+    """Keep the part of a buffer, 0 to 1, below which DALI would shrink it; no effect."""
+    _set("shrink threshold", fraction, 0, 1)
+
+
+def GetHostBufferShrinkThreshold() -> float:  # noqa: N802
+    """What was set, 0.5 by default."""
+    return _settings["shrink threshold"]
+
+
+def SetHostBufferGrowthFactor(factor: float) -> None:  # noqa: N802
+    """Keep the factor, 1 to 4, by which DALI would grow buffers on the CPU; no effect."""
+    _set("host growth factor", factor, 1, 4)
+
+
+def GetHostBufferGrowthFactor() -> float:  # noqa: N802
+    """What was set, 1.1 by default."""
+    return _settings["host growth factor"]
+
+
+def SetDeviceBufferGrowthFactor(factor: float) -> None:  # noqa: N802
+    """Keep the factor, 1 to 4, by which DALI would grow buffers on a GPU; no effect."""
+    _set("device growth factor", factor, 1, 4)
+
+
+def GetDeviceBufferGrowthFactor() -> float:  # noqa: N802
+    """What was set, 1.1 by default."""
+    return _settings["device growth factor"]
+
+
+def SetBufferGrowthFactor(factor: float) -> None:  # noqa: N802
+    """Keep one growth factor for the CPU and for GPUs; no effect."""
+    SetHostBufferGrowthFactor(factor)
+    SetDeviceBufferGrowthFactor(factor)
+
+
+def PreallocateDeviceMemory(bytes: int, device_id: int) -> None:  # noqa: A002, N802
+    """Let PyTorch's allocator take memory of a GPU now, which later batches use."""
+    torch.empty(_size(bytes), dtype=torch.uint8, device=f"cuda:{device_id}")
+
+
+def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002, N802
+    """Let PyTorch's allocator take pinned memory now, which later copies use."""
+    torch.empty(_size(bytes), dtype=torch.uint8, pin_memory=True)
+
+
+def ReleaseUnusedMemory() -> None:  # noqa: N802
+    """Give memory of GPUs that no tensor uses back to the system."""
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.empty_cache()
+
+
+def _set(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ArgumentError(f"the {name} must be between {least} and {most}, got {value!r}")
+    _settings[name] = float(value)
+
+
+def _size(bytes: Any) -> int:  # noqa: A002
+    if isinstance(bytes, bool) or not isinstance(bytes, int) or bytes < 0:
+        raise ArgumentError(f"bytes must be an int, at least 0, got {bytes!r}")
+    return bytes

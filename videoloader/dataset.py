@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import torch
@@ -16,43 +15,31 @@ from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
-from videoloader.decoding.failures import FailurePolicy, Failures, SampleFailure
+from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.limits import (
-    MAX_PIXELS,
-    TIME_LIMIT,
-    MemoryLimit,
-    check_time_limit,
-    worker_limit,
-)
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
-from videoloader.decoding.output import (
-    ColorRange,
-    ElementType,
-    Interpolation,
-    Layout,
-    Matrix,
-    Output,
-    OutputFormat,
-)
-from videoloader.decoding.rules import OnError, Rules
+from videoloader.decoding.options import SampleOptions
+from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.rules import Rules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.decoding import SampleDecoder
 from videoloader.readers.clip_samples.draws import check_clips
 from videoloader.readers.clip_samples.global_random import seeded
-from videoloader.readers.clip_samples.labels import Labels
+from videoloader.readers.clip_samples.labels import LabelOptions
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.samples import of_views, views
 from videoloader.readers.clip_samples.sources import ClipSources, find_labels, find_sources
-from videoloader.readers.known_bad import SkipKnown, kept_videos
+from videoloader.readers.known_bad import kept_videos
 from videoloader.readers.shared_records import SharedRecords, shared
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
-from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
+from videoloader.sampling import ClipSampler, check_pad_mode
 from videoloader.sampling.states import whole_number
+from videoloader.system.options import documented, part, takes
 
 __all__ = ["ClipDataset", "collate_samples"]
 
@@ -82,6 +69,19 @@ def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return batch
 
 
+@documented(SampleOptions, FailureOptions, LabelOptions, LimitOptions)
+class DatasetOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, total=False):
+    """Options of `ClipDataset`: of its samples, those that fail, their labels, and processes."""
+
+
+@takes(
+    *(DatasetOptions, OutputFormat, Rules, Framing, SampleRequests, FailurePolicy),
+    layout="FCHW",
+    skip_known=None,
+    labels=None,
+    classes=None,
+    **DEFAULT_LIMITS,
+)
 class ClipDataset(Dataset[dict[str, Any]]):
     """A map-style data set with one sample a video: the clip, or clips, that a sampler takes.
 
@@ -133,55 +133,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
         seed: of all randomness.
         sample_transform: called with the whole sample, after `transform`, under the same random
             numbers; what it returns stands for the sample.
-        labels: one a video, or one a row of the data set index, failures included; or a mapping
-            from keys (`DatasetIndex.keys`; else paths), a function of keys, or a `LabelColumn` of a
-            table. All are integers; floats, or floats and integers, which become float32; vectors
-            of numbers of one shape; or texts, which are classes. By default, if the videos of one
-            folder are all in folders in it, these are the classes.
-        classes: names of the classes in the order of their numbers, such as the `classes` of
-            another data set; by default those that there are, in alphabetical order. A video of
-            another class is an error.
-        pad_mode: what stands for frames past the end of short videos: their last frame by default
-            (`edge`), with `mask` False; `none` makes them an error of the sample.
-        fill_value: of frames filled with `constant`.
-        size: (height, width), or one number for both, to decode to: pictures of another aspect
-            ratio are stretched. Needed for stacking if the videos differ, or `resize_shorter` and
-            `crop`.
-        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
-        crop: (height, width), or one number for both, of the centre that is kept after resizing.
-        crops: that many parts of this size instead, spread evenly along the longer side: 3 for the
-            ends and the centre, as tests average over. A sample has them as further clips: (clips *
-            crops, F, C, H, W), the crops of one clip after another; or (crops, F, C, H, W).
-        random_resized_crop: (areas, ratios) of a random part that becomes `size`, see `Framing`.
-        flip: probability of mirroring left and right.
-        dtype: element type, see `OutputFormat`.
-        layout: of the frames, see `Video.get_frames`.
-        mean: subtracted, on the scale from 0 to 255; float types only.
-        std: divided by after that.
-        interpolation: filter of resizing, see `OutputFormat`.
-        resolution_change: what to do with frames of another size than the first, see `Video`.
-        matrix: from Y'CbCr to RGB, see `Video`.
-        color_range: of the samples, see `Video`.
-        output: `rgb`, `gray` or `yuv`, see `OutputFormat`; the planes of `yuv` lie in one row.
-        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
-        on_error: `raise` what goes wrong with a video; `replace` its sample by the next one that
-            loads; `mask` the frames concerned; `skip` the sample, so that the batch of a
-            DataLoader is smaller: it has one sample at least, the next one that loads. Errors of a
-            sampler or transform of your own are raised in any case. See docs/failures.md, also for
-            the next four.
-        max_errors: failures, in all workers together, from which on `TooManyFailuresError` is
-            raised: a number, or a share of the samples.
-        error_log: a file to which each failure is appended as a line of JSON, by all workers.
-        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
-            out, and not opened.
         decode: `local`, in the process that asks for a sample; or `worker`, in a process that it
             starts and supervises: a codec that crashes or hangs then costs a sample and no more.
-        time_limit: seconds that such a process may take, see `BatchDecoder`.
-        memory_limit: bytes that it may allocate, see `BatchDecoder`.
-        max_pixels: of a picture; videos that claim more fail, see `Video`.
         indexes: made beforehand, by path; others are made as they are needed.
         clips_per_video: samples of each video, each drawn by itself: with n videos, samples k,
             n + k, 2 n + k, ... are of video k.
+        **options: of the samples, those that fail, their labels, and processes.
 
     Attributes:
         classes: names of the classes by number, where labels are texts or folders; or an empty
@@ -200,63 +157,30 @@ class ClipDataset(Dataset[dict[str, Any]]):
         seed: int = 0,
         *,
         sample_transform: Callable[[dict[str, Any]], Any] | None = None,
-        labels: Labels | None = None,
-        classes: Sequence[str] | None = None,
-        pad_mode: PadMode | str = "edge",
-        fill_value: int | Sequence[int] = 0,
-        size: int | Sequence[int] | None = None,
-        resize_shorter: int | None = None,
-        crop: int | Sequence[int] | None = None,
-        crops: int = 1,
-        random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None,
-        flip: float = 0.0,
-        dtype: ElementType = "uint8",
-        layout: Layout = "FCHW",
-        mean: float | Sequence[float] | None = None,
-        std: float | Sequence[float] | None = None,
-        interpolation: Interpolation = "triangular",
-        resolution_change: Literal["error", "scale"] = "error",
-        matrix: Matrix = "auto",
-        color_range: ColorRange = "auto",
-        output: Output = "rgb",
-        snap: Snap = "none",
-        on_error: OnError = "raise",
-        max_errors: int | float | None = None,
-        error_log: str | os.PathLike[str] | None = None,
-        skip_known: SkipKnown | None = None,
         decode: Literal["local", "worker"] = "local",
-        time_limit: float = TIME_LIMIT,
-        memory_limit: MemoryLimit = "auto",
-        max_pixels: int = MAX_PIXELS,
         indexes: Mapping[str, VideoIndex] | None = None,
         clips_per_video: int = 1,
+        **options: Unpack[DatasetOptions],
     ) -> None:
         if decode not in ("local", "worker"):
             raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
-        policy = FailurePolicy(on_error, max_errors, error_log)
         # All arguments are checked before anything is read.
-        framing = Framing(size, resize_shorter, crop, random_resized_crop, flip, crops=crops)
-        self._output = OutputFormat(
-            *(dtype, layout, mean, std, interpolation),
-            matrix=matrix,
-            color_range=color_range,
-            output=output,
-        )
-        rules = Rules(resolution_change=resolution_change, max_pixels=max_pixels)
-        check_pad_mode(pad_mode)
-        self._limits: dict[str, Any] | None = None
-        if decode == "worker":
-            self._limits = {
-                "time_limit": check_time_limit(time_limit),
-                "memory_limit": worker_limit(memory_limit),
-            }
+        policy, framing = part(FailurePolicy, options), part(Framing, options)
+        self._output, rules = part(OutputFormat, options), part(Rules, options)
+        check_pad_mode(options["pad_mode"])
+        self._limits = check_limits(options) if decode == "worker" else None
         every = find_sources(videos, indexes or {})
-        of_every = find_labels(videos, every, labels, classes)
+        of_every = find_labels(videos, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
-        self._videos, self._labels, _ = kept_videos(every, skip_known, labels=of_every)
+        self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)
         self._size = len(self._videos) * check_clips(clips_per_video, sampler)
-        self._requests = SampleRequests(
-            self._videos, sampler, framing, seed, pad_mode, fill_value, snap=snap
+        self._requests = part(
+            SampleRequests,
+            options,
+            videos=self._videos,
+            sampler=sampler,
+            framing=framing,
+            seed=seed,
         )
         self._records = SharedRecords()
         self._stats = WorkerStats(shared(torch.zeros(WorkerStats.SHAPE, dtype=torch.float64)))
@@ -415,10 +339,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
     def _decoder(self) -> BatchDecoder:
         """Decodes in this process, be it the worker of a loader, or in one that it supervises."""
         if self._batches is None:
-            indexer = None if self._limits is None else Indexer(**self._limits)
-            kept = IndexCache(indexer, limit=_READY_BYTES, packed_limit=_KEPT_BYTES)
-            workers = int(self._limits is not None)
-            self._batches = BatchDecoder(workers=workers, indexes=kept, **(self._limits or {}))
+            limits = {} if self._limits is None else self._limits._asdict()
+            kept = IndexCache(
+                Indexer(**limits) if limits else None,
+                limit=_READY_BYTES,
+                packed_limit=_KEPT_BYTES,
+            )
+            self._batches = BatchDecoder(workers=int(bool(limits)), indexes=kept, **limits)
         return self._batches
 
     def __repr__(self) -> str:

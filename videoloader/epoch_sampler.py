@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 import torch
@@ -12,9 +12,10 @@ from torch.utils.data import Dataset, Sampler
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import BatchOrder, generator
-from videoloader.sampling.orders.batch_order import Remainder
+from videoloader.sampling.orders.batch_order import OrderOptions
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.states import state_number, whole_number
+from videoloader.system.options import part, takes
 
 __all__ = ["Draw", "EpochSampler"]
 
@@ -36,6 +37,7 @@ class Draw(NamedTuple):
     draw: int = 0
 
 
+@takes(OrderOptions, SampleOrder, BatchOrder, remainder=None)
 class EpochSampler(Sampler[Draw]):
     """A sampler for `ClipDataset` whose epochs differ, repeat by seed, and can be resumed.
 
@@ -65,12 +67,11 @@ class EpochSampler(Sampler[Draw]):
             a generator of its own; its `set_epoch` is called if it has one.
         shuffle: take another permutation in each epoch, that of a `Loader` with this seed. Another
             sampler has its own order.
-        seed: of the order.
         rank: which part of the epoch this process takes.
-        num_ranks: number of parts.
         remainder: what becomes of samples that `num_ranks` does not divide: `repeat` the first of
             the epoch until all ranks have as many, the default with several ranks; `drop` them; or
             `keep` them, so that some ranks have one more.
+        **options: of the order.
 
     >>> sampler = EpochSampler(3, shuffle=False)
     >>> list(sampler), next(iter(sampler))
@@ -81,12 +82,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
     def __init__(
         self,
         samples: int | Dataset[Any] | Iterable[int],
-        *,
-        shuffle: bool = True,
-        seed: int = 0,
-        rank: int = 0,
-        num_ranks: int = 1,
-        remainder: Remainder | None = None,
+        **options: Unpack[OrderOptions],
     ) -> None:
         self._inner: Sampler[int] | None = None
         self._numbers: NDArray[np.int64] | None = None  # None: all of them, in order
@@ -102,11 +98,8 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
             self._size = len(self._numbers)
         if self._inner is None and not self._size:
             raise ArgumentError("there are no samples to draw from")
-        self._shuffle = shuffle
-        self._seed = seed
-        self._rank = rank
-        self._num_ranks = num_ranks
-        self._remainder = remainder
+        self._options = options
+        self._shuffle, self._seed = options["shuffle"], options["seed"]
         self._order(1)  # checks the arguments
         self._next = (0, 0)  # epoch, and how many of its samples to leave out
         self._now = (0, 0)  # the same of the pass under way: how many it has given
@@ -141,7 +134,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
             return
         order = self._order(size, shuffle=self._shuffle and listed is None)
         for place in self._numbers_from(epoch, done, order):
-            done = min(done + self._num_ranks, size)
+            done = min(done + order.num_ranks, size)
             self._now = (epoch, done)
             yield Draw(place, epoch) if listed is None else listed[place]
 
@@ -166,8 +159,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
 
     def _order(self, size: int, *, shuffle: bool = False) -> BatchOrder:
         """The places of this rank in an epoch of `size` samples, one at a time."""
-        order = SampleOrder(size, self._seed, shuffle)
-        return BatchOrder(order, self._seed, self._rank, self._num_ranks, self._remainder)
+        return part(BatchOrder, self._options, plan=SampleOrder(size, self._seed, shuffle))
 
     def _numbers_from(self, epoch: int, done: int, order: BatchOrder) -> Iterator[int]:
         """What an order has in an epoch of which some samples are done."""

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from videoloader.cuda.streams import stage_stream, wait_for
-from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
-from videoloader.decoding.failures import FailurePolicy, Failures, SampleFailure
+from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.limits import (
-    MAX_PIXELS,
-    TIME_LIMIT,
-    MemoryLimit,
-    check_time_limit,
-    worker_limit,
-)
-from videoloader.decoding.output import (
-    ColorRange,
-    ElementType,
-    Interpolation,
-    Layout,
-    Matrix,
-    Output,
-    OutputFormat,
-    ResolutionChange,
-)
-from videoloader.decoding.rules import OnError, Rules
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
+from videoloader.decoding.options import SampleOptions, as_device
+from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.rules import Rules
 from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
 from videoloader.readers.clip_samples.batch_content import batch_content, batch_tensors, transformed
 from videoloader.readers.clip_samples.columns import Columns, SampleColumns
 from videoloader.readers.clip_samples.decoding import DecodedSamples, SampleDecoder
 from videoloader.readers.clip_samples.draws import find_samples
-from videoloader.readers.clip_samples.labels import Labels
+from videoloader.readers.clip_samples.labels import LabelOptions
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.shaped_batches import epoch_order, shaped_batches
 from videoloader.readers.clip_samples.sources import (
@@ -49,19 +33,39 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.known_bad import SkipKnown, kept_videos
+from videoloader.readers.known_bad import kept_videos
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
-from videoloader.sampling import Buckets, ClipSampler, Packing, PadMode, Snap
-from videoloader.sampling.orders.batch_order import Remainder
+from videoloader.sampling import Buckets, ClipSampler, Packing
+from videoloader.sampling.orders.batch_order import OrderOptions
 from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.options import documented, part, takes
 
 __all__ = ["Loader", "LoaderIterator"]
 
 
+@documented(SampleOptions, FailureOptions, LabelOptions, OrderOptions, LimitOptions)
+class LoaderOptions(
+    SampleOptions, FailureOptions, LabelOptions, OrderOptions, LimitOptions, total=False
+):
+    """Options of `Loader`: of samples, those that fail, labels, the order, and processes."""
+
+
+@takes(
+    *(LoaderOptions, OutputFormat, Rules, Framing, SampleRequests, FailurePolicy),
+    layout="FCHW",
+    shuffle=False,
+    rank=None,
+    num_ranks=None,
+    remainder=None,
+    skip_known=None,
+    labels=None,
+    classes=None,
+    **DEFAULT_LIMITS,
+)
 class Loader:
     """Batches of clips, one clip or one set of clips a video, for a training loop.
 
@@ -109,32 +113,6 @@ class Loader:
             such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
             batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
-        size: (height, width), or one number for both, that pictures are resized to: those of
-            another aspect ratio are stretched. See `Framing`, also for the next four.
-        resize_shorter: length of the shorter side, keeping the aspect ratio.
-        crop: centre that is kept after resizing.
-        crops: that many parts of this size instead, spread evenly along the longer side: 3 for the
-            ends and the centre, as tests average over. A batch has them as further clips: (B, clips
-            * crops, F, ...), the crops of one clip after another.
-        random_resized_crop: (areas, ratios) of a random part that becomes `size`.
-        flip: probability of mirroring left and right.
-        dtype: element type, see `OutputFormat`.
-        layout: of a clip.
-        mean: subtracted, on the scale from 0 to 255.
-        std: divided by after that.
-        interpolation: filter of resizing.
-        resolution_change: what to do with frames of another size than the first, see `Video`.
-        pad_mode: what stands for frames past the end of a short video: its last frame by default
-            (`edge`), with `mask` False; `none` makes them an error of the sample.
-        fill_value: of filled frames.
-        shuffle: permute the data set in each epoch.
-        seed: of all randomness.
-        labels: one a video or row: an integer, a float, a text, which is a class, or a vector of
-            numbers; or by key a mapping, a function or a `LabelColumn` of a table, see
-            `ClipDataset`; by default those of the folders, where `dataset` is a folder of folders.
-        classes: names of the classes in the order of their numbers, such as the `classes` of
-            another loader; by default those that there are, in alphabetical order. A video of
-            another class is an error.
         clips_per_video: samples that an epoch has of each video, each drawn by itself.
         weights: how often each video is drawn: a number for each video or row, or by key a mapping
             or function; implies `shuffle`. An epoch has as many samples as without.
@@ -142,33 +120,12 @@ class Loader:
         transform: called with each sample as a dictionary, on the thread that iterates; what it
             returns is collated. The global random numbers of torch (CPU), NumPy, Python and
             `fn` are seeded for it by the sample, and put back.
-        rank: which part of each step this process takes. By default that of torch.distributed,
-            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
-        num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
-        remainder: the last step where it is not full, see `BatchOrder`; `repeat` with several
-            ranks by default, else `keep`.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
-        on_error: `raise` the error of a sample, behind which the next batch follows; `skip` it,
-            which makes the batch smaller, but never empty: its last sample is then replaced, so
-            that all ranks have as many batches; `replace` it by the next of the data set that
-            decodes; `mask` the frames concerned. `failures` lists what went wrong. See
-            docs/failures.md, also for the next three.
-        max_errors: failures from which on the run ends with `TooManyFailuresError`: a number, or a
-            share of the samples.
-        error_log: a file to which each failure is appended as a line of JSON.
-        skip_known: what `videoloader check` wrote, or an `error_log`: videos that it names are left
-            out of the data set, and not opened.
-        matrix: from Y'CbCr to RGB, see `OutputFormat`.
-        color_range: of the samples, see `OutputFormat`.
-        output: `rgb`, `gray` or `yuv`, see `OutputFormat`; the planes of `yuv` lie in one row.
-        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
-        max_pixels: of a picture; videos that claim more fail, see `Video`.
-        time_limit: seconds that a worker process may take, see `BatchDecoder`.
-        memory_limit: bytes that a worker process may allocate, see `BatchDecoder`.
         on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
             `stats()` of the time since the last call.
         stats_interval: seconds.
+        **options: of the samples, those that fail, labels, the order, and processes.
 
     >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
     >>> for batch in loader:  # doctest: +SKIP
@@ -184,95 +141,54 @@ class Loader:
         batches: Buckets | Packing | None = None,
         columns: Columns = (),
         device: str | torch.device = "cpu",
-        size: int | Sequence[int] | None = None,
-        resize_shorter: int | None = None,
-        crop: int | Sequence[int] | None = None,
-        crops: int = 1,
-        random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None,
-        flip: float = 0.0,
-        dtype: ElementType = "uint8",
-        layout: Layout = "FCHW",
-        mean: float | Sequence[float] | None = None,
-        std: float | Sequence[float] | None = None,
-        interpolation: Interpolation = "triangular",
-        resolution_change: ResolutionChange = "error",
-        pad_mode: PadMode | str = "edge",
-        fill_value: int | Sequence[int] = 0,
-        shuffle: bool = False,
-        seed: int = 0,
-        labels: Labels | None = None,
-        classes: Sequence[str] | None = None,
         clips_per_video: int = 1,
         weights: Weights | None = None,
         balanced: bool = False,
         transform: Callable[[dict[str, Any]], Any] | None = None,
-        rank: int | None = None,
-        num_ranks: int | None = None,
-        remainder: Remainder | None = None,
         prefetch: int = 2,
         workers: int | None = None,
-        on_error: OnError = "raise",
-        max_errors: int | float | None = None,
-        error_log: str | os.PathLike[str] | None = None,
-        skip_known: SkipKnown | None = None,
-        matrix: Matrix = "auto",
-        color_range: ColorRange = "auto",
-        output: Output = "rgb",
-        snap: Snap = "none",
-        max_pixels: int = MAX_PIXELS,
-        time_limit: float = TIME_LIMIT,
-        memory_limit: MemoryLimit = "auto",
         on_stats: OnStats | None = None,
         stats_interval: float = STATS_INTERVAL,
+        **options: Unpack[LoaderOptions],
     ) -> None:
-        failures = Failures(FailurePolicy(on_error, max_errors, error_log))
+        failures = Failures(part(FailurePolicy, options))
         every = find_sources(dataset, {})
-        of_every = find_labels(dataset, every, labels, classes)
+        of_every = find_labels(dataset, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         """Names of the classes, by number; empty where labels are no texts or folders."""
         shares = None if weights is None else find_weights(weights, every)
         self._videos, self._labels, shares = kept_videos(
-            every, skip_known, labels=of_every, weights=shares
+            every, options["skip_known"], labels=of_every, weights=shares
         )
         samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
-        framing = Framing(
-            size, resize_shorter, crop, random_resized_crop, flip, batches is not None, crops
-        )
-        planned: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
-        shaped = shaped_batches(
-            batches, batch_size, self._videos, clips, framing, samples, **planned
-        )
+        framing = part(Framing, options, is_sized_later=batches is not None)
+        shaped = shaped_batches(batches, batch_size, self._videos, clips, framing, samples, options)
         if shaped is not None:
             shaped.check_transform(transform)
-        self.order = epoch_order(
-            shaped, batch_size, len(self._videos), samples, rank, num_ranks, remainder, **planned
-        )
+        self.order = epoch_order(shaped, batch_size, len(self._videos), samples, options)
         if prefetch < 1:
             raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape
-        self._requests = SampleRequests(
-            self._videos, clips, framing, seed, pad_mode, fill_value, shape, snap
+        self._requests = part(
+            SampleRequests,
+            options,
+            videos=self._videos,
+            sampler=clips,
+            framing=framing,
+            shape=shape,
         )
         self._samples = SampleDecoder(
             self._requests,
-            OutputFormat(
-                *(dtype, layout, mean, std, interpolation),
-                matrix=matrix,
-                color_range=color_range,
-                output=output,
-            ),
-            Rules(resolution_change=resolution_change, max_pixels=max_pixels),
+            part(OutputFormat, options),
+            part(Rules, options),
             failures,
             is_never_empty=True,  # or this rank would have a batch less than the others
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
         )
-        self._limits: dict[str, Any] = {
-            "time_limit": check_time_limit(time_limit),
-            "memory_limit": worker_limit(memory_limit),
-        }
+        self._limits = check_limits(options)
         self._transform = transform
         self._prefetch = prefetch
         self._device = as_device(device)
@@ -407,7 +323,9 @@ class Loader:
 
     def _run(self, epoch: int, start: int) -> StageRunner:
         steps = self.order.num_steps(start, epoch)
-        decoder = self._decoder = shared_decoder(self._device, self._workers, **self._limits)
+        decoder = self._decoder = shared_decoder(
+            self._device, self._workers, **self._limits._asdict()
+        )
         monitor = self._monitor
 
         def plan(step: int, _: Any) -> NDArray[np.int64]:

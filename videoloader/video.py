@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self, overload
+from typing import Any, Self, Unpack, overload
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding import batch as batches
-from videoloader.decoding.arguments import as_device, as_frame_numbers
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.decoding.framing import shorter_resized
-from videoloader.decoding.limits import MAX_PIXELS, check_pixels
+from videoloader.decoding.limits import check_pixels
 from videoloader.decoding.opening.videos import (
     OpenedVideo,
     identity,
@@ -26,21 +24,11 @@ from videoloader.decoding.opening.videos import (
     open_any,
     source_name,
 )
-from videoloader.decoding.output import (
-    ColorRange,
-    ElementType,
-    Interpolation,
-    Layout,
-    Matrix,
-    Output,
-    OutputFormat,
-    ResolutionChange,
-    View,
-    normalize_size,
-)
+from videoloader.decoding.options import FrameOptions, ResizeOptions, VideoOptions, as_device
+from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames, read_frames_on_gpu
-from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.request import ClipRequest, as_frame_numbers
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
@@ -51,17 +39,19 @@ from videoloader.errors import (
 )
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
-from videoloader.sampling import PadMode, Snap, pad_frames, plan_decode, select_frames
+from videoloader.sampling import pad_frames, plan_decode, select_frames
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.forking import ForkSafeLock, cached_property, reset_after_fork
+from videoloader.system.options import part, takes
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.use import Use
 
 __all__ = ["Video"]
 
 
+@takes(VideoOptions, OutputFormat, Rules)
 class Video:
     """The frames of a video, exact and in presentation order.
 
@@ -78,17 +68,9 @@ class Video:
         stream: number of the video stream; FFmpeg's best by default.
         strict: refuse a file of which part is missing, see `index_video`.
         fps: frames a second of a raw stream, which has no times; not together with `index`.
-        rotate: turn pictures as the container says, as players do. False gives them as coded.
-        resolution_change: what to do with frames of another size than the first where the stream
-            changes it: `error`, or `scale` them to the first size.
         threads: that decode: as many as this process may use processors by default, fewer where
             that is not faster. They end with each call.
-        matrix: from Y'CbCr to RGB: `auto` by the tags of the stream; `bt601`, `bt709` or `bt2020`
-            whatever the tags; `swscale` as PyAV, decord2, torchcodec and OpenCV convert. See
-            `OutputFormat`.
-        color_range: of the samples: `auto` by the tags of the stream, `limited` or `full` whatever
-            the tags.
-        max_pixels: of a picture; a file that claims more is refused. Far above 8K by default.
+        **options: how the pictures of the stream are understood, in all calls.
 
     Raises:
         SourceError, FormatError, UnsupportedError: as `index_video`.
@@ -110,19 +92,16 @@ class Video:
         stream: int | None = None,
         fps: float | Fraction | None = None,
         strict: bool = False,
-        rotate: bool = True,
-        resolution_change: ResolutionChange = "error",
         threads: int | None = None,
-        matrix: Matrix = "auto",
-        color_range: ColorRange = "auto",
-        max_pixels: int = MAX_PIXELS,
+        **options: Unpack[VideoOptions],
     ) -> None:
-        self._output = OutputFormat(matrix=matrix, color_range=color_range)
+        self._options = options
+        self._output = part(OutputFormat, options)
         self.device = as_device(device)
         self._batches = batches.BatchDecoder(
             workers=0, threads=usable_processors() if threads is None else threads
         )
-        self._rules = Rules(rotate, resolution_change, max_pixels=max_pixels)
+        self._rules = part(Rules, options)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self._given = source
@@ -141,7 +120,7 @@ class Video:
             raise
         self.index = index
         self._opened = OpenedVideo(identity(self._source), self._source, index)
-        self._orientation = index.orientation if rotate else Orientation()
+        self._orientation = index.orientation if self._rules.rotate else Orientation()
         self._lock = ForkSafeLock()
         self._use = Use(self.name)
         reset_after_fork(self._use, Use.forget)
@@ -184,36 +163,31 @@ class Video:
         """All frames (H, W, C), decoded as they are consumed."""
         return self.iterate()
 
+    @takes(ResizeOptions, ClipRequest, OutputFormat)
     def iterate(
-        self,
-        start: int = 0,
-        *,
-        size: int | tuple[int, int] | None = None,
-        resize_shorter: int | None = None,
-        interpolation: Interpolation = "triangular",
+        self, start: int = 0, **options: Unpack[ResizeOptions]
     ) -> Generator[torch.Tensor, None, None]:
         """The frames (H, W, C) from `start` on, decoded as they are consumed.
 
         Args:
             start: first frame.
-            size: (height, width) of the frames, or one number for both, which stretches them where
-                the aspect ratio is another; as the video by default.
-            resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
-            interpolation: filter of resizing, see `get_frames`.
+            **options: of the frames.
         """
         self._use.check()
         if not 0 <= start <= len(self):
             raise FrameRangeError(
                 f"{self.name}: frame {start} requested, the video has {len(self)} frames"
             )
+        size, resize_shorter = options["size"], options["resize_shorter"]
+        whole = None if size is None else normalize_size(size)
         request = ClipRequest(
-            self._source, None, self.index, size=size, resize_shorter=resize_shorter
+            self._source, None, self.index, size=whole, resize_shorter=resize_shorter
         )
         if resize_shorter is not None:
             size = shorter_resized(self.size, resize_shorter)
         height, width = normalize_size(size or self.size)
         scales = size is not None or self._rules.resolution_change == "scale"
-        output = replace(self._output, interpolation=interpolation)
+        output = part(OutputFormat, {**self._options, **options})
         with quick_switches():
             if self.device.type == "cuda":
                 for frame in read_frames_on_gpu(
@@ -261,6 +235,7 @@ class Video:
         return self.get_frames(frames=[number % len(self)]).frames[0]
 
     @quick_switches()
+    @takes(FrameOptions, ClipRequest, OutputFormat)
     def get_frames(
         self,
         frames: ArrayLike | None = None,
@@ -269,20 +244,8 @@ class Video:
         stop: int | None = None,
         stride: int = 1,
         count: int | None = None,
-        pad_mode: PadMode | str = "none",
-        fill_value: int | Sequence[int] = 0,
-        size: int | tuple[int, int] | None = None,
-        resize_shorter: int | None = None,
-        layout: Layout = "FHWC",
-        dtype: ElementType = "uint8",
-        mean: Sequence[float] | float | None = None,
-        std: Sequence[float] | float | None = None,
-        interpolation: Interpolation = "triangular",
-        crop: tuple[int, int, int, int] | None = None,
-        flip: bool = False,
-        output: Output = "rgb",
-        snap: Snap = "none",
         window: tuple[int, int, int, int] | None = None,
+        **options: Unpack[FrameOptions],
     ) -> Clip:
         """Decode a set of frames, each distinct one once.
 
@@ -292,27 +255,9 @@ class Video:
             stop: end, exclusive; the end of the video by default.
             stride: step between frames; negative plays backwards.
             count: number of frames, in place of `stop`.
-            pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
-            fill_value: of frames filled with `constant`: one number, or one for each channel.
-            size: (height, width) of the result, or one number for both: pictures of another aspect
-                ratio are stretched. As the video, or the crop, by default.
-            resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
-            layout: order of the dimensions: F frames, H rows, W columns, C channels.
-            dtype: `uint8` (0-255), `uint16` (0-65535), or `float16`, `bfloat16`, `float32`, whose
-                values are from 0 to 255 and keep what a video has in more than 8 bits.
-            mean: subtracted, on the scale from 0 to 255: a number, or one for each channel; float
-                types only.
-            std: what is divided by afterwards.
-            interpolation: filter of resizing: `nearest`, `bilinear` (two by two pixels whatever the
-                scale), `triangular` (averages over the source where it shrinks) or `bicubic`.
-            crop: (top, left, height, width) in pixels of the picture as it is displayed, taken
-                before resizing.
-            flip: mirror left and right.
-            output: `rgb`; `gray`: luma in one channel; `yuv`: the planes as they are coded,
-                `Clip.planes`; see `OutputFormat`.
-            snap: `keyframe` gives, in place of each frame, the last keyframe at or before it.
             window: (top, left, height, width) of the resized picture, a crop after resizing; all
                 of it by default.
+            **options: of the clip.
 
         Raises:
             FrameRangeError: a frame lies outside the video and `pad_mode` is `none`.
@@ -325,49 +270,17 @@ class Video:
             )
         elif (start, stop, stride, count) != (0, None, 1, None):
             raise ArgumentError("give frames, or start, stop, stride and count, not both")
-        request = ClipRequest(
-            self._source,
-            frames,
-            self.index,
-            pad_mode,
-            fill_value,
-            size,
-            crop,
-            flip,
-            snap=snap,
-            window=window,
-            resize_shorter=resize_shorter,
-        )
-        return self._decode(
-            request,
-            dtype=dtype,
-            layout=layout,
-            mean=mean,
-            std=std,
-            interpolation=interpolation,
-            output=output,
-        )
+        return self._decode(options, frames=frames, window=window)
 
     @quick_switches()
+    @takes(FrameOptions, ClipRequest, OutputFormat)
     def get_frames_at_times(
         self,
         times: ArrayLike,
         *,
         nearest: bool = False,
         tolerance: float | None = None,
-        pad_mode: PadMode | str = "none",
-        fill_value: int | Sequence[int] = 0,
-        size: int | tuple[int, int] | None = None,
-        resize_shorter: int | None = None,
-        layout: Layout = "FHWC",
-        dtype: ElementType = "uint8",
-        mean: Sequence[float] | float | None = None,
-        std: Sequence[float] | float | None = None,
-        interpolation: Interpolation = "triangular",
-        crop: tuple[int, int, int, int] | None = None,
-        flip: bool = False,
-        output: Output = "rgb",
-        snap: Snap = "none",
+        **options: Unpack[FrameOptions],
     ) -> Clip:
         """The frame on screen at each time: the last that begins at or before it.
 
@@ -379,50 +292,15 @@ class Video:
             nearest: give the frame whose presentation time is nearest instead; in the middle
                 between two, the later one.
             tolerance: the most seconds between a time and the presentation time of its frame, for
-                times inside the video.
-            pad_mode: what stands for times before the first frame or past the end of the last.
-            fill_value: as for `get_frames`.
-            size: as for `get_frames`.
-            resize_shorter: as for `get_frames`.
-            layout: as for `get_frames`.
-            dtype: as for `get_frames`.
-            mean: as for `get_frames`.
-            std: as for `get_frames`.
-            interpolation: as for `get_frames`.
-            crop: as for `get_frames`.
-            flip: as for `get_frames`.
-            output: as for `get_frames`.
-            snap: as for `get_frames`; the tolerance is that of the frame before snapping.
+                times inside the video; of the frame before `snap`.
+            **options: of the clip.
 
         Raises:
             FrameRangeError: a time lies outside the video and `pad_mode` is `none`, or no frame is
                 within the tolerance.
             DecodeError, ArgumentError: as `get_frames`.
         """
-        request = ClipRequest(
-            self._source,
-            None,
-            self.index,
-            pad_mode,
-            fill_value,
-            size,
-            crop,
-            flip,
-            times=times,
-            nearest=nearest,
-            tolerance=tolerance,
-            snap=snap,
-            resize_shorter=resize_shorter,
-        )
-        return self._decode(
-            request,
-            dtype=dtype,
-            layout=layout,
-            mean=mean,
-            std=std,
-            interpolation=interpolation,
-            output=output,
-        )
+        return self._decode(options, times=times, nearest=nearest, tolerance=tolerance)
 
     @quick_switches()
     def motion_vectors(self, frames: ArrayLike) -> list[NDArray[Any]]:
@@ -471,24 +349,16 @@ class Video:
         return decoder.decode(plan_decode(self.index, numbers))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options: dict[str, Any] = {
-            "rotate": self._rules.rotate,
-            "resolution_change": self._rules.resolution_change,
-            "threads": self._threads,
-            "matrix": self._output.matrix,
-            "color_range": self._output.color_range,
-            "max_pixels": self._rules.max_pixels,
-        }
-        return partial(type(self), **options), (
+        return partial(type(self), threads=self._threads, **self._options), (
             lasting(self._given, self._source),
             str(self.device),
             self.index,
         )
 
-    def _decode(self, request: ClipRequest, **form: Any) -> Clip:
-        """The clip of a request, as a batch of one; `form` are fields of `OutputFormat`."""
-        matrix, color_range = self._output.matrix, self._output.color_range
-        output = OutputFormat(matrix=matrix, color_range=color_range, **form)
+    def _decode(self, options: FrameOptions, **wanted: Any) -> Clip:
+        """The clip of a request, as a batch of one; `wanted` are other fields of `ClipRequest`."""
+        request = part(ClipRequest, options, source=self._source, index=self.index, **wanted)
+        output = part(OutputFormat, {**self._options, **options})
         self._use.check()
         if self.device.type == "cuda":
             decoder = batches.shared_decoder(self.device)

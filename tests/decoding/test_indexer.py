@@ -16,7 +16,7 @@ from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
 from videoloader.indexing.video import index_natively
-from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.workers.tasks import TaskFailure, run_tasks
 
 ODD = ("crash", "hang", "memory", "once")
 
@@ -46,7 +46,7 @@ def no_ffmpeg_here(monkeypatch):
         raise AssertionError("FFmpeg was called in this process")
 
     monkeypatch.setattr("videoloader.indexing.libav._choose", refused)
-    monkeypatch.setattr("videoloader.indexing.scan._decode_all", refused)
+    monkeypatch.setattr("videoloader.indexing.order.decode_scan._decode_all", refused)
 
 
 def children():
@@ -200,5 +200,5 @@ def test_workers_of_jobs_may_take_so_much_memory_and_no_more():
     sizes = [1 << 20, 1 << 30, 1 << 21]
     tasks = run_tasks("odd_indexers:greedy", sizes, workers=1, time_limit=60, memory_limit=1 << 28)
     done = dict(tasks)
-    assert isinstance(done.pop(1 << 30), Failure)
+    assert isinstance(done.pop(1 << 30), TaskFailure)
     assert done == {size: size for size in done}

@@ -11,7 +11,7 @@ import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.containers.avi import index_avi
-from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.demuxing import index_by_demuxing
 
 FRAMES = 24
 # codec: (pixel format, how it is indexed)

@@ -106,7 +106,7 @@ def test_even_times_are_not_checked_against_pictures(paths, monkeypatch):
         raise AssertionError("pictures were read")
 
     for reader in ("all_slice_heads", "some_slice_heads", "picture_order", "scan_order"):
-        monkeypatch.setattr(f"videoloader.indexing.time_check.{reader}", refuse)
+        monkeypatch.setattr(f"videoloader.indexing.order.time_check.{reader}", refuse)
     for name in ("mp4 ctts h264", "mp4 ctts hevc", "mkv h264", "ts h264", "flv h264"):
         change, clip = CASES[name]
         vl.index_video(change(paths[clip], 0, 0))

@@ -17,7 +17,7 @@ from remuxing import remux_bytes
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import PacketFlags, open_source
-from videoloader.indexing.containers.matroska import index_matroska
+from videoloader.indexing.containers.matroska.file import index_matroska
 from videoloader.indexing.payloads import read_packets
 
 SIZE = (64, 48)

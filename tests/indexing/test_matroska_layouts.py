@@ -12,7 +12,7 @@ from matroska_files import block, cluster, demuxed, element, laced, matroska, tr
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import PacketFlags, open_source
-from videoloader.indexing.containers.matroska import index_matroska
+from videoloader.indexing.containers.matroska.file import index_matroska
 from videoloader.indexing.payloads import read_packets
 
 FRAME_NS = 40_000_000

@@ -17,11 +17,11 @@ from remuxing import remux_bytes
 from transport_files import check_sum
 
 import videoloader as vl
-from videoloader.codecs import h264
+from videoloader.codecs.h264 import sequence as h264
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
-from videoloader.indexing.containers.mpegts.pieces import Packing
 from videoloader.indexing.containers.mpegts.stream import index_mpegts
+from videoloader.indexing.packing import Packing
 from videoloader.indexing.payloads import PacketReader, read_packets
 from videoloader.indexing.video import index_video
 

@@ -12,10 +12,10 @@ import videoloader as vl
 from videoloader.codecs import mpeg2, mpeg4
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.indexing import open_source
-from videoloader.indexing.containers.mp4 import index_mp4
-from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.containers.mp4.movie import index_mp4
+from videoloader.indexing.demuxing import index_by_demuxing
+from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.scan import scan_order
 
 WIDTH, HEIGHT = 176, 144
 KINDS = {

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import videoloader as vl
-from videoloader.indexing.timing import read_rate
+from videoloader.indexing.rates import read_rate
 
 
 def test_a_fraction_is_read():

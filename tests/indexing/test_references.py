@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.codecs.hevc import parse_sequence
-from videoloader.codecs.hevc_references import HevcReferences
+from videoloader.codecs.hevc.references import HevcReferences
+from videoloader.codecs.hevc.sequence import parse_sequence
 from videoloader.sampling import needed_pictures
 
 ORDER_BITS = 4

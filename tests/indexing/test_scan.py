@@ -10,8 +10,8 @@ import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import Fingerprint, open_source
 from videoloader.indexing.contexts import open_decoder
+from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.scan import scan_order
 
 X264 = {"x264-params": "keyint=20:bframes=0:threads=1", "preset": "ultrafast", "crf": "51"}
 SMALL = Fingerprint(1 << 20)

@@ -85,9 +85,9 @@ def together(batch, chain):
         for number, (name, values) in enumerate(chain)
         for key, value in OPERATORS[name].bind(values).items()
     }
-    data = Batch(batch.tensors if batch.block is None else batch.block, batch.layout())
+    data = Batch(batch.batch.data, batch.layout())
     (made,) = run.apply(Context(len(batch)), [data], arguments)
-    return TensorList(made.samples if made.block is None else made.block, made.layout)
+    return TensorList(made)
 
 
 def assert_same(made, wanted):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.indexing import PacketFlags, VideoIndex, index_video
-from videoloader.indexing.timing import packet_table
+from videoloader.indexing.packets import packet_table
 from videoloader.sampling import frames_at_times
 
 TIME_BASES = [

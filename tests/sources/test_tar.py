@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import videoloader as vl
+from videoloader.indexing.dataset.listing import find_items
 from videoloader.readers.records.archive_samples import read_archive
-from videoloader.sources.items import find_items
 from videoloader.sources.opening import open_source
 from videoloader.sources.tar import Member, read_members
 

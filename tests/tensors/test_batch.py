@@ -9,6 +9,7 @@ from torch.utils.data import default_collate
 from videoloader import types
 from videoloader.errors import ArgumentError, ArgumentIndexError, ArgumentTypeError
 from videoloader.tensors import Tensor, TensorList
+from videoloader.tensors.batch import Batch
 
 
 @pytest.mark.parametrize("part", [slice(0, 2), slice(1, None), slice(None, None, 2), slice(3, 3)])
@@ -187,3 +188,22 @@ def test_a_batch_can_be_emptied():
         batch.reset()
         assert (len(batch), batch.layout(), batch.shape(), batch.source_info()) == (0, "", [], [])
         assert (batch.dtype, batch.ndim) == (None, 0)
+
+
+def test_a_list_is_a_view_of_the_batch_of_operators():
+    batch = Batch(torch.zeros(2, 3, 4, 1), "HWC", ["a", "b"])
+    seen = TensorList(batch)
+    seen[0][...] = 1
+    assert batch[0].all()
+    assert (seen.layout(), seen.source_info()) == ("HWC", ["a", "b"])
+
+
+def test_changes_of_a_list_leave_the_batch_of_operators():
+    batch = Batch([torch.zeros(3, 4), torch.ones(3, 4)], "HW")
+    seen = TensorList(batch)
+    seen.set_layout("XY")
+    seen.reinterpret(types.INT32)
+    seen.as_tensor()
+    assert (batch.layout, batch.block, batch[0].dtype) == ("HW", None, torch.float32)
+    seen.reset()
+    assert (len(seen), len(batch)) == (0, 2)

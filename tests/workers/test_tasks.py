@@ -11,7 +11,7 @@ from child_processes import children
 
 from videoloader.workers import processors
 from videoloader.workers import tasks as tasks_module
-from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.workers.tasks import TaskFailure, run_tasks
 
 HERE = "test_tasks"
 
@@ -53,7 +53,7 @@ def test_a_task_that_costs_its_worker_is_recorded_and_not_tried_again(function, 
         result = done.pop((number, deed))
         if deed:
             kind = "KeyError" if deed == "fail" else "WorkerDied"
-            assert isinstance(result, Failure)
+            assert isinstance(result, TaskFailure)
             assert result.kind == kind
             assert ("SIGKILL" in result.reason) == (deed == "die")
         else:

@@ -71,11 +71,7 @@ class Buffering(NamedTuple):
 
 
 def h264_level_frames(level: int, blocks: int) -> int:
-    """MaxDpbFrames (section A.3.1).
-
-    Args:
-        level: level_idc, 9 for level 1b.
-        blocks: macroblocks of a frame.
+    """MaxDpbFrames (section A.3.1) by level_idc (9 for level 1b) and macroblocks of a frame.
 
     >>> h264_level_frames(40, 120 * 68)
     4
@@ -84,11 +80,7 @@ def h264_level_frames(level: int, blocks: int) -> int:
 
 
 def hevc_level_frames(level: int, samples: int) -> int:
-    """MaxDpbSize (section A.4.2).
-
-    Args:
-        level: general_level_idc, 30 times the number of the level.
-        samples: luma samples of a picture.
+    """MaxDpbSize (section A.4.2) by general_level_idc and luma samples of a picture.
 
     >>> hevc_level_frames(120, 1920 * 1080)
     6

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from videoloader.codecs.picture import PictureFormat
 
 if TYPE_CHECKING:
-    from videoloader.codecs import h264, hevc
-    from videoloader.codecs.av1_frames import Av1References
-    from videoloader.codecs.h264_order import H264Order
-    from videoloader.codecs.hevc_order import HevcOrder
-    from videoloader.codecs.hevc_references import HevcReferences
+    from videoloader.codecs.av1.frames import Av1References
+    from videoloader.codecs.h264 import sequence as h264
+    from videoloader.codecs.h264.order import H264Order
+    from videoloader.codecs.hevc import sequence as hevc
+    from videoloader.codecs.hevc.order import HevcOrder
+    from videoloader.codecs.hevc.references import HevcReferences
 
-__all__ = ["Codec", "Described", "NalSyntax", "StartCodes", "UnitRole"]
+__all__ = ["Codec", "CodedPicture", "Described", "NalSyntax", "StartCodes", "UnitRole"]
 
 References: TypeAlias = "Av1References | HevcReferences"
 
@@ -143,6 +144,19 @@ class StartCodes:
     sequence: range
     pictures: range
     told_by: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CodedPicture:
+    """A coded picture. Pictures are numbered from 0 in the order in which they are read.
+
+    `references` are the numbers of all pictures that decoding it may read. `is_shown`: it is the
+    picture that its packet shows. `is_fixed`: it must not be dropped, since it carries parameters.
+    """
+
+    references: tuple[int, ...]
+    is_shown: bool = True
+    is_fixed: bool = False
 
 
 class Described(NamedTuple):

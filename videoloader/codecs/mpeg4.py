@@ -98,10 +98,7 @@ def _parse_layer(bits: BitReader, color: Color, data: bytes) -> Layer | None:
 def is_one_picture(packet: bytes, time_bits: int, *, forwards: bool) -> bool:
     """Whether a packet is exactly one picture that a decoder shows.
 
-    Args:
-        packet: its bytes.
-        time_bits: bits of vop_time_increment in the layer.
-        forwards: also require that it is no B-picture, which precedes its reference when shown.
+    With `forwards`, also that it is no B-picture, which is shown before its reference.
     """
     at = packet.find(_PICTURE)
     if at < 0 or packet.find(_PICTURE, at + 4) >= 0:

@@ -50,12 +50,7 @@ def disposable_packets(
     A packet is disposable if it has slices, all of them are non-reference slices (`nal_ref_idc`
     0 in H.264; a sub-layer non-reference picture of the highest sub-layer in HEVC), and it
     carries no parameter set. A packet whose unit lengths are inconsistent is not disposable.
-
-    Args:
-        nal: syntax of the codec.
-        walked: result of `walk_units`.
-        count: number of packets.
-        sub_layers: number of temporal sub-layers of an HEVC stream, from its parameter set.
+    `walked` is the result of `walk_units`, `count` the number of packets.
     """
     seen = np.zeros(count, dtype=np.uint8)
     for packets, units, heads in walked:
@@ -103,12 +98,12 @@ def walk_units(read: Reader, starts: Ints, sizes: Ints, length_size: int) -> Ite
         active, position = active[more], after[more]
 
 
-def annexb_units(data: bytes) -> Iterator[int]:
-    """Offset of each NAL unit of a byte stream, after its start code."""
-    position = data.find(b"\x00\x00\x01")
+def annexb_units(data: bytes, stop: int | None = None) -> Iterator[int]:
+    """Offset of each NAL unit of a byte stream, after its start code, which ends before `stop`."""
+    position = data.find(b"\x00\x00\x01", 0, stop)
     while position >= 0:
         yield position + 3
-        position = data.find(b"\x00\x00\x01", position + 3)
+        position = data.find(b"\x00\x00\x01", position + 3, stop)
 
 
 def split_units(data: bytes) -> Iterator[bytes]:
@@ -173,9 +168,7 @@ def is_random_access(nal: NalSyntax, units: Iterable[bytes | memoryview]) -> boo
 def recovers_at_once(unit: bytes | memoryview, *, limit: int | None = _MESSAGES) -> bool:
     """Whether an H.264 SEI unit has a recovery point with recovery_frame_cnt 0 (annex D.1.8).
 
-    Args:
-        unit: the unit, header included.
-        limit: bytes of it to search, None for all.
+    Only the first `limit` bytes of it are searched.
     """
     for kind, payload in read_messages(unit, limit=limit):
         if kind == RECOVERY_POINT and payload:

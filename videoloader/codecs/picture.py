@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from videoloader.codecs.color import Color
+from videoloader.codecs.bits import BitReader
+from videoloader.codecs.color import Color, color_from_codes
 
-__all__ = ["PictureFormat", "cropped_left", "pixel_format"]
+__all__ = ["PictureFormat", "cropped_left", "parse_vui_color", "pixel_format"]
+
+_EXTENDED_SAR = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,23 @@ def pixel_format(chroma: int, depth: int, color: Color) -> str:
         return f"gbrp{endian}"
     family = "yuvj" if color.range == "pc" and depth == 8 else "yuv"
     return f"{family}{('420', '422', '444')[chroma - 1]}p{endian}"
+
+
+def parse_vui_color(bits: BitReader) -> Color:
+    """The colour in the VUI of a sequence parameter set, read from its beginning.
+
+    H.264 (annex E.1.1) and HEVC (annex E.2.1) begin alike.
+    """
+    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
+        bits.u(32)
+    if bits.flag():
+        bits.flag()  # overscan_appropriate_flag
+    if not bits.flag():
+        return Color()
+    bits.u(3)  # video_format
+    full_range = bits.flag()
+    codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
+    return color_from_codes(*codes, full_range=full_range)
 
 
 def cropped_left(columns: int, chroma: int, depth: int) -> int:

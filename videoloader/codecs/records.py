@@ -6,9 +6,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import replace
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
@@ -16,7 +17,6 @@ from videoloader.errors import FormatError
 __all__ = [
     "avc_units",
     "crop_to_container",
-    "hevc_parameter_sets",
     "hevc_units",
     "parameter_sets",
     "parse_avc_record",
@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _HEVC_SEQUENCE = 33
+_SHORTEST_SET = 4  # bytes
+_CUT = "a set-up record has a parameter set cut short"
 
 
 def parse_avc_record(record: bytes) -> tuple[PictureFormat, int] | None:
@@ -36,8 +38,8 @@ def parse_avc_record(record: bytes) -> tuple[PictureFormat, int] | None:
     lengths, count = _fields("BB", record, 4)
     if count & 31 == 0:
         return None
-    (size,) = _fields("H", record, 6)
-    return h264.parse_sequence(_unit(record, 8, size)).picture, (lengths & 3) + 1
+    sequence = _whole(next(avc_units(record)))
+    return h264.parse_sequence(sequence).picture, (lengths & 3) + 1
 
 
 def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
@@ -46,27 +48,11 @@ def parse_hevc_record(record: bytes) -> tuple[PictureFormat, int] | None:
     None if the record has no parameter sets; they are in the packets then.
     """
     (lengths,) = _fields("B", record, 21)
-    for kind, unit in hevc_parameter_sets(record):
+    for kind, unit in _hevc_arrays(record):
+        _whole(unit)
         if kind == _HEVC_SEQUENCE:
             return hevc.parse_sequence(unit).picture, (lengths & 3) + 1
     return None
-
-
-def hevc_parameter_sets(record: bytes) -> Iterator[tuple[int, bytes]]:
-    """Types and bytes of the units in an HEVCDecoderConfigurationRecord.
-
-    Raises:
-        FormatError: it is damaged.
-    """
-    (arrays,) = _fields("B", record, 22)
-    position = 23
-    for _ in range(arrays):
-        kind, count = _fields("BH", record, position)
-        position += 3
-        for _ in range(count):
-            (size,) = _fields("H", record, position)
-            yield kind & 63, _unit(record, position + 2, size)
-            position += 2 + size
 
 
 def parse_vp_record(record: bytes, width: int, height: int) -> PictureFormat:
@@ -103,10 +89,19 @@ def _fields(layout: str, record: bytes, offset: int) -> tuple[int, ...]:
     return struct.unpack_from(f">{layout}", record, offset)
 
 
-def _unit(record: bytes, offset: int, size: int) -> bytes:
-    if offset + size > len(record) or size < 4:
-        raise FormatError("a set-up record has a parameter set cut short")
-    return record[offset : offset + size]
+def _next_unit(record: bytes, position: int) -> tuple[bytes, int]:
+    """The unit behind its size, and its end."""
+    (size,) = _fields("H", record, position)
+    stop = position + 2 + size
+    if stop > len(record):
+        raise FormatError(_CUT)
+    return record[position + 2 : stop], stop
+
+
+def _whole(unit: bytes) -> bytes:
+    if len(unit) < _SHORTEST_SET:
+        raise FormatError(_CUT)
+    return unit
 
 
 def setup_units(nal: NalSyntax, setup: bytes) -> list[bytes]:
@@ -125,12 +120,7 @@ def setup_units(nal: NalSyntax, setup: bytes) -> list[bytes]:
 def parameter_sets(nal: NalSyntax, record: bytes) -> list[bytes] | None:
     """The NAL units of an AVC or HEVC decoder configuration record (ISO/IEC 14496-15).
 
-    Args:
-        nal: syntax of the codec.
-        record: contents of an `avcC` or `hvcC` box.
-
-    Returns:
-        The units in order, or None if the bytes are a byte stream instead of a record.
+    None if the bytes are a byte stream instead of a record.
 
     Raises:
         FormatError: the record is truncated.
@@ -139,34 +129,33 @@ def parameter_sets(nal: NalSyntax, record: bytes) -> list[bytes] | None:
         return None
     try:
         return list(nal.record_units(record))
-    except IndexError as error:
+    except FormatError as error:
         raise FormatError(f"a set-up record of {len(record)} bytes is too short") from error
 
 
 def avc_units(record: bytes) -> Iterator[bytes]:
-    """The units in an AVC record (section 5.3.3.1); IndexError if it is truncated."""
+    """The units in an AVC record (section 5.3.3.1); FormatError if it is truncated."""
     position = 5
     for mask in (31, 255):  # sequence, then picture parameter sets
-        count, position = record[position] & mask, position + 1
-        for _ in range(count):
+        (count,) = _fields("B", record, position)
+        position += 1
+        for _ in range(count & mask):
             unit, position = _next_unit(record, position)
             yield unit
 
 
 def hevc_units(record: bytes) -> Iterator[bytes]:
-    """The units in an HEVC record (section 8.3.3.1); IndexError if it is truncated."""
-    arrays, position = record[22], 23
+    """The units in an HEVC record (section 8.3.3.1); FormatError if it is truncated."""
+    return (unit for _, unit in _hevc_arrays(record))
+
+
+def _hevc_arrays(record: bytes) -> Iterator[tuple[int, bytes]]:
+    """Types and bytes of the units in an HEVC record."""
+    (arrays,) = _fields("B", record, 22)
+    position = 23
     for _ in range(arrays):
-        count = record[position + 1] << 8 | record[position + 2]
+        kind, count = _fields("BH", record, position)
         position += 3
         for _ in range(count):
             unit, position = _next_unit(record, position)
-            yield unit
-
-
-def _next_unit(record: bytes, position: int) -> tuple[bytes, int]:
-    size = record[position] << 8 | record[position + 1]
-    start, stop = position + 2, position + 2 + size
-    if stop > len(record):
-        raise IndexError
-    return record[start:stop], stop
+            yield kind & 63, unit

@@ -8,22 +8,25 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import av1, av1_frames, h263, h264, hevc, mpeg2, mpeg4, vpx
+from videoloader.codecs import h263, mpeg2, mpeg4, vpx
+from videoloader.codecs.av1 import frames as av1_frames
+from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.codec import Codec, Described, NalSyntax, StartCodes, UnitRole
-from videoloader.codecs.h264_order import H264Order
-from videoloader.codecs.hevc_order import HevcOrder
-from videoloader.codecs.hevc_references import HevcReferences
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.h264.order import H264Order
+from videoloader.codecs.hevc import sequence as hevc
+from videoloader.codecs.hevc.order import HevcOrder
+from videoloader.codecs.hevc.references import HevcReferences
 from videoloader.codecs.intra import parse_jpeg
 from videoloader.codecs.nal import is_random_access, length_units, split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.records import (
     avc_units,
-    hevc_parameter_sets,
     hevc_units,
     parse_avc_record,
     parse_hevc_record,
 )
-from videoloader.codecs.slice_counts import h264_shown_order, hevc_shown_order
+from videoloader.codecs.slice_counts import h264_counts, hevc_counts, shown_order
 from videoloader.errors import FormatError
 
 __all__ = ["CODECS", "codec_of", "nal_syntax"]
@@ -121,8 +124,7 @@ def _av1_references(setup: bytes, packet: bytes, _: int) -> av1_frames.Av1Refere
 
 def _hevc_references(setup: bytes, _: bytes, length_size: int) -> HevcReferences:
     found = HevcReferences()
-    units = (unit for _, unit in hevc_parameter_sets(setup)) if length_size else split_units(setup)
-    for unit in units:
+    for unit in hevc_units(setup) if length_size else split_units(setup):
         found.learn(unit)
     return found
 
@@ -180,7 +182,7 @@ _H264_NAL = NalSyntax(
     record_length_size=lambda record: (record[4] & 3) + 1,
     parse_sequence=h264.parse_sequence,
     new_order=H264Order,
-    shown_order=h264_shown_order,
+    shown_order=partial(shown_order, h264_counts),
     has_slice_types=True,
     fits_container=True,
 )
@@ -208,7 +210,7 @@ _HEVC_NAL = NalSyntax(
     record_length_size=lambda record: (record[21] & 3) + 1,
     parse_sequence=hevc.parse_sequence,
     new_order=HevcOrder,
-    shown_order=hevc_shown_order,
+    shown_order=partial(shown_order, hevc_counts),
     has_film_grain=True,
 )
 

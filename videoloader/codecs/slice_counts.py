@@ -7,16 +7,17 @@ Used to check timestamps against the pictures. Resets of the counts that need a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.bits import unescape
-from videoloader.codecs.hevc_setup import parse_setup
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.errors import FormatError
 
-__all__ = ["SLICE_BEGIN", "h264_shown_order", "hevc_shown_order"]
+__all__ = ["SLICE_BEGIN", "Fields", "h264_counts", "hevc_counts", "shown_order"]
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -28,10 +29,17 @@ _WORD = 32  # bits of the longest field
 _HEVC_LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
 
 
-def h264_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray[np.int64] | None:
-    """Presentation order of H.264 pictures that are consecutive in decode order.
+Counts: TypeAlias = tuple[Ints, int, Flags, Flags] | None
+"""Low bits of the counts, their limit, and masks of the pictures that restart and anchor them."""
+
+
+def shown_order(
+    read: Callable[[Fields, list[bytes]], Counts], heads: NDArray[np.uint8], sets: Iterable[bytes]
+) -> Ints | None:
+    """Presentation order of pictures that are consecutive in decode order.
 
     Args:
+        read: `h264_counts` or `hevc_counts`.
         heads: the first `SLICE_BEGIN` bytes of each picture, padded with zeros.
         sets: parameter sets.
 
@@ -39,21 +47,8 @@ def h264_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray
         Pictures in presentation order; None for unsupported streams: fields, several sequence
         parameter sets, pictures that are not output, other types of counts, damage.
     """
-    return _shown_order(_h264_counts, heads, sets)
-
-
-def hevc_shown_order(heads: NDArray[np.uint8], sets: Iterable[bytes]) -> NDArray[np.int64] | None:
-    """`h264_shown_order` for HEVC pictures."""
-    return _shown_order(_hevc_counts, heads, sets)
-
-
-def _shown_order(
-    read: Callable[[_Fields, list[bytes]], tuple[Ints, int, Flags, Flags] | None],
-    heads: NDArray[np.uint8],
-    sets: Iterable[bytes],
-) -> NDArray[np.int64] | None:
     try:
-        found = read(_Fields(heads), list(sets))
+        found = read(Fields(heads), list(sets))
     except (FormatError, IndexError):
         return None
     if found is None:
@@ -63,7 +58,7 @@ def _shown_order(
     return np.lexsort((counts, np.cumsum(is_start)))
 
 
-class _Fields:
+class Fields:
     """Bit reader over many heads at once; each call reads one field of every head."""
 
     def __init__(self, heads: NDArray[np.uint8]) -> None:
@@ -116,7 +111,7 @@ def _unescaped(heads: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return heads
 
 
-def _h264_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, Flags] | None:
+def h264_counts(fields: Fields, sets: list[bytes]) -> Counts:
     """Low bits of the counts, MaxPicOrderCntLsb, and masks of IDR and reference pictures."""
     sequences = {h264.parse_sequence(unit) for unit in sets if unit[0] & 31 == 7}
     if len(sequences) != 1:
@@ -138,10 +133,10 @@ def _h264_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, 
     return low, 1 << sequence.order_bits, is_start, (fields.first >> 5 & 3) > 0
 
 
-def _hevc_counts(fields: _Fields, sets: list[bytes]) -> tuple[Ints, int, Flags, Flags] | None:
-    """`_h264_counts` for HEVC; the second mask is of the pictures that can be prevTid0Pic."""
+def hevc_counts(fields: Fields, sets: list[bytes]) -> Counts:
+    """`h264_counts` for HEVC; the second mask is of the pictures that can be prevTid0Pic."""
     sequences = {hevc.parse_sequence(unit) for unit in sets if unit[0] >> 1 == 33}
-    setups = {parse_setup(unit)[1] for unit in sets if unit[0] >> 1 == 34}
+    setups = {hevc.parse_setup(unit)[1] for unit in sets if unit[0] >> 1 == 34}
     forms = {(setup.has_output_flag, setup.extra_bits) for setup in setups}
     if len(sequences) != 1 or len(forms) != 1:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ __all__ = [
 
 _VP8_SYNC, _VP9_SYNC = b"\x9d\x01\x2a", 0x498342
 _VP9_RGB = 7
+_EXISTING, _INTER, _SHOWN = 0, 1, 2  # show_existing_frame, frame_type, show_frame
 _VP9_MATRICES = (None, "bt470bg", "bt709", "smpte170m", "smpte240m", "bt2020nc", None, "gbr")
 
 
@@ -40,21 +42,30 @@ def is_hidden(codec: str, packet: bytes) -> bool:
 
 def count_shown(packet: bytes) -> int:
     """Number of shown frames in a VP9 packet; the standard allows at most one a superframe."""
-    return sum(not _vp9_is_hidden(frame) for frame in _frames(packet) if frame)
+    heads = [frame[:2] for frame in _frames(packet) if frame]
+    hidden = [len(head) == 2 and bool(_vp9_hides(int.from_bytes(head, "big"))) for head in heads]
+    return len(heads) - sum(hidden)
 
 
 def are_hidden(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """`is_hidden` for many packets without superframes, from their first two bytes, (n, 2)."""
     if codec == "vp8":
         return _is(heads[:, 0] >> 4 & 1, 0)
-    return _vp9_flag(heads, 2, is_set=False) & _vp9_flag(heads, 0, is_set=False)
+    hidden: NDArray[np.bool_] = _vp9_hides(_words(heads))
+    return hidden
 
 
 def are_keys(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which packets begin with a key frame, from their first two bytes, shape (n, 2)."""
     if codec == "vp8":
         return _is(heads[:, 0] & 1, 0)
-    return _vp9_flag(heads, 1, is_set=False) & _vp9_flag(heads, 0, is_set=False)
+    words = _words(heads)
+    keys: NDArray[np.bool_] = _vp9_lacks(words, _EXISTING) & _vp9_lacks(words, _INTER)
+    return keys
+
+
+def _words(heads: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return heads[:, 0].astype(np.int64) << 8 | heads[:, 1]
 
 
 def are_superframes(lasts: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -67,14 +78,15 @@ def _is(values: NDArray[np.uint8 | np.int64], value: int) -> NDArray[np.bool_]:
     return found
 
 
-def _vp9_flag(heads: NDArray[np.uint8], number: int, *, is_set: bool) -> NDArray[np.bool_]:
-    """Whether a bit after the profile equals `is_set`.
+def _vp9_hides(words: Any) -> Any:
+    """Whether a VP9 frame is not shown, from its first two bytes: a number, or an array of them."""
+    return _vp9_lacks(words, _EXISTING) & _vp9_lacks(words, _SHOWN)
 
-    `number` is 0 for show_existing_frame, 1 for frame_type and 2 for show_frame.
-    """
-    bits = heads[:, 0].astype(np.int64) << 8 | heads[:, 1]
-    position = np.where(bits >> 12 & 3 == 3, 10, 11) - number  # profile 3 has a reserved bit
-    return _is(bits >> 14, 2) & _is(bits >> position & 1, int(is_set))
+
+def _vp9_lacks(words: Any, flag: int) -> Any:
+    """Whether a flag behind the profile is 0."""
+    place = 11 - flag - (words >> 12 & 3 == 3)  # profile 3 has a reserved bit
+    return (words >> 14 == 2) & (words >> place & 1 == 0)
 
 
 def _frames(packet: bytes) -> list[bytes]:
@@ -91,17 +103,6 @@ def _frames(packet: bytes) -> list[bytes]:
     ]
     ends = list(accumulate(sizes))
     return [packet[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-
-
-def _vp9_is_hidden(frame: bytes) -> bool:
-    if len(frame) < 2 or frame[0] >> 6 != 2:
-        return False
-    bits = int.from_bytes(frame[:2], "big")
-    profile = (bits >> 13 & 1) | (bits >> 12 & 1) << 1
-    position = 11 - (profile == 3)
-    if bits >> position & 1:  # show_existing_frame
-        return False
-    return not bits >> (position - 2) & 1
 
 
 def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:
@@ -139,9 +140,7 @@ def _vp9_size(bits: BitReader) -> tuple[int, int] | None:
     """The size in an uncompressed header (VP9 specification, sections 6.2 and 7.2)."""
     if bits.u(2) != 2:
         raise FormatError("a VP9 frame has no frame marker")
-    profile = bits.u(1) | bits.u(1) << 1
-    if profile == 3:
-        bits.flag()
+    profile = _vp9_profile(bits)
     if bits.flag():  # show_existing_frame
         return None
     is_inter, is_shown, is_resilient = bits.flag(), bits.flag(), bits.flag()
@@ -166,14 +165,9 @@ def _vp9_size(bits: BitReader) -> tuple[int, int] | None:
 def _vp9_picture(bits: BitReader) -> PictureFormat | None:
     if bits.u(2) != 2:
         return None
-    profile = bits.u(1) | bits.u(1) << 1
-    if profile == 3:
-        bits.flag()
-    if bits.flag() or bits.flag():  # show_existing_frame, or no key frame
-        return None
-    bits.u(2)
-    if bits.u(24) != _VP9_SYNC:
-        return None
+    profile = _vp9_profile(bits)
+    if bits.u(2) or bits.u(26) & 0xFFFFFF != _VP9_SYNC:
+        return None  # show_existing_frame, or no key frame
     found = _vp9_color(bits, profile)
     if found is None:
         return None  # 4:4:0
@@ -181,6 +175,13 @@ def _vp9_picture(bits: BitReader) -> PictureFormat | None:
     # FFmpeg's decoder never outputs yuvj formats.
     name = pixel_format(chroma, depth, Color(color.matrix))
     return PictureFormat(bits.u(16) + 1, bits.u(16) + 1, name, depth, color, reorders=False)
+
+
+def _vp9_profile(bits: BitReader) -> int:
+    profile = bits.u(1) | bits.u(1) << 1
+    if profile == 3:
+        bits.flag()  # reserved
+    return profile
 
 
 def _vp9_color(bits: BitReader, profile: int) -> tuple[int, int, Color] | None:

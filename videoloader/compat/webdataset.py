@@ -12,14 +12,16 @@ from typing import Any
 import torch
 
 from videoloader.compat.opening import frame_rate, open_first_video, open_sound
-from videoloader.decoding.output import ElementType, Layout
+from videoloader.decoding.options import ElementType, FormOptions, Layout
 from videoloader.sampling.clips import ClipSampler, sample_frames
+from videoloader.system.options import documented
 
 __all__ = ["EXTENSIONS", "VideoHandler", "decode_video"]
 
 EXTENSIONS = "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg obu ogv webm wmv"
 
 
+@documented(FormOptions)
 @dataclass(frozen=True, kw_only=True)
 class VideoHandler:
     """Decodes the videos of samples; other files are left to other handlers. It pickles.
@@ -31,11 +33,8 @@ class VideoHandler:
     Args:
         clips: which frames, such as `UniformClip(8)`; all by default. One that draws takes its
             middle choice: a handler does not know which sample it is given.
-        size: (height, width) to resize to, or one number for both, which stretches.
-        dtype, layout: as for `Video.get_frames`.
         device: where frames are given.
         audio: decode the sound; False gives (1, 0), and no `audio_fps`.
-        resize_shorter: length of the shorter side instead of `size`, which keeps the aspect ratio.
         extensions: of files that are videos, with spaces between them.
     """
 

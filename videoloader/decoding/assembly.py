@@ -14,13 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.arguments import as_fill
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.opening.videos import OpenedVideo
-from videoloader.decoding.output import OutputFormat, View, normalize_size
+from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
 from videoloader.decoding.packets.merge import MergedRun, merge_runs
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from numpy.typing import ArrayLike
 
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.decoding.arguments import as_device
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.clip import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
@@ -24,36 +23,25 @@ from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.limits import (
-    MAX_PIXELS,
-    TIME_LIMIT,
-    MemoryLimit,
-    check_time_limit,
+    DEFAULT_LIMITS,
+    LimitOptions,
+    WorkerLimits,
+    check_limits,
     machine_memory,
-    worker_limit,
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import OpenedVideo, open_videos
-from videoloader.decoding.output import (
-    ColorRange,
-    ElementType,
-    Interpolation,
-    Layout,
-    Matrix,
-    Output,
-    OutputFormat,
-    ResolutionChange,
-    ToneMap,
-    View,
-    normalize_size,
-)
+from videoloader.decoding.options import BatchOptions, as_device
+from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
-from videoloader.decoding.rules import OnError, Rules
+from videoloader.decoding.rules import Rules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.options import part, takes
 from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
@@ -73,27 +61,13 @@ __all__ = [
 
 
 @quick_switches()
+@takes(BatchOptions, ClipRequest, OutputFormat, Rules)
 def decode_batch(
     requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
     device: str | torch.device = "cpu",
     *,
-    size: int | tuple[int, int] | None = None,
-    resize_shorter: int | None = None,
-    dtype: ElementType = "uint8",
-    layout: Layout = "FHWC",
-    mean: float | Sequence[float] | None = None,
-    std: float | Sequence[float] | None = None,
-    interpolation: Interpolation = "triangular",
-    tone_map: ToneMap = "none",
-    matrix: Matrix = "auto",
-    color_range: ColorRange = "auto",
-    output: Output = "rgb",
-    rotate: bool = True,
-    resolution_change: ResolutionChange = "error",
-    on_error: OnError = "raise",
     workers: int | None = None,
-    hybrid: bool = False,
-    max_pixels: int = MAX_PIXELS,
+    **options: Unpack[BatchOptions],
 ) -> ClipBatch:
     """Decode clips of many videos at once.
 
@@ -105,28 +79,9 @@ def decode_batch(
         requests: clips to decode, as `ClipRequest` or (source, frames).
         device: where the frames are given: `cpu`, `cuda` or `cuda:N`. Videos that the GPU cannot
             decode are decoded on the CPU and uploaded.
-        size: (height, width) of all clips, or one number for both: pictures of another aspect ratio
-            are stretched. As the videos by default.
-        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
-        dtype: element type; see `OutputFormat` for the range of values.
-        layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
-        mean: subtracted from values of 0-255: one number, or one for each channel; float types.
-        std: divides after that.
-        interpolation: filter of resizing, see `OutputFormat`.
-        tone_map: of PQ and HLG pictures, see `OutputFormat`.
-        matrix: from Y'CbCr to RGB, see `OutputFormat`.
-        color_range: of the samples, see `OutputFormat`.
-        output: `rgb`, `gray` (one channel) or `yuv` (planes as coded), see `OutputFormat`.
-        rotate: turn pictures as the container says, as players do.
-        resolution_change: what to do with frames of another size than the first where a stream
-            changes it: `error`, or `scale` them to the first size; with `size` they are scaled.
-        on_error: what a damaged or missing video does: `raise` its error; `skip` its clip;
-            `replace` its clip by the next of the batch that decodes; `mask` the frames concerned,
-            which are filled with the fill value and marked in `Clip.mask`.
         workers: processes that decode on the CPU; as many as this process may use processors by
             default, 0 for none, which is the default in processes that may not have children.
-        hybrid: let the CPU take runs as well while the GPU has more than it can begin.
-        max_pixels: of a picture of a video; a file that claims more fails. Far above 8K by default.
+        **options: the form of all clips, and how videos are treated.
 
     Whatever goes wrong with a video costs its clip: also errors of the system and of libraries,
     and clips that the machine has no memory for. Mistakes of a program (`TypeError` and the like)
@@ -140,28 +95,10 @@ def decode_batch(
     >>> batch.frames.shape  # doctest: +SKIP
     torch.Size([2, 3, 360, 640, 3])
     """
-    decoder = shared_decoder(device, workers)
-    return decoder.decode(
-        requests,
-        size=size,
-        resize_shorter=resize_shorter,
-        dtype=dtype,
-        layout=layout,
-        mean=mean,
-        std=std,
-        interpolation=interpolation,
-        tone_map=tone_map,
-        matrix=matrix,
-        color_range=color_range,
-        output=output,
-        rotate=rotate,
-        resolution_change=resolution_change,
-        on_error=on_error,
-        hybrid=hybrid,
-        max_pixels=max_pixels,
-    )
+    return shared_decoder(device, workers).decode(requests, **options)
 
 
+@takes(LimitOptions, **DEFAULT_LIMITS)
 class BatchDecoder:
     """Pools of decoders that live from batch to batch. Threads may share it.
 
@@ -169,12 +106,8 @@ class BatchDecoder:
         device: where frames are given, see `decode_batch`.
         workers: processes that decode on the CPU, see `decode_batch`; they start when needed.
         threads: that decode in this process where there are no workers.
-        time_limit: seconds that a process may take for one run of packets, or to index a file that
-            FFmpeg has to look at.
-        memory_limit: bytes that each process may allocate, not counting the frames that it gives;
-            what needs more fails. `auto` is a quarter of the machine's memory, and 2 GiB at least;
-            None is no limit.
         indexes: where indexes are kept; a cache of its own by default.
+        **options: limits of each process.
     """
 
     def __init__(
@@ -183,56 +116,39 @@ class BatchDecoder:
         *,
         workers: int | None = None,
         threads: int = 1,
-        time_limit: float = TIME_LIMIT,
-        memory_limit: MemoryLimit = "auto",
         indexes: IndexCache | None = None,
+        **options: Unpack[LimitOptions],
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
         if threads < 1:
             raise ArgumentError(f"threads must be at least 1, got {threads}")
         self._threads = threads
-        self._time_limit = check_time_limit(time_limit)
-        self._memory_limit = worker_limit(memory_limit)
-        indexer = None
-        if self._workers:
-            indexer = Indexer(time_limit=time_limit, memory_limit=self._memory_limit)
+        self._limits = check_limits(options)
+        indexer = Indexer(**self._limits._asdict()) if self._workers else None
         self._indexes = IndexCache(indexer) if indexes is None else indexes
         self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
         self._cpu: CpuEngine | LocalEngine | None = None
         self._gpu: GpuEngine | None = None
 
+    @takes(BatchOptions, ClipRequest, OutputFormat, Rules)
     def decode(
         self,
         requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
-        *,
-        size: int | tuple[int, int] | None = None,
-        resize_shorter: int | None = None,
-        dtype: ElementType = "uint8",
-        layout: Layout = "FHWC",
-        mean: float | Sequence[float] | None = None,
-        std: float | Sequence[float] | None = None,
-        interpolation: Interpolation = "triangular",
-        tone_map: ToneMap = "none",
-        matrix: Matrix = "auto",
-        color_range: ColorRange = "auto",
-        output: Output = "rgb",
-        rotate: bool = True,
-        resolution_change: ResolutionChange = "error",
-        on_error: OnError = "raise",
-        hybrid: bool = False,
-        max_pixels: int = MAX_PIXELS,
+        **options: Unpack[BatchOptions],
     ) -> ClipBatch:
-        """Decode clips; arguments and errors as of `decode_batch`.
+        """Decode clips; errors as of `decode_batch`.
+
+        Args:
+            requests: clips to decode, as for `decode_batch`.
+            **options: the form of all clips, and how videos are treated.
 
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
         """
-        form = OutputFormat(
-            dtype, layout, mean, std, interpolation, tone_map, matrix, color_range, output
-        )
-        rules = Rules(rotate, resolution_change, on_error, hybrid, max_pixels)
+        form, rules = part(OutputFormat, options), part(Rules, options)
+        size, resize_shorter = options["size"], options["resize_shorter"]
         check_resizing(size, resize_shorter)
         whole = resize_shorter if size is None else normalize_size(size)
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
@@ -377,7 +293,7 @@ class BatchDecoder:
             return engine
         with self._lock:
             if self._cpu is None and self._workers:
-                self._cpu = CpuEngine(self._workers, self._time_limit, self._memory_limit)
+                self._cpu = CpuEngine(self._workers, *self._limits)
             elif self._cpu is None:
                 self._cpu = LocalEngine(self._threads)
             return self._cpu
@@ -399,32 +315,25 @@ def _default_workers(workers: int | None) -> int:
     return usable_processors()
 
 
+@takes(LimitOptions, **DEFAULT_LIMITS)
 def shared_decoder(
-    device: str | torch.device,
-    workers: int | None = None,
-    *,
-    time_limit: float = TIME_LIMIT,
-    memory_limit: MemoryLimit = "auto",
+    device: str | torch.device, workers: int | None = None, **options: Unpack[LimitOptions]
 ) -> BatchDecoder:
     """The decoder that `decode_batch`, loaders and pipelines with the same limits share."""
     chosen = as_device(device)
     if chosen.type == "cuda" and chosen.index is None:
         chosen = torch.device("cuda", torch.cuda.current_device())
-    limits = time_limit, worker_limit(memory_limit)
-    return _shared(str(chosen), _default_workers(workers), *limits, os.getpid())
+    return _shared(str(chosen), _default_workers(workers), check_limits(options), os.getpid())
 
 
 @cache
 def _shared(
     device: str,
     workers: int,
-    time_limit: float,
-    memory_limit: int | None,
+    limits: WorkerLimits,
     process: int,  # noqa: ARG001
 ) -> BatchDecoder:
     """One for each process: a fork gets one of its own."""
-    decoder = BatchDecoder(
-        device, workers=workers, time_limit=time_limit, memory_limit=memory_limit
-    )
+    decoder = BatchDecoder(device, workers=workers, **limits._asdict())
     atexit.register(decoder.close)
     return decoder

@@ -20,7 +20,7 @@ from videoloader.sampling import plan_decode
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Check
 from videoloader.system.writing import check_target, written, written_whole
-from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +123,7 @@ def check_dataset(
                 function, missing, workers=workers, time_limit=time_limit, arguments=arguments
             )
         for (row, item), result in results:
-            is_lost = isinstance(result, Failure)
+            is_lost = isinstance(result, TaskFailure)
             found = [Damage((), result.kind, result.reason)] if is_lost else result
             facts = {"damage": found}
             journal.add(Row(item, dataset[row].fingerprint, facts))

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, get_args
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 from videoloader import errors
 from videoloader.decoding.rules import OnError
@@ -22,21 +22,27 @@ from videoloader.sources.address import absolute
 from videoloader.sources.faults import drop_frames, raise_shortage
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.options import documented
 from videoloader.system.writing import written
 
 __all__ = [
     "MOST_RECORDS",
     "Attempts",
+    "FailureOptions",
     "FailurePolicy",
     "Failures",
     "Records",
     "SampleFailure",
+    "SkipKnown",
     "Successors",
 ]
 
 _log = logging.getLogger(__name__)
 
 Wanted = TypeVar("Wanted")
+
+SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+"""What `videoloader check` wrote (`.parquet`), or a log of failures (JSON lines), or several."""
 
 MOST_RECORDS = 10_000
 """Failures that are kept; later ones are counted, and written to the log."""
@@ -89,16 +95,33 @@ class SampleFailure:
         return asdict(self)
 
 
+class FailureOptions(TypedDict, total=False):
+    """What becomes of samples that fail, and from when on they end the run; see docs/failures.md.
+
+    Attributes:
+        on_error: `raise` what goes wrong with a sample, behind which the next batch follows; `skip`
+            it, which makes the batch smaller, but never empty: its last sample is then replaced, so
+            that all ranks have as many batches; `replace` it by the next of the data set that
+            decodes; `mask` the frames concerned. Errors of a sampler or transform of your own are
+            raised in any case. `failures` lists what went wrong.
+        max_errors: failures, in all workers together, from which on the run ends with
+            `TooManyFailuresError`: a number, or a share of the samples that were asked for (of 100
+            at least), between 0 and 1. Any by default.
+        error_log: a file to which each failure is appended as a line of JSON, by all workers.
+        skip_known: what `videoloader check` wrote, or an `error_log`, or a list of such files:
+            videos that they name are left out of the data set, and not opened.
+    """
+
+    on_error: OnError
+    max_errors: int | float | None
+    error_log: str | os.PathLike[str] | None
+    skip_known: SkipKnown | None
+
+
+@documented(FailureOptions)
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """What becomes of samples that fail, and from when on they end the run.
-
-    Args:
-        on_error: `raise`, `skip`, `replace` or `mask`.
-        max_errors: failures that a run may have: a number, or a share of the samples that were
-            asked for (of 100 at least), between 0 and 1. Any by default.
-        error_log: a file to which each failure is appended as a line of JSON.
-    """
+    """What becomes of samples that fail, and from when on they end the run."""
 
     on_error: OnError = "raise"
     max_errors: int | float | None = None

@@ -9,30 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from videoloader.decoding.options import SampleOptions
 from videoloader.decoding.output import View, normalize_size
 from videoloader.errors import ArgumentError
+from videoloader.system.options import documented
 
 __all__ = ["Framing", "check_resizing", "random_part", "shorter_resized"]
 
 _TRIES = 10  # for a random crop that fits
 
 
+@documented(SampleOptions)
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """From pictures of any size to the part of them that a batch holds.
+    """From pictures of any size to the part of them that a batch holds; options of `Loader`.
+
+    With several `crops`, the view has all of the longer side, and `corners` says where they are.
 
     Args:
-        size: (height, width) that pictures are resized to, or one number for both; those of another
-            aspect ratio are stretched. None leaves them as they are.
-        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
-        crop: (height, width), or one number for both, of the centre that is kept after resizing.
-        random_resized_crop: ((smallest, largest) part of the area, (narrowest, widest) ratio of
-            width to height) of a random part that is resized to `size`: the augmentation of
-            Szegedy et al., "Going deeper with convolutions" (CVPR 2015), section 6.
-        flip: probability of mirroring left and right.
         is_sized_later: the size is told to `filling`.
-        crops: parts of the size of `crop`, spread evenly along the longer side of the resized
-            picture. The view has all of that side, and `corners` says where the parts are.
 
     >>> Framing(resize_shorter=4, crop=4).view((6, 9))
     View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4), scales=False)

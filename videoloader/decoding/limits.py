@@ -10,15 +10,19 @@ import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from videoloader.errors import ArgumentError, OutOfMemoryError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "MAX_PIXELS",
     "TIME_LIMIT",
+    "LimitOptions",
     "MemoryLimit",
+    "WorkerLimits",
+    "check_limits",
     "check_max_pixels",
     "check_pixels",
     "check_time_limit",
@@ -35,6 +39,24 @@ TIME_LIMIT = 60.0
 
 MemoryLimit: TypeAlias = int | Literal["auto"] | None
 """Bytes that a worker process may allocate, see `worker_limit`."""
+
+
+class LimitOptions(TypedDict, total=False):
+    """Limits of each worker process that decodes.
+
+    Attributes:
+        time_limit: seconds that it may take for one run of packets, or to index a file that FFmpeg
+            has to look at.
+        memory_limit: bytes that it may allocate, not counting the frames that it gives; what needs
+            more fails. `auto` is a quarter of the machine's memory, and 2 GiB at least; None is no
+            limit.
+    """
+
+    time_limit: float
+    memory_limit: MemoryLimit
+
+
+DEFAULT_LIMITS: LimitOptions = {"time_limit": TIME_LIMIT, "memory_limit": "auto"}
 
 _WORKER_SHARE = 4  # of the machine's memory, one part in so many for a worker
 _WORKER_LEAST = 2 << 30
@@ -66,6 +88,24 @@ def check_time_limit(time_limit: float) -> float:
     if not is_number or not time_limit > 0:
         raise ArgumentError(f"time_limit is a number of seconds over 0, got {time_limit!r}")
     return float(time_limit)
+
+
+class WorkerLimits(NamedTuple):
+    """Seconds and bytes that a worker process may take; None for no limit."""
+
+    time_limit: float
+    memory_limit: int | None
+
+
+def check_limits(options: LimitOptions) -> WorkerLimits:
+    """The options as numbers.
+
+    Raises:
+        ArgumentError: one is no limit.
+    """
+    return WorkerLimits(
+        check_time_limit(options["time_limit"]), worker_limit(options["memory_limit"])
+    )
 
 
 def check_pixels(index: VideoIndex, max_pixels: int) -> None:
@@ -101,10 +141,9 @@ def too_large(name: str, count: int, size: tuple[int, int], needed: int) -> OutO
 
 
 def worker_limit(memory_limit: MemoryLimit) -> int | None:
-    """The argument `memory_limit`: bytes that a worker process may allocate, None for no limit.
+    """The option `memory_limit` in bytes, None for no limit.
 
-    `auto` is a quarter of the machine's memory, and 2 GiB at least: pictures of 8K in 10 bits take
-    about 2 GB in a decoder.
+    `auto` leaves room for pictures of 8K in 10 bits, which take about 2 GB in a decoder.
 
     Raises:
         ArgumentError: it is none of these.

@@ -5,15 +5,25 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.decoding.options import (
+    BatchOptions,
+    ColorRange,
+    ElementName,
+    ElementType,
+    Interpolation,
+    Layout,
+    Matrix,
+    Output,
+    ResolutionChange,
+    ToneMap,
+)
 from videoloader.errors import ArgumentError, DecodeError
-
-if TYPE_CHECKING:
-    import torch
+from videoloader.system.options import documented
 
 __all__ = [
     "CHANNELS",
@@ -28,21 +38,11 @@ __all__ = [
     "ResolutionChange",
     "ToneMap",
     "View",
+    "as_fill",
     "check_resolution_change",
     "normalize_size",
     "round_to_bfloat16",
 ]
-
-Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
-ElementName: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
-ElementType: TypeAlias = "ElementName | torch.dtype | np.dtype[Any] | type[np.generic]"
-"""An element type by its name, or as torch and NumPy have it."""
-Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular", "bicubic"]
-ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
-Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
-ColorRange: TypeAlias = Literal["auto", "limited", "full"]
-Output: TypeAlias = Literal["rgb", "gray", "yuv"]
-ResolutionChange: TypeAlias = Literal["error", "scale"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": get_args(ElementName),
@@ -60,32 +60,10 @@ CHANNELS = 3
 _MAX_SIDE = 1 << 15
 
 
+@documented(BatchOptions)
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """The form that all clips of a batch have.
-
-    Attributes:
-        dtype: `uint8` (0-255), `uint16` (0-65535), or a float type, whose values before
-            normalising are those of uint8 without its rounding: 0-255, as in DALI. By name, or as
-            `torch.float32` and `np.float32`; it is kept by name.
-        layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
-        mean, std: for each channel, on the 0-255 scale: (value - mean) / std; float types only.
-        interpolation: filter of resizing: `nearest`; `bilinear`, two by two pixels whatever the
-            scale; `triangular`, the same where it enlarges, an average over the source where it
-            shrinks; `bicubic`, swscale's, on the CPU: with `matrix="swscale"` and no crop in one
-            pass with the colours, as FFmpeg's scale filter and decord do.
-        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
-        matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
-            up and BT.601 below. `bt601`, `bt709`, `bt2020`: this one, whatever the tag. `swscale`:
-            as FFmpeg's swscale does it, and so PyAV, decord2, torchcodec and OpenCV: untagged,
-            BT.601 at any size; 8 bits, with swscale's rounding.
-        color_range: of the samples. `auto`: as the stream is tagged; untagged, limited. `limited`,
-            `full`: this one, whatever the tag.
-        output: what the channels are. `rgb`: three. `gray`: one, the luma of the picture in full
-            range, as values 0-255; with `uint16` the samples as they are coded, in their own bits
-            and range: 0-1023 for 10 bits. `yuv`: the planes as they are coded, one after another,
-            in the picture's own size; `uint16` for more than 8 bits.
-    """
+    """The form that all clips of a batch have: options of `decode_batch`, checked."""
 
     dtype: ElementType = "uint8"
     layout: Layout = "FHWC"
@@ -301,3 +279,14 @@ def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:
     if not whole or not 0 < height <= _MAX_SIDE or not 0 < width <= _MAX_SIDE:
         raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
     return int(height), int(width)
+
+
+def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:
+    """A fill value as one element for each channel, or one for all."""
+    values = np.asarray(value).reshape(-1)
+    fits = np.issubdtype(values.dtype, np.integer) and len(values) in (1, output.channels)
+    if not fits or values.min() < 0 or values.max() > 255:
+        raise ArgumentError(
+            f"fill_value is a number from 0 to 255, or {output.channels}, got {value!r}"
+        )
+    return output.encode(values)

@@ -9,21 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.decoding.arguments import as_frame_numbers
 from videoloader.decoding.framing import check_resizing
+from videoloader.decoding.options import FrameOptions
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
 from videoloader.sources.address import public
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.options import documented
 
-__all__ = ["Blank", "ClipRequest", "as_request"]
+__all__ = ["Blank", "ClipRequest", "as_frame_numbers", "as_request"]
 
 
+@documented(FrameOptions)
 @dataclass(frozen=True, slots=True, eq=False)
 class ClipRequest:
     """One clip to decode.
+
+    Its size is by default that of the batch.
 
     Args:
         source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
@@ -31,23 +35,11 @@ class ClipRequest:
         frames: frame numbers in any order, repeated, or none; None for all frames of the video,
             unless there are `times`.
         index: of this very file, to save making one.
-        pad_mode: what stands for frames outside the video, see `sampling.pad_frames`.
-        fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to
-            255, or one for each channel.
-        size: (height, width) to resize to, or one number for both: pictures of another aspect
-            ratio are stretched. By default that of the batch, or else that of the crop or the
-            video.
-        crop: (top, left, height, width) in pixels of the picture as it is displayed.
-        flip: mirror left and right.
         times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
         nearest: give the frame nearest to each time, not the one on screen.
         tolerance: the most seconds between a time and the presentation time of its frame.
         window: (top, left, height, width) of the resized picture, such as a crop after resizing;
             all of it by default.
-        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
-            decodes alone; `Clip.indices` says which.
-        resize_shorter: length of the shorter side instead of `size`, which keeps the aspect ratio;
-            as for `size` that of the batch by default.
     """
 
     source: VideoSource | Source | Item
@@ -136,3 +128,17 @@ def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> Clip
         f"request {place} is a {what}: {request!r:.200}; a request is (source, frames), or "
         "ClipRequest(source, frames, ...) where more is to be said"
     )
+
+
+def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
+    """Frame numbers in one row."""
+    try:
+        numbers = np.asarray(frames).reshape(-1)
+    except ValueError as error:  # lists of several lengths
+        raise ArgumentError(f"frame numbers are integers, got {frames!r:.80}") from error
+    kind = numbers.dtype.kind
+    if kind not in "iu" and numbers.size:
+        raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}")
+    if kind == "u" and numbers.size and numbers.max() > np.iinfo(np.int64).max:
+        raise ArgumentError(f"frame number {numbers.max()} is over 63 bits")
+    return numbers.astype(np.int64)

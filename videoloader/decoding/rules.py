@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels
-from videoloader.decoding.output import ResolutionChange, check_resolution_change
+from videoloader.decoding.options import BatchOptions, OnError, ResolutionChange
+from videoloader.decoding.output import check_resolution_change
 from videoloader.errors import ArgumentError
+from videoloader.system.options import documented
 
 __all__ = ["OnError", "Rules"]
 
-OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
 
-
+@documented(BatchOptions)
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What `decode_batch` takes besides requests and the form of the output.
+    """How a batch treats its videos: options of `decode_batch`, checked.
 
-    Attributes:
-        rotate: turn pictures as the container says.
-        resolution_change: what to do with frames of another size than the first.
-        on_error: what a damaged or missing video does.
-        hybrid: let the CPU take runs that the GPU has not begun.
-        max_pixels: of a picture; a file that claims more fails.
+    Args:
         in_order: the batches of this decoder are the chunks of one video, in order: on the CPU its
             codec has all threads, and stays behind the last frame of each.
     """

@@ -73,14 +73,7 @@ def run_eagerly(
     each = zip(operator.inputs_for(len(inputs)), inputs, strict=True)
     batches = [_batch(operator, own, data, layout) for own, data in each]
     outputs = _run(operator, batches, bound, device, inferred)
-    lists = tuple(
-        TensorList(
-            output.samples if output.block is None else output.block,
-            output.layout,
-            source_info=output.source_info or None,
-        )
-        for output in outputs
-    )
+    lists = tuple(map(TensorList, outputs))
     return lists if len(lists) > 1 else lists[0]
 
 
@@ -123,8 +116,7 @@ def _batch(operator: Operator, declared: Input, data: Any, layout: str | None) -
         own = _layout(operator, declared, data[0], layout)
     if not isinstance(data, TensorList):
         return Batch(data, own)
-    info = data.source_info()
-    return Batch(data.tensors if data.block is None else data.block, own, info if any(info) else ())
+    return Batch(data.batch.data, own, data.batch.source_info)
 
 
 def _layout(operator: Operator, declared: Input, value: Any, given: str | None) -> str:
@@ -227,8 +219,8 @@ def _decode(
         decoded = decode_planned(clips, decoder, each)
     except SampleError as error:
         raise error.error from None
-    others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-    frames = Batch(decoded.frames, decoded.layout)
+    frames, *others = decoded.outputs
+    frames = Batch(frames.data, frames.layout)
     color = arguments.get(operator.color, ImageType.RGB)
     if color is not ImageType.RGB:
         context = Context(len(frames), "cpu" if device == "cpu" else "cuda")

@@ -19,7 +19,7 @@ from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.pipeline.graph.current import current_pipeline, is_defining
 from videoloader.pipeline.graph.nodes import DataNode, Outputs, make_node
 from videoloader.pipeline.graph.promotion import promote
-from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.callers import warn_deprecated
 from videoloader.system.eager_calls import check_not_drawn, is_eager
 from videoloader.types import (
     ArrayConstant,

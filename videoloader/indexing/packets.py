@@ -7,15 +7,20 @@ from enum import IntFlag
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "NO_TIME",
     "PACKET_DTYPE",
+    "UNSEEN",
     "Exactness",
     "Orientation",
     "PacketFlags",
     "believe_pictures",
     "describe_size",
+    "order_is_known",
+    "packet_table",
+    "spacings",
 ]
 
 Exactness = Literal["tables", "demux", "decode"]
@@ -32,6 +37,10 @@ PACKET_DTYPE = np.dtype(
 )
 
 
+NO_TIME = int(np.iinfo(np.int64).min)
+"""Marks a packet without a time."""
+
+
 class PacketFlags(IntFlag):
     """Properties of a packet."""
 
@@ -45,11 +54,50 @@ class PacketFlags(IntFlag):
     """No other packet refers to it. Meaningful where `VideoIndex.has_headers`."""
 
 
+UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+"""Flags of packets whose frames are not part of the video."""
+
+
 def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:
     """Set keyframe flags from picture headers where they say, ignoring the container's flags."""
     key = np.uint16(PacketFlags.KEY)
     packets["flags"][[told is False for told in intra]] &= ~key
     packets["flags"][[told is True for told in intra]] |= key
+
+
+def packet_table(
+    offsets: ArrayLike,
+    sizes: ArrayLike,
+    *,
+    pts: ArrayLike,
+    dts: ArrayLike,
+    flags: ArrayLike,
+    durations: ArrayLike | None = None,
+) -> NDArray[Any]:
+    """Make a packet table; without `durations`, each frame lasts until the next one."""
+    table = np.empty(len(np.asarray(offsets)), dtype=PACKET_DTYPE)
+    table["offset"], table["size"] = offsets, sizes
+    table["pts"], table["dts"], table["flags"] = pts, dts, flags
+    table["duration"] = spacings(table) if durations is None else durations
+    return table
+
+
+def spacings(table: NDArray[Any]) -> NDArray[np.int64]:
+    """Ticks from each frame to the next in presentation order; the last repeats the previous."""
+    durations = np.zeros(len(table), dtype=np.int64)
+    shown = np.flatnonzero((table["flags"] & UNSEEN) == 0)
+    if len(shown) > 1:
+        shown = shown[np.argsort(table["pts"][shown], kind="stable")]
+        steps = np.diff(table["pts"][shown])
+        durations[shown] = np.append(steps, steps[-1])
+    return durations
+
+
+def order_is_known(table: NDArray[Any]) -> bool:
+    """Whether the first packet is a keyframe and presentation times are distinct."""
+    pts = np.sort(table["pts"][(table["flags"] & UNSEEN) == 0])
+    distinct = bool((pts[1:] > pts[:-1]).all())
+    return len(table) == 0 or (distinct and bool(table["flags"][0] & PacketFlags.KEY))
 
 
 @dataclass(frozen=True, slots=True)

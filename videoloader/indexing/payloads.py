@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.nal import Reader, walk_units
 from videoloader.errors import SourceError
-from videoloader.indexing.containers.mpegts.pieces import Packing
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
-from videoloader.indexing.packing import packing_prefix
+from videoloader.indexing.packing import Packing, packing_prefix
 from videoloader.sources.source import Source, rows_at
 
 __all__ = [

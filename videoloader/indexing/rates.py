@@ -1,4 +1,4 @@
-"""The frame rate behind time stamps that are rounded to the ticks of a container."""
+"""Frame rates: as given by a user, and behind times that are rounded to ticks."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["even_rate", "rate_of_duration"]
+from videoloader.errors import ArgumentError
+
+__all__ = ["even_rate", "rate_of_duration", "read_rate"]
 
 _NTSC = (24, 30, 48, 60, 120, 240)  # divided by 1.001
 _MOST_WHOLE = 240  # frames a second
-_LEAST_TICKS = 4  # of a frame; where they are fewer, an uneven step is a frame that is left out
-_EXACT = 1e-6  # ticks that count as none
-_SLACK = 2  # ticks that the end of the last frame may be off
+_LEAST_TICKS = 4  # ticks a frame; with fewer, an uneven step may be a dropped frame
+_EXACT = 1e-6  # ticks; smaller errors are ignored
+_MAX_DENOMINATOR = 1_001_000  # for rates given as floats; large enough for 24000/1001
+_MOST_DIGITS = 40  # of a rate that is text
+_SLACK = 2  # maximum error of the end of the last frame in ticks
 
 
 def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction | None:
-    """The usual rate at which frames are evenly spaced, but for rounding; None if there is none.
+    """The usual rate of frames that are evenly spaced except for rounding; None if there is none.
 
-    Usual are whole numbers and those of NTSC, such as 30000/1001. Of several that round to the
-    same times, as in short videos, whole numbers come first, then small errors.
+    Usual rates are whole numbers and those of NTSC, such as 30000/1001. If several fit, as in
+    short videos, whole numbers are preferred, then small errors.
 
     Args:
         pts: of the frames in ticks, ascending.
@@ -62,7 +66,7 @@ def _usual(least: Fraction, most: Fraction) -> list[Fraction]:
 def rate_of_duration(
     nanoseconds: int, pts: NDArray[np.int64], time_base: Fraction
 ) -> Fraction | None:
-    """The rate that the usual duration of a frame stands for; None if most frames differ from it.
+    """The rate of a default frame duration; None if most frames have another.
 
     >>> rate_of_duration(41708333, np.array([0, 42, 83]), Fraction(1, 1000))
     Fraction(24000, 1001)
@@ -73,3 +77,25 @@ def rate_of_duration(
     if abs(Fraction(float(np.median(np.diff(pts)))) - ticks) > 1:
         return None
     return Fraction(10**9, nanoseconds).limit_denominator(1001) or None
+
+
+def read_rate(fps: float | Fraction) -> Fraction:
+    """Frames a second as an exact fraction; a float is read as the nearest short fraction.
+
+    Raises:
+        ArgumentError: it is not above 0, or not finite.
+
+    >>> read_rate(24000 / 1001), read_rate(12.5)
+    (Fraction(24000, 1001), Fraction(25, 2))
+    """
+    try:
+        if isinstance(fps, str) and (len(fps) > _MOST_DIGITS or "e" in fps.lower()):
+            raise ValueError  # an exponent of a few digits takes minutes
+        rate = Fraction(fps)
+        if isinstance(fps, float):
+            rate = rate.limit_denominator(_MAX_DENOMINATOR)
+    except (OverflowError, TypeError, ValueError):
+        rate = Fraction(0)
+    if rate <= 0:
+        raise ArgumentError(f"fps must be a number above 0, got {fps!r}")
+    return rate

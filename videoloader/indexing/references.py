@@ -1,23 +1,91 @@
-"""References between the pictures in packets, for codecs whose headers state them."""
+"""What the headers of packets say of references: disposable packets, references of pictures."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
-from videoloader.codecs.av1_frames import Av1References, keep_frames
-from videoloader.codecs.coded import CodedPicture
-from videoloader.codecs.nal import annexb_units, length_units
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs.av1.frames import Av1References, keep_frames
+from videoloader.codecs.codec import CodedPicture
+from videoloader.codecs.nal import (
+    Walked,
+    annexb_units,
+    disposable_in_annexb,
+    disposable_packets,
+    has_b_slices,
+    length_units,
+    walk_units,
+)
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.order.decode_scan import scan_order
+from videoloader.indexing.order.picture_order import picture_order, with_order
+from videoloader.indexing.payloads import head_windows, read_packets
+from videoloader.sources.source import Source, rows_at
 
-__all__ = ["PictureReader", "follows_references"]
+__all__ = ["PictureReader", "classify_packets", "read_headers"]
+
+_CHUNK = 256
 
 
-def follows_references(codec: str) -> bool:
-    """Whether the references between pictures can be read from the headers of a codec."""
-    return codec_of(codec).references is not None
+def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.bool_]:
+    """Mask of the disposable ones of some packets; all False if headers of the codec do not say."""
+    codec = codec_of(index.codec)
+    if codec.nal is not None:
+        nal, layers = codec.nal, index.sub_layers
+        if not index.length_size:
+            return disposable_in_annexb(nal, payloads, sub_layers=layers)
+        sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
+        data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+        starts = np.cumsum(sizes) - sizes
+        walked = walk_units(partial(rows_at, data), starts, sizes, index.length_size)
+        return disposable_packets(nal, walked, len(payloads), sub_layers=layers)
+    if codec.disposable is not None:
+        return np.array(codec.disposable(index.extradata_of(0), payloads), dtype=np.bool_)
+    return np.zeros(len(payloads), dtype=np.bool_)
+
+
+def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
+    """The same index with `DISPOSABLE` known for every packet.
+
+    If packets are contiguous, only the beginnings of their units are read from a local file, and
+    from a URL if the packets are large. Otherwise whole packets are read, nearby ones together.
+
+    If timestamps show no reordering but there are B slices, frames are renumbered by picture
+    order.
+    """
+    if index.has_headers:
+        return index
+    table = index.packets
+    found = np.zeros(len(table), dtype=np.bool_)
+    has_b = False
+    nal = codec_of(index.codec).nal
+    if nal is not None and index.packing == "plain" and index.length_size:
+        is_forward = nal.has_slice_types and bool((np.diff(index.frame_packets) > 0).all())
+        sizes = table["size"].astype(np.int64)
+        for some, read, starts in head_windows(source, index.length_size, table["offset"], sizes):
+            walked: Iterable[Walked] = walk_units(read, starts, sizes[some], index.length_size)
+            if is_forward and not has_b:
+                walked = list(walked)
+                has_b = has_b_slices(walked)
+            layers = index.sub_layers
+            found[some] = disposable_packets(nal, walked, len(starts), sub_layers=layers)
+    else:
+        payloads = read_packets(index, source)
+        for start in range(0, len(table), _CHUNK):
+            numbers = np.arange(start, min(start + _CHUNK, len(table)))
+            some_payloads = list(itertools.islice(payloads, len(numbers)))
+            found[numbers] = classify_packets(index, some_payloads)
+    index = index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
+    if not has_b:
+        return index
+    ordered, order_known = with_order(index, picture_order(index, source))
+    return ordered if order_known else scan_order(index, read_packets(index, source))
 
 
 class PictureReader:

@@ -7,43 +7,24 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
-from videoloader.errors import FormatError, VideoError
-from videoloader.indexing.containers.avi import index_avi
-from videoloader.indexing.containers.flv import index_flv
-from videoloader.indexing.containers.ivf import index_ivf
-from videoloader.indexing.containers.matroska import index_matroska, segment_end
-from videoloader.indexing.containers.mp4 import index_mp4
-from videoloader.indexing.containers.mpegts.grid import transport_end
-from videoloader.indexing.containers.mpegts.stream import index_mpegts
-from videoloader.indexing.containers.obu import index_obu
-from videoloader.indexing.containers.raw import index_raw
-from videoloader.indexing.containers.riff import riff_end
+import numpy as np
+
+from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.indexing.containers.container import past_the_end
+from videoloader.indexing.containers.registry import container_of, index_by_tables, stated_end
 from videoloader.indexing.contexts import LibavNeededError, without_libav
-from videoloader.indexing.headers import read_headers
+from videoloader.indexing.demuxing import index_by_demuxing
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.libav import index_by_demuxing
+from videoloader.indexing.order.decode_scan import scan_order
+from videoloader.indexing.order.time_check import check_times
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.scan import scan_order
-from videoloader.indexing.time_check import check_times
-from videoloader.indexing.timing import read_rate, with_rate
-from videoloader.indexing.truncation import asf_end, past_the_end
+from videoloader.indexing.rates import read_rate
+from videoloader.indexing.references import read_headers
 from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 
 __all__ = ["index_natively", "index_video"]
-
-# Readers recognize a container by its first bytes; the least distinctive formats come last.
-_READERS = (
-    index_mp4,
-    index_matroska,
-    index_mpegts,
-    index_ivf,
-    index_flv,
-    index_raw,
-    index_avi,
-    index_obu,
-)
 
 
 def index_video(
@@ -88,7 +69,7 @@ def index_video(
         with _naming(opened):
             index = _index(opened, stream)
             if rate is not None:
-                index = with_rate(index, rate)
+                index = _with_rate(index, rate)
             if strict and index.warnings:
                 raise FormatError(index.warnings[0])
             return read_headers(index, opened) if headers else index
@@ -130,22 +111,38 @@ def _naming(source: Source) -> Iterator[None]:
 
 def _index(source: Source, stream: int | None) -> VideoIndex:
     head = source.head
-    index = _read(source, stream)
+    found = index_by_tables(source, stream=stream)
+    if found is None:
+        index, order_known = index_by_demuxing(source, stream=stream)
+        end = stated_end(source)
+        warnings = index.warnings or past_the_end(source, "what its headers announce", end)
+        index = replace(index, warnings=warnings)
+    else:
+        index, order_known = found
+    if order_known:
+        index = check_times(index, source)
+    else:
+        index = scan_order(index, read_packets(index, source))
     return replace(index, fingerprint=replace(index.fingerprint, head=head))
 
 
-def _read(source: Source, stream: int | None) -> VideoIndex:
-    for read in _READERS:
-        found = read(source, stream=stream)
-        if found is not None:
-            return _ordered(source, *found)
-    index, order_known = index_by_demuxing(source, stream=stream)
-    end = max(says(source) for says in (riff_end, segment_end, transport_end, asf_end))
-    warnings = index.warnings or past_the_end(source, "what its headers announce", end)
-    return _ordered(source, replace(index, warnings=warnings), order_known)
+def _with_rate(index: VideoIndex, rate: Fraction) -> VideoIndex:
+    """The same frames at `rate` frames a second, starting at time 0; one tick is one frame.
 
-
-def _ordered(source: Source, index: VideoIndex, order_known: bool) -> VideoIndex:
-    if order_known:
-        return check_times(index, source)
-    return scan_order(index, read_packets(index, source))
+    Raises:
+        ArgumentError: the container has times of its own.
+    """
+    if container_of(index.container).times != "none":
+        raise ArgumentError(
+            f"{index.name}: fps={rate} given, but {index.container} files have times of their own; "
+            "leave fps out"
+        )
+    table = index.packets.copy()
+    # A packet that shows no frame gets the time of the frame before it.
+    shown = np.full(len(table), -1)
+    shown[index.frame_packets] = np.arange(index.num_frames)
+    table["pts"] = np.where(shown >= 0, shown, np.maximum.accumulate(np.maximum(shown, 0)))
+    places = np.arange(len(table))
+    table["dts"] = places - max(int((places - table["pts"]).max(initial=0)), 0)
+    table["duration"] = 1
+    return replace(index, packets=table, time_base=1 / rate)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from videoloader.errors import ArgumentTypeError
-from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.callers import warn_deprecated
 
 __all__ = ["NO_IMAGE_TYPE", "NO_SEED", "OUTPUT_DTYPE", "Deprecated", "take_deprecated"]
 

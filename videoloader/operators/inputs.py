@@ -67,5 +67,4 @@ class Input:
         if channel != -1:
             others = layout.replace("C", "")
             return batch.each(lambda value: value.movedim(channel, -1), others + "C"), channel
-        data = batch.samples if batch.block is None else batch.block
-        return Batch(data, layout, batch.source_info), -1
+        return Batch(batch.data, layout, batch.source_info), -1

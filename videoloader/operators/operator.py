@@ -486,4 +486,4 @@ def _given(batch: Batch, layout: str, channel: int) -> Batch:
         return batch.each(lambda value: value.movedim(-1, channel), named)
     if layout == batch.layout:
         return batch
-    return Batch(batch.samples if batch.block is None else batch.block, layout)
+    return Batch(batch.data, layout)

@@ -426,7 +426,8 @@ class Pipeline:
         else:
             with torch.cuda.stream(cuda_stream):
                 outputs = self._run.take()
-        self._expected.check(outputs)
+        if self._expected.are_any:
+            self._expected.check(outputs)
         self._monitor.take(self, len(outputs[0]) if outputs else 0)
         return outputs
 
@@ -855,4 +856,4 @@ class Pipeline:
     def _py_pool(self) -> PythonPool | None:
         """The processes of parallel external sources, if there are any."""
         pool = None if self._run is None else self._run.program.sources.python_pool
-        return pool if pool is not None and pool.pool is not None else None
+        return pool if pool is not None and pool.has_started else None

@@ -15,7 +15,7 @@ from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.plugin.epoch_plan import EpochPlan, EpochPlanner, LastBatchPolicy
 from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling.orders.reader_epochs import Epochs
-from videoloader.system.deprecation import warn_deprecated
+from videoloader.system.callers import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 
@@ -42,14 +42,14 @@ class BatchIterator(ABC, Generic[Batch]):
         self,
         pipelines: Pipeline | Sequence[Pipeline],
         output_map: Sequence[str],
-        *,
-        size: int,
-        reader_name: str | None,
-        auto_reset: str | bool | None,
-        fill_last_batch: bool | None,
-        last_batch_padded: bool,
-        last_batch_policy: LastBatchPolicy,
-        prepare_first_batch: bool,
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        fill_last_batch: bool | None = None,
+        dynamic_shape: bool | None = False,  # noqa: ARG002
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
     ) -> None:
         self._turn = ForkSafeLock()
         self._pipelines = [pipelines] if isinstance(pipelines, Pipeline) else list(pipelines)

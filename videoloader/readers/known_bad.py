@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.decoding.failures import SkipKnown
 from videoloader.errors import ArgumentError, OutOfMemoryError, SourceError
 from videoloader.readers.clip_samples.label_values import VideoLabels
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
@@ -21,17 +22,12 @@ from videoloader.sources.items import Item
 
 __all__ = [
     "KnownBad",
-    "SkipKnown",
     "kept_numbers",
     "kept_videos",
     "named_videos",
     "read_known",
     "read_lines",
 ]
-
-SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-"""What `videoloader check` wrote (`.parquet`), or a log of failures (JSON lines), or several."""
-
 
 Frames: TypeAlias = "set[int] | None"
 """The frames of a video that do not decode; None for all of them."""

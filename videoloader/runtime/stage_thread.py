@@ -22,7 +22,7 @@ from typing import Any
 
 from videoloader.runtime.queues import ClosedError, StageOrder
 
-__all__ = ["ClosedMark", "Failure", "Stage", "StageThread", "close_all", "is_wanted"]
+__all__ = ["ClosedMark", "FailedItem", "Stage", "StageThread", "close_all", "is_wanted"]
 
 _numbers = itertools.count()
 
@@ -52,7 +52,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedItem:
     """Takes the place of an item; later stages pass it on."""
 
     error: BaseException
@@ -172,12 +172,12 @@ class StageThread(threading.Thread):
 
     def done(self, item: Any, resource: Any) -> Any:
         """What the stage makes of an item; a failure where it fails, or did before."""
-        if isinstance(item, Failure):
+        if isinstance(item, FailedItem):
             return item
         try:
             return self.stage.work(item, resource)
         except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
-            return Failure(error)
+            return FailedItem(error)
 
     def _may_do(self, following: StageThread) -> bool:
         is_little = following.stage.is_little

@@ -18,7 +18,7 @@ from typing import Any
 from videoloader.errors import ArgumentError
 from videoloader.runtime.queues import ClosedError, Numbers, Queue, StageOrder
 from videoloader.runtime.run_stats import RunnerStats, StageStats
-from videoloader.runtime.stage_thread import ClosedMark, Failure, Stage, StageThread, close_all
+from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
 
 __all__ = ["StageRunner"]
 
@@ -134,7 +134,7 @@ class StageRunner:
                 self.allow(self.taken + 1)
             result = self._take()
         self._last_at = time.perf_counter()
-        if isinstance(result, Failure) and isinstance(result.error, StopIteration):
+        if isinstance(result, FailedItem) and isinstance(result.error, StopIteration):
             self._has_ended = True
             raise StopIteration from result.error
         if self.taken > self._first:
@@ -142,7 +142,7 @@ class StageRunner:
         else:
             self._first_at = self._last_at
         self.taken += 1
-        if isinstance(result, Failure):
+        if isinstance(result, FailedItem):
             raise result.error
         return result
 
@@ -173,7 +173,7 @@ class StageRunner:
             is_begun = self._has_asked_all or self._numbers.next > self.taken
         if not self._has_ended and is_begun and not self._ahead:
             self._ahead.append(self._take())
-        if self._ahead and isinstance(self._ahead[0], Failure):
+        if self._ahead and isinstance(self._ahead[0], FailedItem):
             self._has_ended = isinstance(self._ahead[0].error, StopIteration)
         return self._has_ended
 
@@ -246,9 +246,9 @@ class StageRunner:
         except StopIteration as error:
             numbers.again()
             self._has_asked_all = True
-            item = Failure(error)
+            item = FailedItem(error)
         except Exception as error:  # noqa: BLE001  (it is raised in place of the item)
-            item = Failure(error)
+            item = FailedItem(error)
         except BaseException:
             numbers.again()
             numbers.withdraw()

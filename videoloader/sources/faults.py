@@ -95,12 +95,7 @@ def as_video_error(
 def unreadable(place: str, error: Exception, task: str = "read") -> VideoError:
     """The error for a list, table or folder on this machine that cannot be opened.
 
-    To be raised `from None`: where the place is a URL, the original shows its secrets.
-
-    Args:
-        place: as it was given.
-        error: of the system or of Arrow.
-        task: what cannot be done with it.
+    Raise it `from None`: if `place` is a URL, the text of the original shows its secrets.
     """
     lack = _lack(error)
     if lack:
@@ -141,9 +136,9 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
 
 
 def raise_shortage(error: BaseException, name: object) -> None:
-    """Raise a `ResourceError` if an error is one or comes of one: it is no fault of a video.
+    """Raise a `ResourceError` if an error is or was caused by a lack of resources.
 
-    For whoever records what is wrong with videos.
+    Call this before recording an error as a fault of a video.
     """
     if isinstance(error, ResourceError):
         raise error
@@ -175,12 +170,12 @@ _LACKS = {
 
 
 def _lack(error: BaseException | None) -> str:
-    """What the machine lacks, if that is the reason of an error; else nothing."""
+    """What the machine lacks, if that caused an error; otherwise empty."""
     while error is not None:
         if isinstance(error, ResourceError):
             return str(error)
         number = error.errno if isinstance(error, OSError) else None
-        # FFmpeg says that memory is short where a file asks for too much of it.
+        # FFmpeg reports a lack of memory if a damaged file asks for too much.
         is_of_file = number == errno.ENOMEM and type(error).__module__.startswith("av.")
         if number in _LACKS and not is_of_file:
             return _LACKS[number].format(os.strerror(number))

@@ -1,4 +1,4 @@
-"""Text files that list things: their lines, and the numbers and paths in them, within bounds."""
+"""Parses text lists: lines, exact numbers and paths, with limits on their lengths."""
 
 from __future__ import annotations
 
@@ -20,11 +20,7 @@ _SHOWN = 80  # characters of what is wrong
 
 
 def lines_of(text: bytes, name: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not blank, without blanks around them, and their numbers.
-
-    Args:
-        text: the file, UTF-8.
-        name: of the file, for messages.
+    """The lines of a UTF-8 file that are not blank, stripped, and their numbers.
 
     Raises:
         SourceError: a line is no UTF-8.
@@ -40,7 +36,7 @@ def lines_of(text: bytes, name: str) -> Iterator[tuple[int, str]]:
 
 
 def exact_number(text: str) -> Fraction:
-    """The number that a text says, such as `12`, `0.5`, `1e-3` or `30000/1001`.
+    """Parse a number such as `12`, `0.5`, `1e-3` or `30000/1001`.
 
     Raises:
         OverflowError: it has too many digits.

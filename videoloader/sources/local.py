@@ -8,6 +8,8 @@ import itertools
 import os
 import resource
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -34,7 +36,7 @@ _KINDS = {
 
 
 class _State(NamedTuple):
-    """What tells a file from another that took its place, or from itself after a change."""
+    """Identifies a file and its state, to detect that it was changed or replaced."""
 
     device: int
     inode: int
@@ -51,13 +53,11 @@ class _Held:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self.close = file.close
 
     def opened(self) -> _Held:
         """Itself; in a `with` block, its descriptor."""
         return self
-
-    def close(self) -> None:
-        self._file.close()
 
     def __enter__(self) -> int:
         return self._file.fileno()
@@ -74,32 +74,21 @@ class _InTurn:
         self._state = state
         self._is_closed = False
 
-    def opened(self) -> _Opened:
-        """In a `with` block, its descriptor."""
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """In a `with` block, its descriptor, if the file is still what it was."""
         if self._is_closed:
             raise ValueError("read of closed file")
-        return _Opened(self._path, self._state)
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if _State.of(os.fstat(descriptor)) != self._state:
+                raise ValueError("the file has changed since it was opened")
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def close(self) -> None:
         self._is_closed = True
-
-
-class _Opened:
-    """A file that is open within a `with` block, if it is still what it was."""
-
-    def __init__(self, path: str, state: _State) -> None:
-        self._path = path
-        self._state = state
-
-    def __enter__(self) -> int:
-        self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        if _State.of(os.fstat(self._descriptor)) != self._state:
-            os.close(self._descriptor)
-            raise ValueError("the file has changed since it was opened")
-        return self._descriptor
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
 
 
 class LocalSource(Source):
@@ -296,9 +285,9 @@ def open_path(
 
 
 def _kept(file: BinaryIO, path: str, status: os.stat_result) -> _Held | _InTurn:
-    """The file, kept open while half of the descriptors that this process may have are free.
+    """The file, kept open unless this process has used half of the descriptors that it may have.
 
-    The system gives the lowest free number, which so tells how many are in use.
+    The system assigns the lowest free number, so a number tells how many are in use.
     """
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most == resource.RLIM_INFINITY or file.fileno() < most // 2:

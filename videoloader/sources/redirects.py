@@ -1,8 +1,8 @@
 """Follows the redirects of signed URLs.
 
-obstore follows redirects and sends the previous URL to the next server in the header `Referer`:
-another host would learn the signature. So redirects of signed URLs are resolved here first, with
-a request for one byte and without `Referer`.
+obstore follows redirects and sends the previous URL in the header `Referer`, which would reveal the
+signature to another host. So redirects of signed URLs are resolved here first, with a request for
+one byte and without `Referer`.
 """
 
 from __future__ import annotations

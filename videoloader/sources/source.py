@@ -24,7 +24,7 @@ VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryvie
 Check: TypeAlias = Literal["size", "mtime", "none"]
 """How a file is compared with the one that was indexed, see `difference`."""
 
-_HEAD_BYTES = 4096  # bytes at the beginning of a file whose hash is in its fingerprint
+_HEAD_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +146,14 @@ class Source(ABC):
         """The state of the file, without reading it."""
 
     @cached_property
+    def beginning(self) -> bytes:
+        """The first 4096 bytes."""
+        return self.read_up_to(0, _HEAD_BYTES)
+
+    @cached_property
     def head(self) -> str:
         """A hash of the first 4096 bytes, to distinguish a copy from another file."""
-        data = self.read_up_to(0, _HEAD_BYTES)
-        return hashlib.blake2b(data, digest_size=8).hexdigest()
+        return hashlib.blake2b(self.beginning, digest_size=8).hexdigest()
 
     @abstractmethod
     def _read(self, offset: int, size: int) -> bytes:

@@ -1,8 +1,8 @@
 """The files in an uncompressed tar archive, by its headers.
 
-`tarfile` of Python 3.11 takes quadratic time for some of them (CVE-2024-6232), recurses as deep as
-an archive says, and keeps all members. Here an archive takes linear time and the memory of one
-member. Read are ustar, GNU's long names, pax headers and what is older; compressed ones are not.
+`tarfile` of Python 3.11 takes quadratic time for some archives (CVE-2024-6232), recurses without a
+limit, and keeps all members. This module takes linear time and the memory of one member. It reads
+ustar, GNU long names, pax headers and older formats.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _padded(size: int) -> int:
 
 
 def _records(data: bytes, begin: int) -> dict[str, bytes]:
-    """Of a pax header the path, the size, and whether the file has holes."""
+    """The path, the size and the sparse marker in a pax header."""
     found: dict[str, bytes] = {}
     at = 0
     while at < len(data) and data[at]:

@@ -1,13 +1,14 @@
-"""Where in a user's program a call comes from."""
+"""Where in a user's program a call comes from, and warnings that point there."""
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["PACKAGE", "frame_of_user"]
+__all__ = ["PACKAGE", "frame_of_user", "warn_deprecated"]
 
 PACKAGE = str(Path(os.path.abspath(__file__)).parents[1]) + os.sep
 """The folder of this package: code in it is not the user's."""
@@ -19,3 +20,17 @@ def frame_of_user() -> FrameType:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame
+
+
+def warn_deprecated(text: str) -> None:
+    """Give a `DeprecationWarning` that points at the innermost line outside of this package."""
+    frame = frame_of_user()
+    names = frame.f_globals
+    warnings.warn_explicit(
+        text,
+        DeprecationWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=names.get("__name__"),
+        registry=names.setdefault("__warningregistry__", {}),
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from videoloader.tensors.batch import TensorList
 from videoloader.tensors.conversion import saturate, saturate_numbers, truncate
 from videoloader.tensors.devices import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.sample import SampleTensor
 from videoloader.tensors.tensor import Tensor
+from videoloader.tensors.tensor_list import TensorList
 
 __all__ = [
     "SampleTensor",

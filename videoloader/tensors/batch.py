@@ -1,337 +1,236 @@
-"""`TensorList`: a batch of samples, input of operators and output of pipelines."""
+"""Batches: samples in one block of memory, or one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
 import torch
 
-from videoloader.errors import (
-    ArgumentError,
-    ArgumentIndexError,
-    ArgumentTypeError,
-    UnsupportedError,
-)
-from videoloader.tensors.importing import is_array, to_tensor
-from videoloader.tensors.memory import copy_to_address
-from videoloader.tensors.printing import distinct_shapes, print_batch
-from videoloader.tensors.sample import Count, SampleTensor, check_layout
-from videoloader.tensors.tensor import Tensor, gpu_device, same_size_view
-from videoloader.types import Computable, DataType
+from videoloader.errors import ArgumentError
 
-__all__ = ["TensorList"]
+__all__ = ["Batch", "Shape", "Spec", "check_layout", "parts"]
+
+Shape = tuple[int, ...]
 
 
-class TensorList(Computable):
-    """N samples of one element type, one number of dimensions and one device.
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is known of a batch without its data.
 
-    The samples may differ in shape (*ragged*) or not (*dense*). A batch made from one tensor
-    (N, ...) shares its memory; samples and `as_tensor()` are then views of it. Samples are torch
-    tensors that have DALI's methods too (`SampleTensor`).
-
-    Args:
-        samples: one tensor whose first dimension is the batch, or a sequence of tensors. A tensor
-            is anything that `to_tensor` takes: of torch, numpy, CuPy, JAX or DALI, a `Tensor`, a
-            DLPack capsule; in a sequence also nested lists of numbers. A `TensorList` is shared.
-        layout: meaning of the dimensions of one sample, such as "FHWC"; "" when unknown. By
-            default that of `samples`, if they carry one.
-        source_info: where each sample comes from, such as its file.
-
-    >>> batch = TensorList([torch.zeros(2, 4, 6, 3), torch.zeros(2, 8, 6, 3)], layout="FHWC")
-    >>> len(batch), batch.is_dense_tensor(), batch.shape()
-    (2, False, [(2, 4, 6, 3), (2, 8, 6, 3)])
+    Attributes:
+        shapes: of each sample.
+        dtype: element type.
+        layout: meaning of the dimensions of a sample, such as "FHWC"; "" if unknown.
+        device: torch device.
     """
 
-    __slots__ = ("_dense", "_layout", "_listed", "_source_info")
-
-    def __init__(
-        self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
-    ) -> None:
-        self._dense: torch.Tensor | None = None
-        self._listed: list[torch.Tensor] | None = None  # the samples, created on demand
-        self._layout: str
-        self._source_info: list[str]
-        if isinstance(samples, TensorList):
-            self._dense, self._listed = samples._dense, samples._listed
-            layout = samples._layout if layout is None else layout
-            source_info = samples._source_info if source_info is None else source_info
-        elif isinstance(samples, torch.Tensor) or is_array(samples):
-            self._dense = samples if type(samples) is torch.Tensor else to_tensor(samples)
-            if self._dense.ndim == 0:
-                raise ArgumentError("a batch needs a dimension for its samples, got a scalar")
-        else:
-            given = list(samples)
-            if layout is None and given and isinstance(given[0], Tensor | SampleTensor):
-                layout = given[0].get_property("layout")
-            if source_info is None and any(isinstance(x, Tensor | SampleTensor) for x in given):
-                source_info = [getattr(sample, "source_info", str)() for sample in given]
-            self._listed = [_tensor(sample, at) for at, sample in enumerate(given)]
-            _check_alike(self._listed)
-        self._layout = layout or ""
-        count = len(self)
-        if self._layout and count:
-            check_layout(self._layout, self.ndim)
-        self._source_info = [] if source_info is None else list(source_info)
-        if self._source_info and len(self._source_info) != count:
-            raise ArgumentError(f"{len(self._source_info)} source_info for {count} samples")
-
-    @property
-    def _samples(self) -> list[torch.Tensor]:
-        """The samples; for a block, views created on demand."""
-        if self._listed is None:
-            assert self._dense is not None
-            self._listed = list(self._dense.unbind())
-        return self._listed
+    shapes: tuple[Shape, ...]
+    dtype: torch.dtype
+    layout: str = ""
+    device: str = "cpu"
 
     @classmethod
-    def broadcast(cls, sample: Any, count: int) -> TensorList:
-        """A batch of one sample `count` times, which shares its memory.
-
-        >>> TensorList.broadcast(torch.zeros(2, 3), 4).shape()
-        [(2, 3), (2, 3), (2, 3), (2, 3)]
-        """
-        if count < 0:
-            raise ArgumentError(f"a batch has 0 samples or more, got {count}")
-        return cls([sample] * count)
-
-    @classmethod
-    def from_dlpack_list(
-        cls, list_of_objects: Sequence[Any], layout: str | None = None, contiguous: bool = False
-    ) -> TensorList:
-        """A batch of tensors of other libraries, given by the DLPack protocol.
-
-        Args:
-            list_of_objects: one for each sample. They share memory with the batch.
-            layout: meaning of the dimensions of one sample.
-            contiguous: copy the samples to contiguous memory.
-        """
-        for position, each in enumerate(list_of_objects):
-            if not hasattr(each, "__dlpack__"):
-                raise ArgumentTypeError(
-                    f"object {position} does not support DLPack: it is a {type(each).__name__}"
-                )
-        batch = cls([to_tensor(each) for each in list_of_objects], layout)
-        if contiguous and len(batch):
-            sizes = [sample.numel() for sample in batch._samples]
-            flat = torch.cat([sample.reshape(-1) for sample in batch._samples])
-            parts = flat.split_with_sizes(sizes)
-            each_part = zip(parts, batch._samples, strict=True)
-            batch._listed = [part.view(sample.shape) for part, sample in each_part]
-        return batch
-
-    @property
-    def ndim(self) -> Count:
-        """Number of dimensions of a sample; also a method, as in DALI. 0 without any sample."""
-        if self._dense is not None:
-            return Count(self._dense.ndim - 1)
-        return Count(self._samples[0].ndim if self._samples else 0)
+    def alike(cls, count: int, shape: Sequence[int], dtype: torch.dtype, layout: str = "") -> Spec:
+        """The spec of `count` samples of one shape."""
+        return cls((tuple(shape),) * count, dtype, layout)
 
     def __len__(self) -> int:
-        return len(self._samples) if self._dense is None else self._dense.shape[0]
-
-    def __iter__(self) -> Iterator[SampleTensor]:
-        return map(self._sample, range(len(self)))
-
-    @overload
-    def __getitem__(self, position: int) -> SampleTensor: ...
-
-    @overload
-    def __getitem__(self, position: slice) -> TensorList: ...
-
-    def __getitem__(self, position: int | slice) -> SampleTensor | TensorList:
-        """One sample, or a batch of some; it shares the memory of this one."""
-        if not isinstance(position, slice):
-            return self._sample(self._position(position))
-        if self._dense is None or (position.step or 1) < 0:  # torch has no negative steps
-            part: Any = self._samples[position]
-        else:
-            part = self._dense[position]
-        return TensorList(part, self._layout, source_info=self._source_info[position])
+        return len(self.shapes)
 
     @property
-    def tensors(self) -> list[torch.Tensor]:
-        """The samples as plain torch tensors."""
-        return list(self._samples)
+    def is_ragged(self) -> bool:
+        """Whether the samples differ in shape."""
+        return len(set(self.shapes)) > 1
 
-    def at(self, position: int) -> np.ndarray[Any, Any] | torch.Tensor:
-        """One sample: a numpy array that shares memory on the CPU, a tensor on a GPU."""
-        sample = self._sample(self._position(position))
-        return sample if sample.is_cuda else self._samples[position].numpy(force=False)
+    def with_frames(self, sizes: Sequence[tuple[int, int]], **changed: Any) -> Spec:
+        """The spec with other (height, width) for each sample of layout ...HWC."""
+        shapes = tuple(
+            (*shape[:-3], *size, shape[-1]) for shape, size in zip(self.shapes, sizes, strict=True)
+        )
+        return replace(self, shapes=shapes, **changed)
 
-    def layout(self) -> str:
-        """Meaning of the dimensions of one sample, such as "FHWC"; "" when unknown."""
-        return self._layout
 
-    def set_layout(self, layout: str | None) -> None:
-        """Set the layout of the samples; None or "" if it is unknown."""
-        check_layout(layout or "", self.ndim)
-        self._layout = layout or ""
+@functools.lru_cache(maxsize=256)
+def _spec_of_block(
+    shape: torch.Size, dtype: torch.dtype, layout: str, device: torch.device
+) -> Spec:
+    """The spec of a batch in one block; one object for equal ones, which are then found equal."""
+    count, *sizes = shape
+    return Spec((tuple(sizes),) * count, dtype, layout, str(device))
 
-    def reset(self) -> None:
-        """Drop all samples."""
-        self._dense, self._listed = None, []
-        self._layout, self._source_info = "", []
 
-    def shape(self) -> list[tuple[int, ...]]:
-        """Shape of every sample."""
-        return [tuple(sample.shape) for sample in self._samples]
+class Batch:
+    """Samples that travel together, through operators and pipelines; users see a `TensorList`.
 
-    def source_info(self) -> list[str]:
-        """Where each sample comes from, such as its file; "" when unknown."""
-        return list(self._source_info) or [""] * len(self)
+    `block` is one tensor (N, ...) that holds all samples, or None where they have memory of their
+    own. Samples of a block are views of it.
 
-    @property
-    def dtype(self) -> DataType | None:
-        """Element type; None for an empty batch that was made from a list."""
-        dense = self._dense
-        if dense is None and not self._samples:
-            return None
-        return DataType.of((self._samples[0] if dense is None else dense).dtype)
+    Args:
+        data: a tensor (N, ...), or the samples: tensors of any shapes, or paths.
+        layout: of one sample; "" if unknown.
+        source_info: where each sample comes from, such as its file; empty if unknown.
+    """
 
-    @property
-    def device(self) -> torch.device:
-        """Where the samples are."""
-        if self._dense is not None:
-            return self._dense.device
-        return self._samples[0].device if self._samples else torch.device("cpu")
+    __slots__ = ("_samples", "_spec", "block", "layout", "source_info")
 
-    @property
-    def block(self) -> torch.Tensor | None:
-        """The tensor (N, ...) that holds all samples; None if they have memory of their own."""
-        return self._dense
-
-    def is_dense_tensor(self) -> bool:
-        """Whether all samples have one shape, so that `as_tensor()` works."""
-        return self._dense is not None or len({sample.shape for sample in self._samples}) <= 1
-
-    def as_tensor(self) -> SampleTensor:
-        """The batch as one tensor (N, ...): a view where the batch is one block, else a copy.
-
-        Its layout is that of a sample with an N in front.
-        """
-        return SampleTensor.of(self._stacked(), self._layout and f"N{self._layout}")
-
-    def _stacked(self) -> torch.Tensor:
-        if self._dense is None:
-            if not self.is_dense_tensor():
-                raise UnsupportedError(
-                    "a ragged batch is no tensor: its shapes are "
-                    f"{distinct_shapes(self._samples)}; resize or crop to one size first, "
-                    "or take the samples one by one"
-                )
-            self._dense = torch.stack(self._samples) if self._samples else torch.empty(0)
-            self._listed = None
-        return self._dense
-
-    def as_array(self) -> np.ndarray[Any, Any]:
-        """The batch as one numpy array (N, ...), on the CPU."""
-        return self._stacked().cpu().numpy()
-
-    def as_reshaped_tensor(self, shape: Sequence[int]) -> SampleTensor:
-        """The elements of a dense batch as one tensor of another shape."""
-        return SampleTensor.of(self._stacked().reshape(tuple(shape)))
-
-    def data_ptr(self) -> int:
-        """Address of the first element of `as_tensor()`, on the batch's device."""
-        return self._stacked().data_ptr()
-
-    def device_id(self) -> int | None:
-        """Number of the GPU; None on the CPU."""
-        return self.device.index
-
-    def reinterpret(self, dtype: Any) -> None:
-        """Reinterpret the bytes as elements of another type of the same size, in place."""
-        if self._dense is not None:
-            self._dense = same_size_view(self._dense, dtype)
-            self._listed = None
-        else:
-            self._listed = [same_size_view(sample, dtype) for sample in self._samples]
-
-    def copy_to_external(
+    def __init__(
         self,
-        ptr: Any,
-        cuda_stream: Any = None,
-        non_blocking: bool = False,
-        use_copy_kernel: bool = False,  # noqa: ARG002  DALI's choice between two ways to copy
+        data: torch.Tensor | Sequence[Any],
+        layout: str = "",
+        source_info: Sequence[str] = (),
     ) -> None:
-        """Copy the samples contiguously to an address on the same device.
+        self.block = data if isinstance(data, torch.Tensor) else None
+        self._samples: list[Any] | None = None if self.block is not None else list(data)
+        self._spec: Spec | None = None
+        self.layout, self.source_info = layout, source_info
+
+    @classmethod
+    def joined(cls, batches: Sequence[Batch]) -> Batch:
+        """Consecutive pieces of a batch put together; one block if they are slices of one."""
+        if len(batches) == 1:
+            return batches[0]
+        block = _joined([batch.block for batch in batches])
+        info: list[str] = []
+        if any(batch.source_info for batch in batches):
+            info = [each for batch in batches for each in batch.source_info or [""] * len(batch)]
+        if block is not None:
+            return cls(block, batches[0].layout, info)
+        samples = [sample for batch in batches for sample in batch.samples]
+        return cls(samples, next((batch.layout for batch in batches if len(batch)), ""), info)
+
+    @classmethod
+    def empty(cls, spec: Spec) -> Batch:
+        """Uninitialised memory of its own; one block unless the shapes are ragged."""
+        if spec.shapes and not spec.is_ragged:
+            shape = (len(spec.shapes), *spec.shapes[0])
+            return cls(torch.empty(shape, dtype=spec.dtype, device=spec.device), spec.layout)
+        return cls(
+            [torch.empty(shape, dtype=spec.dtype, device=spec.device) for shape in spec.shapes],
+            spec.layout,
+        )
+
+    @property
+    def data(self) -> torch.Tensor | list[Any]:
+        """What it was made of: the block, or the samples."""
+        return self.samples if self.block is None else self.block
+
+    @property
+    def samples(self) -> list[Any]:
+        """The samples, one by one."""
+        if self._samples is None:
+            assert self.block is not None
+            self._samples = list(self.block.unbind())
+        return self._samples
+
+    def __len__(self) -> int:
+        return len(self.samples) if self.block is None else self.block.shape[0]
+
+    def __getitem__(self, position: int) -> Any:
+        return self.samples[position]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.samples)
+
+    @property
+    def spec(self) -> Spec:
+        """Shapes, element type, layout and device."""
+        spec = self._spec
+        if spec is not None and spec.layout == self.layout:
+            return spec
+        block = self.block
+        if block is not None:
+            self._spec = _spec_of_block(block.shape, block.dtype, self.layout, block.device)
+            return self._spec
+        # Not kept: samples of a list may be exchanged.
+        first = next(iter(self.samples), torch.empty(0))
+        if not isinstance(first, torch.Tensor):
+            raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
+        shapes = tuple(tuple(sample.shape) for sample in self.samples)
+        return Spec(shapes, first.dtype, self.layout, str(first.device))
+
+    def between(self, start: int, stop: int) -> Batch:
+        """Some consecutive samples; a view."""
+        if (start, stop) == (0, len(self)):
+            return self
+        return Batch(self.data[start:stop], self.layout, self.source_info[start:stop])
+
+    def part(self, at: slice) -> torch.Tensor:
+        """Samples that `parts` named, as one tensor (n, ...); a view."""
+        if self.block is not None:
+            return self.block[at]
+        sample: torch.Tensor = self.samples[at.start]
+        return sample[None]
+
+    def each(self, function: Callable[[Any], Any], layout: str | None = None) -> Batch:
+        """The batch with `function` applied to the samples.
 
         Args:
-            ptr: an int or a `ctypes.c_void_p`. Nothing checks that the memory is large enough.
-            cuda_stream: on a GPU, the stream that copies; by default the current one.
-            non_blocking: return before a copy on a GPU is done.
-            use_copy_kernel: ignored; accepted for compatibility with DALI.
+            function: of a tensor that may have dimensions in front of those of a sample.
+            layout: of the result; the same by default.
         """
-        parts = self._samples if self._dense is None else [self._dense]
-        copy_to_address(parts, ptr, cuda_stream, non_blocking)
+        layout = self.layout if layout is None else layout
+        if self.block is not None:
+            return Batch(function(self.block), layout, self.source_info)
+        return Batch([function(sample) for sample in self.samples], layout, self.source_info)
 
-    def as_cpu(self) -> TensorList:
-        """The batch on the CPU; itself if it is there."""
-        return self._to(torch.device("cpu"))
+    def tensors(self) -> list[torch.Tensor]:
+        """The memory of the batch: its block, or the samples that are tensors."""
+        if self.block is not None:
+            return [self.block]
+        return [sample for sample in self.samples if isinstance(sample, torch.Tensor)]
 
-    cpu = as_cpu
+    def addresses(self) -> list[int]:
+        """Where the memory of the batch begins; samples may share it."""
+        if self.block is not None:
+            return [self.block.untyped_storage().data_ptr()]
+        return [tensor.untyped_storage().data_ptr() for tensor in self.tensors()]
 
-    def gpu(self, device_id: int | None = None) -> TensorList:
-        """The batch on a GPU, by default the current one; itself if it is there."""
-        return self._to(gpu_device(device_id))
 
-    def _to(self, device: torch.device) -> TensorList:
-        if self.device == device:
-            return self
-        moved = (
-            [sample.to(device, non_blocking=device.type == "cuda") for sample in self._samples]
-            if self._dense is None
-            else self._dense.to(device, non_blocking=device.type == "cuda")
+def check_layout(layout: str, ndim: int) -> None:
+    """One letter for each dimension; a layout of none fits all."""
+    if layout and len(layout) != ndim:
+        raise ArgumentError(
+            f"layout {layout!r} names {len(layout)} dimensions, the samples have {ndim}"
         )
-        return TensorList(moved, self._layout, source_info=self._source_info)
-
-    def _position(self, position: int) -> int:
-        if not -len(self) <= position < len(self):
-            raise ArgumentIndexError(
-                f"sample {position} is out of range: the batch has {len(self)}"
-            )
-        return position % len(self)
-
-    def _sample(self, position: int) -> SampleTensor:
-        info = self._source_info[position] if self._source_info else ""
-        return SampleTensor.of(self._samples[position], self._layout, info)
-
-    def __str__(self) -> str:
-        """Properties and elements, as DALI prints them."""
-        return self._printed(with_elements=True)
-
-    def __repr__(self) -> str:
-        """Properties without elements, as DALI prints them."""
-        return self._printed(with_elements=False)
-
-    def _printed(self, *, with_elements: bool) -> str:
-        like = self._samples[0] if self._samples else self._dense
-        like = torch.empty(0) if like is None else like
-        return print_batch(self._samples, like, self._layout, with_elements=with_elements)
 
 
-def _tensor(sample: Any, position: int) -> torch.Tensor:
-    if type(sample) is torch.Tensor:
-        return sample
-    if not isinstance(sample, list | tuple) and not is_array(sample):
-        raise ArgumentTypeError(
-            f"a batch holds tensors, sample {position} is a {type(sample).__name__}"
-        )
-    return to_tensor(sample)
+def parts(*batches: Batch, alike: Sequence[Sequence[Any]] = ()) -> list[slice]:
+    """The largest parts of batches that are single tensors in all of them; see `Batch.part`.
+
+    Args:
+        *batches: of the same number of samples.
+        alike: values for each sample that must not differ within a part.
+    """
+    count = len(batches[0])
+    has_blocks = all(batch.block is not None for batch in batches)
+    if has_blocks and count and all(map(_are_equal, alike)):
+        return [slice(0, count)]
+    return [slice(at, at + 1) for at in range(count)]
 
 
-def _check_alike(samples: Sequence[torch.Tensor]) -> None:
-    for position, sample in enumerate(samples):
-        first = samples[0]
-        for what, here, there in (
-            ("type", sample.dtype, first.dtype),
-            ("number of dimensions", sample.ndim, first.ndim),
-            ("device", sample.device, first.device),
+def _are_equal(values: Sequence[Any]) -> bool:
+    return not values or list(values).count(values[0]) == len(values)
+
+
+def _joined(blocks: Sequence[torch.Tensor | None]) -> torch.Tensor | None:
+    """One tensor of which the given ones are consecutive slices; None if they are not."""
+    first = blocks[0]
+    if first is None or first.ndim == 0:
+        return None
+    place = first.storage_offset()
+    for block in blocks:
+        if (
+            block is None
+            or block.dtype != first.dtype
+            or block.shape[1:] != first.shape[1:]
+            or block.stride() != first.stride()
+            or block.storage_offset() != place
+            or block.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
         ):
-            if here != there:
-                raise ArgumentTypeError(
-                    f"the samples of a batch have one {what}: "
-                    f"sample 0 has {there}, sample {position} has {here}"
-                )
+            return None
+        place += len(block) * first.stride(0)
+    count = sum(len(block) for block in blocks if block is not None)
+    return first.as_strided((count, *first.shape[1:]), first.stride())

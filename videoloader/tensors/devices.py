@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentTypeError
-from videoloader.tensors.batch import TensorList
 from videoloader.tensors.tensor import Tensor
+from videoloader.tensors.tensor_list import TensorList
 
 __all__ = ["TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from videoloader.errors import ArgumentError
+from videoloader.tensors.batch import check_layout
 from videoloader.tensors.memory import copy_to_address
 
-__all__ = ["Count", "Layout", "SampleTensor", "Shape", "check_layout"]
+__all__ = ["Count", "Layout", "SampleTensor", "Shape"]
 
 
 class Shape(tuple[int, ...]):
@@ -159,11 +159,3 @@ class SampleTensor(torch.Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         plain: Any = self.as_subclass(torch.Tensor)
         return str(plain.__repr__(tensor_contents=tensor_contents))
-
-
-def check_layout(layout: str, ndim: int) -> None:
-    """One letter for each dimension; a layout of none fits all."""
-    if layout and len(layout) != ndim:
-        raise ArgumentError(
-            f"layout {layout!r} names {len(layout)} dimensions, the samples have {ndim}"
-        )

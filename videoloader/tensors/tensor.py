@@ -8,10 +8,11 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, NoGpuError
+from videoloader.tensors.batch import check_layout
 from videoloader.tensors.importing import to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import print_tensor, type_name
-from videoloader.tensors.sample import Count, SampleTensor, check_layout
+from videoloader.tensors.sample import Count, SampleTensor
 from videoloader.types import Computable, DataType
 
 __all__ = ["Tensor", "gpu_device", "same_size_view"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import io
 import json
 import os
@@ -28,8 +29,10 @@ from videoloader.workers.protocol import (
     WorkerOrder,
     run_program,
     send_files,
+    shared_array,
+    shared_value,
 )
-from videoloader.workers.shared_memory import Place, SharedMemory, memory_file
+from videoloader.workers.shared_memory import SharedMemory, memory_file
 
 __all__ = ["Parcel", "Shared", "Start", "StartError", "WorkerProcess", "start_program", "vacant"]
 
@@ -54,7 +57,7 @@ class Shared(NamedTuple):
 
     Attributes:
         number: of all values that are equal.
-        value: what messages refer to.
+        value: what messages refer to; of a type that `pickle` lets others reduce, so no `bytes`.
         file: open file that is mapped in the worker instead of the value; -1 for none.
     """
 
@@ -164,7 +167,8 @@ class WorkerProcess(Generic[_Task]):
                 self.connection.send_bytes(data if file is None else b"")
                 if file is not None:
                     send_files(self.connection, [file])
-                send_files(self.connection, files)
+                if files:
+                    send_files(self.connection, files)
         finally:
             if file is not None:
                 os.close(file)
@@ -174,7 +178,8 @@ class WorkerProcess(Generic[_Task]):
         data, files, self._known = self._packed(parcel)
         with suppress(OSError):
             self.connection.send_bytes(data)
-            send_files(self.connection, files)
+            if files:
+                send_files(self.connection, files)
 
     def read(self, ready: Sequence[Any]) -> Iterator[Answer | Question]:
         """The messages that have arrived, but for the answer that it is ready.
@@ -244,14 +249,16 @@ class WorkerProcess(Generic[_Task]):
     def _packed(self, parcel: Parcel) -> tuple[bytes, list[int], _Known]:
         """The bytes of a message, the files that follow, and what the worker has after it."""
         segments, values = self._known
-        references: dict[int, Place | int] = {}
+        references: dict[int, tuple[Any, ...]] = {}  # by `id` of an array or a value: how to get it
         new: tuple[int, ...] = ()
         gone: tuple[int, ...] = ()
         files: list[int] = []
         if self._memory is not None:
-            places = {id(array): self._memory.locate(array) for array in parcel.arrays}
-            references.update(places)
-            used = {place.segment for place in places.values()}
+            used = set()
+            for array in parcel.arrays:
+                place = self._memory.locate(array)
+                used.add(place.segment)
+                references[id(array)] = shared_array, tuple(place)
             new = tuple(used - segments)
             gone = tuple(filter(self._memory.gone, segments))
             files += map(self._memory.descriptor, new)
@@ -259,7 +266,7 @@ class WorkerProcess(Generic[_Task]):
                 segments = (segments | used).difference(gone)
         unknown = []
         for shared in parcel.values:
-            references[id(shared.value)] = shared.number
+            references[id(shared.value)] = shared_value, (shared.number,)
             if shared.number not in values:
                 unknown.append(shared)
             if values[-1:] != (shared.number,):
@@ -278,8 +285,14 @@ class WorkerProcess(Generic[_Task]):
             pickle.dump(tuple(header), stream)
         else:
             stream.write(_NO_HEADER)
+
+        def refer(value: Any) -> Any:
+            return references.get(id(value)) or value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
+
+        # By type, since a `persistent_id` would be called for every object of the message.
+        types = map(type, [*parcel.arrays, *(shared.value for shared in parcel.values)])
         pickler = pickle.Pickler(stream)
-        pickler.persistent_id = lambda value: references.get(id(value))  # type: ignore[method-assign]
+        pickler.dispatch_table = {**copyreg.dispatch_table, **dict.fromkeys(types, refer)}
         pickler.dump(parcel.message)
         return stream.getvalue(), files, _Known(segments, values)
 

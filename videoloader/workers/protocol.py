@@ -50,6 +50,8 @@ from mmap import mmap
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from numpy.typing import NDArray
+
 from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.workers.shared_memory import MappedSegments, Place
 
@@ -64,12 +66,18 @@ __all__ = [
     "load",
     "run_program",
     "send_files",
+    "shared_array",
+    "shared_value",
     "work",
 ]
 
 _FILES = 250  # open files of one system call; Linux allows 253
 
 _Kept = TypeVar("_Kept")
+
+# What the messages to this process refer to, if it is a worker.
+_memory = MappedSegments()
+_values: dict[int, Any] = {}
 
 
 class WorkerOrder(Protocol):
@@ -163,8 +171,6 @@ class Worker:
 
     def __init__(self, connection: Connection[Any, Any]) -> None:
         self._connection = connection
-        self._memory = MappedSegments()
-        self._values: dict[int, Any] = {}
         self._orders: deque[WorkerOrder] = deque()
         self._kept: dict[type[Any], Any] = {}
 
@@ -213,25 +219,27 @@ class Worker:
             files = _receive_files(self._connection, len(new) + len(mapped))
         except (EOFError, ConnectionResetError):
             os._exit(0)
-        self._memory.drop(header.gone_segments)
+        _memory.drop(header.gone_segments)
         for segment, descriptor in zip(new, files, strict=False):
-            self._memory.add(segment, descriptor)
+            _memory.add(segment, descriptor)
         for number in header.gone_values:
-            del self._values[number]
-        self._values.update(header.values)
+            del _values[number]
+        _values.update(header.values)
         for number, descriptor in zip(mapped, files[len(new) :], strict=True):
-            self._values[number] = mmap(descriptor, 0)
+            _values[number] = mmap(descriptor, 0)
             os.close(descriptor)
-        unpickler = pickle.Unpickler(stream)
-        unpickler.persistent_load = self._shared  # type: ignore[method-assign]
-        message: WorkerOrder | Reply = unpickler.load()
+        message: WorkerOrder | Reply = pickle.load(stream)
         return message
 
-    def _shared(self, reference: Place | int) -> Any:
-        """What an order refers to."""
-        if isinstance(reference, int):
-            return self._values[reference]
-        return self._memory.array(reference)
+
+def shared_array(*place: Any) -> NDArray[Any]:
+    """In a worker: the array that a message refers to."""
+    return _memory.array(Place(*place))
+
+
+def shared_value(number: int) -> Any:
+    """In a worker: the value that a message refers to."""
+    return _values[number]
 
 
 def work(
@@ -298,8 +306,6 @@ def load(function: str) -> Any:
 
 def send_files(connection: Connection[Any, Any], files: Sequence[int]) -> None:
     """Send open files; they follow the message that was sent last."""
-    if not files:
-        return
     with socket.socket(fileno=os.dup(connection.fileno())) as channel:
         for begin in range(0, len(files), _FILES):
             socket.send_fds(channel, [b"\0"], files[begin : begin + _FILES])

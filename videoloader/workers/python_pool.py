@@ -198,36 +198,6 @@ class _Team:
         return f", at work for {self._names[worker.given[0].source]}" if worker.given else ""
 
 
-class _Observer:
-    """A thread that reads the answers of workers, and detects their death."""
-
-    def __init__(self, team: _Team) -> None:
-        # The thread refers to the team, not to the pool, so that a dropped pool is collected and
-        # its finalizer ends the team.
-        self.thread = threading.Thread(
-            target=team.observe, name="videoloader-python-workers", daemon=True
-        )
-        self.thread.start()
-
-
-class _Processes:
-    """The processes of a pool, and the thread that reads their answers."""
-
-    def __init__(self, team: _Team) -> None:
-        self._team = team
-        self._observer = _Observer(team)
-
-    def pids(self) -> list[int]:
-        """Process ids."""
-        return [worker.pid for worker in self._team.workers]
-
-    def close(self) -> None:
-        """End the processes and wait for them."""
-        self._team.end()
-        if os.getpid() == self._team.owner:
-            self._observer.thread.join()
-
-
 class PythonPool:
     """Worker processes, each of which has all jobs; an order names its job.
 
@@ -248,11 +218,15 @@ class PythonPool:
         self._names: list[str] = []
         self._tickets = 0
         self._team = _Team(self._names)
-        self.pool: _Processes | None = None
-        """The processes, once they have started."""
+        self._observer: threading.Thread | None = None
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def has_started(self) -> bool:
+        """Whether there are processes."""
+        return self._observer is not None
 
     def add(self, job: Job, name: str) -> int:
         """Add a job before the workers start; returns its number. `name` is for messages."""
@@ -292,7 +266,12 @@ class PythonPool:
             for worker in self._team.workers:
                 worker.stop(_KILL_LIMIT)
             raise
-        self.pool = _Processes(self._team)
+        # It refers to the team, not to the pool, so that a dropped pool is collected and its
+        # finalizer ends the team.
+        self._observer = threading.Thread(
+            target=self._team.observe, name="videoloader-python-workers", daemon=True
+        )
+        self._observer.start()
         self._end = weakref.finalize(self, self._team.end)
 
     def submit(
@@ -319,14 +298,14 @@ class PythonPool:
 
     def pids(self) -> list[int]:
         """Process ids, empty before the workers have started."""
-        return [] if self.pool is None else self.pool.pids()
+        return [worker.pid for worker in self._team.workers] if self.has_started else []
 
     def stopped(self) -> set[int]:
         """Numbers of workers that have work, and that a signal keeps from running."""
         return self._team.stopped()
 
     def give_up(self, number: int, seconds: float) -> None:
-        """Outcome all orders with an error: a worker has been stopped for so long."""
+        """Answer all orders with an error: a worker has been stopped for so long."""
         self._team.give_up(number, seconds)
 
     def end(self) -> None:
@@ -334,9 +313,11 @@ class PythonPool:
         self._team.end()
 
     def close(self) -> None:
-        """End the workers, even during a task."""
-        if self.pool is not None:
-            self.pool.close()
+        """End the workers, even during a task, and wait for them."""
+        if self._observer is not None:
+            self._team.end()
+            if os.getpid() == self._team.owner:
+                self._observer.join()
 
     def _start(self, method: str) -> str:
         """Start workers; returns the traceback if the first cannot load the jobs, else ""."""

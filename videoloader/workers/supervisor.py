@@ -26,7 +26,7 @@ from videoloader.workers.protocol import Question
 from videoloader.workers.shared_memory import SharedMemory
 from videoloader.workers.use import Use
 
-__all__ = ["Failure", "NoWorkerError", "Parcel", "Result", "Supervisor", "WorkerLostError"]
+__all__ = ["NoWorkerError", "Parcel", "Result", "Supervisor", "TaskFailure", "WorkerLostError"]
 
 _STARTS = 3  # workers that may die before they begin a task
 _log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 _Task = TypeVar("_Task")
 
 
-class Failure(NamedTuple):
+class TaskFailure(NamedTuple):
     """Why there is no result: a text, and a kind for grouping."""
 
     reason: str
@@ -50,7 +50,7 @@ class Result(NamedTuple):
     number: int
     value: Any
     failure: Exception | None
-    loss: Failure | None = None
+    loss: TaskFailure | None = None
 
 
 class _Given(NamedTuple, Generic[_Task]):
@@ -171,7 +171,7 @@ class Supervisor(Generic[_Task]):
                 if any(sign in ready for sign in worker.signs):
                     yield from self._take(worker, ready, waiting)
                 elif now > worker.deadline:
-                    loss = Failure(f"it took longer than {self._time_limit:g} s", "TimeLimit")
+                    loss = TaskFailure(f"it took longer than {self._time_limit:g} s", "TimeLimit")
                     yield _lost(self._lose(worker, waiting), loss)
 
     def _give(self, waiting: _Waiting[_Task]) -> Iterator[Result]:
@@ -247,7 +247,7 @@ class Supervisor(Generic[_Task]):
             return
         if lost.deaths + lost.starts > 1:
             reason = f"{reason}, as another one did at this task before"
-        yield _lost(lost, Failure(reason))
+        yield _lost(lost, TaskFailure(reason))
 
     def _hire_for(self, lost: _Given[_Task]) -> bool:
         """Start a worker for a task whose worker died."""
@@ -313,7 +313,7 @@ def _is_alone(worker: WorkerProcess[_Given[Any]]) -> bool:
     return bool(worker.given) and worker.given[0].deaths + worker.given[0].starts > 0
 
 
-def _lost(given: _Given[Any], loss: Failure) -> Result:
+def _lost(given: _Given[Any], loss: TaskFailure) -> Result:
     return Result(given.number, None, WorkerLostError(f"{given.task}: {loss.reason}"), loss)
 
 

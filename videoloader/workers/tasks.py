@@ -10,9 +10,9 @@ from videoloader.sources.faults import raise_shortage
 from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.protocol import Worker, load
-from videoloader.workers.supervisor import Failure, Supervisor
+from videoloader.workers.supervisor import Supervisor, TaskFailure
 
-__all__ = ["Failure", "Job", "load_libraries", "run_tasks"]
+__all__ = ["Job", "TaskFailure", "load_libraries", "run_tasks"]
 
 _AHEAD = 128  # tasks queued in a worker, so that it never waits for more
 
@@ -29,8 +29,8 @@ def run_tasks(
     """Call a function on each task; yields (task, result) in order of completion.
 
     A task whose worker dies, or exceeds the time limit, is not retried: its result is a
-    `Failure`, and another worker continues with the rest. If the function raises an error, the
-    result is a `Failure` too.
+    `TaskFailure`, and another worker continues with the rest. If the function raises an error, the
+    result is a `TaskFailure` too.
 
     Args:
         function: `module:name` of the function, called as `name(task, **arguments)`.
@@ -68,7 +68,7 @@ def run_tasks(
             if isinstance(failure, ResourceError):
                 raise failure
             if failure is not None and loss is None:
-                loss = Failure(str(failure), type(failure).__name__)
+                loss = TaskFailure(str(failure), type(failure).__name__)
             yield tasks[number], loss or result
     finally:
         supervisor.close()
@@ -94,7 +94,7 @@ class _Call(NamedTuple):
         except Exception as error:  # noqa: BLE001  (a bug must not stop a job of millions)
             raise_shortage(error, "a worker process")
             kind = type(error).__name__
-            return Failure(
+            return TaskFailure(
                 str(error) if isinstance(error, VideoError) else f"{kind}: {error}", kind
             )
 

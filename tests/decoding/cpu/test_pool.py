@@ -21,7 +21,7 @@ from videoloader.decoding.cpu.pool import CpuPool
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.demo.videos import encode_video
 from videoloader.errors import ArgumentError, DecodeError, VideoError
-from videoloader.sources.items import find_items
+from videoloader.indexing.dataset.listing import find_items
 
 SIZE = (96, 128)
 

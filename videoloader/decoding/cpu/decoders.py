@@ -34,7 +34,7 @@ from videoloader.workers.protocol import Worker
 
 __all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots", "load_libraries"]
 
-TaskSource: TypeAlias = "str | bytes | mmap | Item"
+TaskSource: TypeAlias = "str | bytes | memoryview | mmap | Item"
 """A path or URL, a video in memory (mapped in a worker), or one in an archive."""
 
 _Frame = TypeVar("_Frame")

@@ -8,6 +8,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Generator, Iterable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import DTypeLike, NDArray
@@ -166,6 +167,7 @@ class _Packer:
         values = [Shared(number, task.index)]
         if isinstance(task.source, bytes):
             values.append(self._file(task.source))
+            task = replace(task, source=values[-1].value)
         return Parcel(task, [target.slots for target in task.targets], values)
 
     def close(self) -> None:
@@ -180,6 +182,8 @@ class _Packer:
         if id(source) not in self._files:
             while len(self._files) >= _MOST_FILES:
                 os.close(self._files.popitem(last=False)[1].file)
-            self._files[id(source)] = Shared(next(self._count), source, memory_file(source))
+            self._files[id(source)] = Shared(
+                next(self._count), memoryview(source), memory_file(source)
+            )
         self._files.move_to_end(id(source))
         return self._files[id(source)]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.av1 import parse_sequence
+from videoloader.codecs.av1.units import parse_sequence
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named, read_header
 from videoloader.decoding.images.jpeg import (

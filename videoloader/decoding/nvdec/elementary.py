@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from videoloader.codecs import h264, hevc
 from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.h264 import sequence as h264
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.records import parameter_sets, setup_units
 from videoloader.codecs.registry import codec_of

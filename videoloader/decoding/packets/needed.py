@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
-from videoloader.indexing.headers import classify_packets
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.references import PictureReader, follows_references
+from videoloader.indexing.references import PictureReader, classify_packets
 from videoloader.sampling import Run, needed_pictures
 
 __all__ = ["Drop", "Fed", "needed_packets"]
@@ -58,7 +57,8 @@ def needed_packets(
     unwanted = len(run.packets) - len(run.frame_packets)
     if unwanted <= 0 or (unwanted == 1 and run.frame_packets[0] != run.packets[0]):
         drop = "nothing"  # all are wanted, or all behind the keyframe
-    follows = drop == "unneeded" and follows_references(index.codec) and index.exactness != "decode"
+    follows = codec_of(index.codec).references is not None
+    follows &= drop == "unneeded" and index.exactness != "decode"
     pictures: PictureReader | None = None
     for start, stop in _parts(index, run, 0 if follows else part):
         packets = run.packets[start:stop]

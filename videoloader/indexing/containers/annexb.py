@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.nal import annexb_units
 from videoloader.sources.source import Source, rows_at
 
 __all__ = ["Units", "find_units", "packet_begins", "split_pictures", "unit_bytes"]
@@ -19,7 +20,6 @@ Flags = NDArray[np.bool_]
 
 _PIECE = 1 << 22
 _HEAD = 5  # bytes kept of each unit
-_START = b"\0\0\1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,9 @@ def find_units(nal: NalSyntax, source: Source) -> Units:
     """Find all units of a stream, piece by piece."""
     parts, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, _HEAD), dtype=np.uint8)]
     for begin in range(0, source.size, _PIECE):
-        piece = source.read_up_to(begin, _PIECE + len(_START) - 1 + _HEAD)
-        last = _PIECE + len(_START) - 1
-        found = array("q")
-        at = piece.find(_START, 0, last)
-        while at >= 0:
-            found.append(at + 3)
-            at = piece.find(_START, at + 3, last)
-        places = np.array(found, dtype=np.int64)
+        last = _PIECE + 2  # a start code may begin at the end of the piece
+        piece = source.read_up_to(begin, last + _HEAD)
+        places = np.array(array("q", annexb_units(piece, last)), dtype=np.int64)
         places = places[places + begin + 2 < source.size]
         parts.append(places + begin)
         rows.append(rows_at(np.frombuffer(piece, dtype=np.uint8), places, _HEAD))

@@ -17,15 +17,15 @@ from videoloader.codecs.intra import parse_jpeg
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
 from videoloader.indexing.containers.riff import Chunk, find_packets, riff_end, walk_chunks
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.nal_scan import NalScan
-from videoloader.indexing.timing import NO_TIME, packet_table
-from videoloader.indexing.truncation import past_the_end
+from videoloader.indexing.order.nal_scan import NalScan
+from videoloader.indexing.packets import NO_TIME, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["index_avi"]
+__all__ = ["AVI", "index_avi"]
 
 _CODECS = {
     **dict.fromkeys((b"H264", b"X264", b"AVC1", b"DAVC"), "h264"),
@@ -63,7 +63,7 @@ class _Pictures:
     warnings: tuple[str, ...] = ()
 
 
-def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_avi(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an AVI file with H.264, MPEG-4 part 2 or JPEG video.
 
     Returns:
@@ -74,8 +74,7 @@ def index_avi(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     Raises:
         FormatError: the headers of the codec are damaged.
     """
-    head = source.read_up_to(0, 12)
-    if head[:4] != b"RIFF" or head[8:] != b"AVI ":
+    if source.read_up_to(8, 4) != b"AVI ":
         return None
     near = nearby(source)
     header = next((c for c in walk_chunks(near, 12, near.size) if c.kind == b"hdrl"), None)
@@ -206,21 +205,24 @@ def _build(
         flags=np.array(pictures.keys) * np.uint16(PacketFlags.KEY),
         durations=np.ones(len(numbers), dtype=np.int64),
     )
-    picture = pictures.picture
-    return VideoIndex(
-        packets=table,
+    return table_index(
+        source,
+        pictures.picture,
+        table,
         time_base=stream.time_base,
         codec=codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=stream.number,
-        container="avi",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color,
+        container=AVI.name,
         codec_tag=stream.tag.decode("latin-1"),
         extradata=pictures.setups,
-        name=source.name,
-        fingerprint=source.fingerprint,
     )
+
+
+AVI = Container(
+    name="avi",
+    endings=(".avi",),
+    begins=lambda head: head.startswith(b"RIFF"),
+    parser=index_avi,
+    stated_end=riff_end,
+    times="decode",
+)

@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import is_random_access, length_units
-from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
-from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.timing import order_is_known, packet_table
-from videoloader.indexing.truncation import past_the_end
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.order.picture_order import picture_order, with_order
+from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["index_flv"]
+__all__ = ["FLV", "index_flv"]
 
 _AUDIO, _VIDEO, _SCRIPT = 8, 9, 18
 _TAG_HEADER, _TAG_TRAILER = 11, 4
@@ -57,7 +57,7 @@ class _Tags:
     end: int = 0
 
 
-def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_flv(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an FLV file.
 
     Returns:
@@ -68,7 +68,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         FormatError: the extradata of the codec is damaged.
     """
     header = source.read_up_to(0, 9)
-    if len(header) < 9 or not header.startswith(b"FLV\x01"):
+    if len(header) < 9:
         return None
     near = nearby(source)
     tags = _read_tags(near, int.from_bytes(header[5:9], "big"))
@@ -100,12 +100,12 @@ def _build(
     frames: list[_Tag],
     setups: list[tuple[int, bytes]],
     tags: _Tags,
-) -> tuple[VideoIndex, bool] | None:
+) -> Indexed:
     codec, first = frames[0].codec, frames[0]
     described = _describe(codec, setups, near.read(first.offset, first.size))
     if described is None:
         return None
-    picture, length_size = described
+    picture, length_size = described.picture, described.length_size
     dts = np.array([tag.dts for tag in frames], dtype=np.int64)
     flags = [int(_flags(tag, near, length_size)) for tag in frames]
     table = packet_table(
@@ -115,23 +115,16 @@ def _build(
         dts=dts,
         flags=flags,
     )
-    index = VideoIndex(
-        packets=table,
+    index = table_index(
+        source,
+        picture,
+        table,
         time_base=Fraction(1, 1000),
         codec=codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=tags.stream,
-        container="flv",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color,
+        container=FLV.name,
         extradata=tuple(setups) or ((0, b""),),
         length_size=length_size,
-        sub_layers=picture.sub_layers,
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=past_the_end(source, "the last tag", tags.end),
     )
     # Composition time offsets that are all 0 mean decode order, but some writers omit them.
@@ -217,24 +210,18 @@ def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
     return _Tag(codec, frame, packet, offset + head, size - head, dts, shift)
 
 
-def _describe(
-    codec: str, setups: list[tuple[int, bytes]], sample: bytes
-) -> tuple[PictureFormat, int] | None:
-    """Picture format and length size of a stream; None if neither extradata nor sample has them."""
+def _describe(codec: str, setups: list[tuple[int, bytes]], sample: bytes) -> Described | None:
+    """Describe the stream; None if neither extradata nor the first packet has its properties."""
     known = codec_of(codec)
     assert known.describe is not None
-    if known.nal is not None:
-        parsed = [known.nal.parse_record(setup) for _, setup in setups]
-        # All extradata must have one length size; streams that change it are left to FFmpeg.
-        return parsed[0] if parsed and None not in parsed and _agree(parsed) else None
-    if known.self_described:
-        setups.clear()
-    found = known.describe(setups[0][1] if setups else b"", sample)
-    return None if found is None else (found.picture, 0)
-
-
-def _agree(parsed: list[tuple[PictureFormat, int] | None]) -> bool:
-    return len({one[1] for one in parsed if one is not None}) == 1
+    if known.nal is None:
+        if known.self_described:
+            setups.clear()
+        return known.describe(setups[0][1] if setups else b"", sample)
+    found = [known.describe(setup, sample) for _, setup in setups]
+    sizes = {None if one is None else one.length_size for one in found}
+    # Streams that change the size of lengths are left to FFmpeg.
+    return found[0] if len(sizes) == 1 and None not in sizes else None
 
 
 def _flags(tag: _Tag, source: Source, length_size: int) -> PacketFlags:
@@ -253,3 +240,12 @@ def _flags(tag: _Tag, source: Source, length_size: int) -> PacketFlags:
             codec.nal, length_units(memoryview(packet), length_size)
         )
     return flags | PacketFlags.KEY * is_key
+
+
+FLV = Container(
+    name="flv",
+    endings=(".flv",),
+    begins=lambda head: head.startswith(b"FLV\x01"),
+    parser=index_flv,
+    times="both",
+)

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import av1, vpx
+from videoloader.codecs import vpx
+from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
-from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.timing import order_is_known, packet_table
-from videoloader.indexing.truncation import past_the_end
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.containers.frame_flags import av1_flags, vpx_flags
+from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["index_ivf"]
+__all__ = ["IVF", "index_ivf"]
 
 _CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
+Ints = NDArray[np.int64]
+
 _HEADER, _FRAME_HEADER = 32, 12
 _UNKNOWN = 0xFFFFFFFF  # length field of a file that its writer did not finish
 _HEAD = 64  # bytes of a VP8 or VP9 packet; enough for the header of its first frame
@@ -37,7 +40,7 @@ class _Pictures:
     order_known: bool = True
 
 
-def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_ivf(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an IVF file.
 
     Returns:
@@ -45,7 +48,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         of another format or has another codec.
     """
     header = source.read_up_to(0, _HEADER)
-    if len(header) < _HEADER or not header.startswith(b"DKIF") or stream not in (None, 0):
+    if len(header) < _HEADER or stream not in (None, 0):
         return None
     tag = header[8:12]
     rate, scale = struct.unpack_from("<II", header, 16)
@@ -57,7 +60,7 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     if not packets:
         return None
     offsets, sizes, pts = np.array(packets, dtype=np.int64).T
-    found = (_vpx if codec_of(codec).self_described else _av1)(codec, near, offsets, sizes)
+    found = _pictures(codec, near, offsets, sizes)
     if found is None:
         return None
     table = packet_table(offsets, sizes, pts=pts, dts=pts, flags=found.flags)
@@ -68,22 +71,15 @@ def index_ivf(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
             f"{source.name}: truncated: the header says a length of {length}, but there are "
             f"{len(table)} packets",
         )
-    index = VideoIndex(
-        packets=table,
+    index = table_index(
+        source,
+        found.picture,
+        table,
         time_base=Fraction(scale, rate),
         codec=codec,
-        width=found.picture.width,
-        height=found.picture.height,
-        exactness="tables",
-        stream=0,
-        container="ivf",
-        pixel_format=found.picture.pixel_format,
-        bit_depth=found.picture.bit_depth,
-        color=found.picture.color,
+        container=IVF.name,
         codec_tag=tag.decode("ascii"),
         extradata=((0, found.extradata),),
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=warnings,
     )
     return index, found.order_known and order_is_known(table)
@@ -115,40 +111,27 @@ def _longest(table: NDArray[Any]) -> int:
     return max(len(table), int(np.ptp(table["pts"])) + spacing)
 
 
-def _vpx(
-    codec: str, source: Source, offsets: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> _Pictures | None:
-    first = vpx.parse_picture(codec, source.read(int(offsets[0]), min(int(sizes[0]), _HEAD)))
-    if first is None:
-        return None  # decoding cannot begin here
-    # The last byte of a packet is read together with the beginning of the next packet.
-    ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)
-    found = source.gather(ends, 2).reshape(-1, 2, 2)
-    heads = found[:, 0].copy()
-    heads[sizes == 1, 1] = 0
-    hidden = vpx.are_hidden(codec, heads)
-    order_known = True
-    if codec_of(codec).has_superframes:
-        for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
-            shown = vpx.count_shown(source.read(int(offsets[number]), int(sizes[number])))
-            hidden[number] = shown == 0
-            order_known &= shown < 2
-    flags = vpx.are_keys(codec, heads) * np.uint16(PacketFlags.KEY)
-    flags |= hidden * np.uint16(PacketFlags.HIDDEN)
-    return _Pictures(first, flags, order_known=order_known)
-
-
-def _av1(
-    _: str, source: Source, offsets: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> _Pictures | None:
-    extradata = av1.sequence_unit(source.read(int(offsets[0]), int(sizes[0])))
+def _pictures(codec: str, source: Source, offsets: Ints, sizes: Ints) -> _Pictures | None:
+    """Read from the headers of packets; None if decoding cannot begin with the first one."""
+    first = source.read(int(offsets[0]), int(sizes[0]))
+    if codec_of(codec).self_described:
+        picture = vpx.parse_picture(codec, first[:_HEAD])
+        if picture is None:
+            return None
+        flags, most = vpx_flags(codec, source, offsets, sizes)
+        return _Pictures(picture, flags, order_known=most < 2)
+    extradata = av1.sequence_unit(first)
     sequence = av1.parse_sequence(extradata)
     if sequence is None:
         return None
-    flags = np.zeros(len(offsets), dtype=np.uint16)
-    order_known = True
-    for number, (at, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
-        shown, is_key = av1.shown_frames(source.read(at, size), sequence)
-        flags[number] = PacketFlags.KEY * is_key | PacketFlags.HIDDEN * (shown == 0)
-        order_known &= shown == 1  # with spatial layers, the decoder's output may differ
-    return _Pictures(sequence.picture, flags, extradata, order_known)
+    flags, shown = av1_flags(source, offsets.tolist(), sizes.tolist(), sequence)
+    # With spatial layers, the decoder's output may differ from one frame a packet.
+    return _Pictures(sequence.picture, flags, extradata, all(count == 1 for count in shown))
+
+
+IVF = Container(
+    name="ivf",
+    endings=(".ivf",),
+    begins=lambda head: head.startswith(b"DKIF"),
+    parser=index_ivf,
+)

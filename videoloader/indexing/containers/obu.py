@@ -6,29 +6,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from videoloader.codecs import av1
-from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.timing import order_is_known, packet_table
-from videoloader.indexing.truncation import past_the_end
+from videoloader.codecs.av1 import units as av1
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.containers.frame_flags import av1_flags
+from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["index_obu"]
+__all__ = ["OBU", "index_obu"]
 
-_DELIMITER = b"\x12\x00"
+_FIRST = b"\x12\x00\x0a"  # a delimiter, and a sequence header OBU with a size field
 _TIME_BASE, _STEP = Fraction(1, 1_200_000), 48_000  # FFmpeg's defaults for raw streams: 25 fps
 
 
-def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     """Index a raw AV1 stream.
 
     Returns:
         The index, and whether each temporal unit shows one frame; None if the file is of another
         format.
     """
-    head = source.read_up_to(0, 3)
-    # A sequence header OBU with a size field has to follow.
-    if head[:2] != _DELIMITER or head[2:] != b"\x0a" or stream not in (None, 0):
+    if stream not in (None, 0):
         return None
     near = nearby(source)
     units = av1.temporal_units(near.read_up_to, near.size)
@@ -47,39 +45,36 @@ def index_obu(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     sequence = av1.parse_sequence(extradata)
     if sequence is None:
         return None
-    found = [
-        av1.shown_frames(near.read(at, size), sequence)
-        for at, size in zip(offsets, sizes.tolist(), strict=True)
-    ]
-    flags = [PacketFlags.KEY * key | PacketFlags.HIDDEN * (shown == 0) for shown, key in found]
+    flags, shown = av1_flags(near, offsets, sizes.tolist(), sequence)
     times = np.arange(len(offsets)) * _STEP
     table = packet_table(
         offsets,
         sizes,
         pts=times,
         dts=times,
-        flags=[int(flag) for flag in flags],
+        flags=flags,
         durations=np.full(len(offsets), _STEP),
     )
-    picture = sequence.picture
     warnings = past_the_end(source, "the last unit", end)
-    if not warnings and not found[-1][0]:
+    if not warnings and not shown[-1]:
         warnings = (f"{source.name}: truncated: the last temporal unit shows no frame",)
-    index = VideoIndex(
-        packets=table,
+    index = table_index(
+        source,
+        sequence.picture,
+        table,
         time_base=_TIME_BASE,
         codec="av1",
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
-        stream=0,
-        container="obu",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color,
+        container=OBU.name,
         extradata=((0, extradata),),
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=warnings,
     )
-    return index, order_is_known(table) and all(shown == 1 for shown, _ in found)
+    return index, order_is_known(table) and all(count == 1 for count in shown)
+
+
+OBU = Container(
+    name="obu",
+    endings=(".obu",),
+    begins=lambda head: head.startswith(_FIRST),
+    parser=index_obu,
+    times="none",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,23 +18,24 @@ from videoloader.indexing.containers.annexb import (
     split_pictures,
     unit_bytes,
 )
+from videoloader.indexing.containers.container import Container, Indexed, table_index
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.nal_scan import NalScan, scan_units
-from videoloader.indexing.timing import NO_TIME, packet_table
+from videoloader.indexing.order.nal_scan import NalScan, scan_units
+from videoloader.indexing.packets import NO_TIME, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["index_raw"]
+__all__ = ["H264", "HEVC", "index_raw"]
 
 _TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's default for raw streams
 _RATE = Fraction(25)  # frames a second if the stream states no rate
 _START = b"\0\0\1"
+_HEAD = 6  # bytes that tell the codec
 _MIN_PACKET = 24  # minimum average bytes of a picture; less is not a plausible video
-_CODECS = ("hevc", "h264")  # in the order in which they are tried
 _FORBIDDEN = 0x80  # forbidden_zero_bit of the first byte of a unit
 
 
-def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_raw(codec: str, source: Source, *, stream: int | None = None) -> Indexed:
     """Index a raw H.264 or HEVC stream.
 
     Returns:
@@ -43,12 +45,7 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     Raises:
         FormatError: the first parameter set is damaged.
     """
-    head = source.read_up_to(0, 6)
-    start = head.find(_START) + 3
-    if not 3 <= start <= 4 or len(head) < 6 or stream not in (None, 0):
-        return None
-    codec = _codec(head[start], head[start + 1])
-    if codec is None:
+    if stream not in (None, 0):
         return None
     near = nearby(source)
     units = find_units(nal_syntax(codec), near)
@@ -64,15 +61,15 @@ def index_raw(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
     return _build(source, codec, packet_begins(units, near, starts), picture, scan)
 
 
-def _codec(first: int, second: int) -> str | None:
-    """The codec of a stream whose first unit begins with these two bytes; None if neither."""
-    for codec in _CODECS:
-        nal = nal_syntax(codec)
-        if first & (_FORBIDDEN | nal.layer_bits) or nal.kind(first) not in nal.leaders:
-            continue
-        if not nal.has_sub_layers or (second & 0xF8 == 0 and second & 7):
-            return codec
-    return None
+def _begins(codec: str, head: bytes) -> bool:
+    """Whether a stream begins with a unit that streams of the codec may begin with."""
+    start = head[:_HEAD].find(_START) + 3
+    if not 3 <= start <= 4 or len(head) < _HEAD:
+        return False
+    nal, first, second = nal_syntax(codec), head[start], head[start + 1]
+    if first & (_FORBIDDEN | nal.layer_bits) or nal.kind(first) not in nal.leaders:
+        return False
+    return not nal.has_sub_layers or (second & 0xF8 == 0 and second & 7 > 0)
 
 
 def _is_plain(units: Units) -> bool:
@@ -126,22 +123,30 @@ def _build(
         flags=flags,
         durations=np.full(count, step),
     )
-    index = VideoIndex(
-        packets=table,
+    index = table_index(
+        source,
+        picture,
+        table,
         time_base=_TIME_BASE,
         codec=codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
-        stream=0,
         container=codec,
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color,
         extradata=tuple(scan.setups),
-        sub_layers=picture.sub_layers,
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=scan.warnings(source.name),
     )
     return index, scan.order_known
+
+
+HEVC = Container(
+    name="hevc",
+    endings=(".265", ".h265", ".hevc"),
+    begins=partial(_begins, "hevc"),
+    parser=partial(index_raw, "hevc"),
+    times="none",
+)
+H264 = Container(
+    name="h264",
+    endings=(".264", ".h264", ".jsv"),
+    begins=partial(_begins, "h264"),
+    parser=partial(index_raw, "h264"),
+    times="none",
+)

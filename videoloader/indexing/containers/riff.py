@@ -78,15 +78,9 @@ def riff_end(source: Source) -> int:
 
 
 def find_packets(source: Source, *, stream: int, index: Chunk | None) -> Found | None:
-    """Find the packets of a stream by an index, or by walking the chunks.
+    """Find the packets of a stream by its OpenDML index or `idx1`, or by walking the chunks.
 
-    Args:
-        source: the file, buffered by `nearby`.
-        stream: number of the stream.
-        index: OpenDML index of the stream, if it has one.
-
-    Returns:
-        None if there is no movie, or if it has gaps and no index covers them.
+    None if there is no movie, or if it has gaps and no index covers them.
     """
     parts = list(walk_chunks(source, 12, source.size))
     inside = [c for p in parts if p.kind == b"AVIX" for c in walk_chunks(source, p.start, p.stop)]

@@ -1,8 +1,9 @@
 """Data set indexes: the job that writes a Parquet file of video indexes, and its reader."""
 
 from videoloader.indexing.dataset.job import index_dataset, merge_datasets
+from videoloader.indexing.dataset.listing import find_items, find_videos
 from videoloader.indexing.dataset.reader import DatasetIndex, Videos, open_dataset
-from videoloader.sources.items import Item, find_items, find_videos
+from videoloader.sources.items import Item
 
 __all__ = [
     "DatasetIndex",

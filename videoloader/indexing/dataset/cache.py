@@ -248,7 +248,7 @@ def read_root(path: Path, *, resolved: bool = True) -> str | None:
 
 
 def is_default_root(path: Path) -> bool:
-    """Whether the root of a data set index, or its absence, was not asked for."""
+    """Whether the user gave no root for a data set index."""
     metadata = _metadata(path)
     return b"root" not in metadata or b"root_is_default" in metadata
 

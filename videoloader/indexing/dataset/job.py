@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
 from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.listing import find_items
 from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
@@ -30,10 +31,10 @@ from videoloader.indexing.dataset.rows import (
 from videoloader.indexing.index import decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
-from videoloader.sources.items import Item, as_root, find_items
+from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.system.writing import check_target, written, written_whole
-from videoloader.workers.tasks import Failure, run_tasks
+from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,16 +83,14 @@ def index_dataset(
         root: folder or URL that all videos are under. Their paths and keys are stored relative to
             it, so that the data can be moved or copied; see `open_dataset`. By default `sources`,
             if that is one folder; else paths are absolute.
-        check: which videos have changed since they were indexed: those whose size or etag
-            differs, or whose first bytes differ and time of change as well (`size`); those whose
-            size, or etag or time of change, differs (`mtime`); or none (`none`). Videos that
-            could not be read, or of which part is missing, are indexed again whenever their time
-            of change differs.
+        check: which videos count as changed. `size`: size or etag differs, or modification time
+            and first bytes differ. `mtime`: size, etag or modification time differs. `none`: none.
+            Failed and truncated videos are indexed again if their modification time differs.
         shard: (i, n) takes the i-th of n parts of the videos, for n machines; see
             `merge_datasets`.
         time_limit: seconds that one video may take in a worker.
-        ray: work on the Ray cluster at hand instead of in processes here; to the same result.
-        progress: is told how far the job is.
+        ray: run on the connected Ray cluster instead of in local processes; same result.
+        progress: called after every video.
         passed: counts files of folders and archives that are passed over, by the reason.
 
     Raises:
@@ -133,7 +132,7 @@ def index_dataset(
                 memory_limit=_MEMORY,
             )
         for item, result in results:
-            row = failed_row(item, result, base) if isinstance(result, Failure) else result
+            row = failed_row(item, result, base) if isinstance(result, TaskFailure) else result
             if row.error and on_error == "raise":
                 raise as_error(row.kind, text_at(row.error, row.item, row.item.under(base)))
             journal.add(row)
@@ -208,8 +207,8 @@ def merge_datasets(
     Args:
         parts: paths of data set indexes. All have a root, or none has a root that was given.
         out: the Parquet file to write.
-        root: of the whole; by default that of the parts, which is needed where theirs differ. Parts
-            of different folders, whose roots were not given, are merged with absolute paths.
+        root: of the result; by default that of the parts, if they have the same. Parts with
+            different roots that were not given by the user are merged with absolute paths.
 
     Raises:
         FormatError: a part is not a data set index.

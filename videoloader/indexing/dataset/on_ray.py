@@ -8,7 +8,7 @@ from typing import Any
 
 from videoloader.errors import UnsupportedError
 from videoloader.workers.protocol import load
-from videoloader.workers.tasks import Failure
+from videoloader.workers.tasks import TaskFailure
 
 __all__ = ["run_on_ray"]
 
@@ -27,12 +27,7 @@ def run_on_ray(
     process dies; if that fails too, its tasks run one by one, so that only those that kill their
     process fail.
 
-    Args:
-        function: as for `run_tasks`.
-        tasks: as for `run_tasks`.
-        arguments: as for `run_tasks`.
-        batch: tasks in one call.
-        in_flight: maximum number of pending calls.
+    At most `in_flight` calls of `batch` tasks each are pending.
 
     Raises:
         UnsupportedError: Ray is not installed.
@@ -60,7 +55,7 @@ def run_on_ray(
             if len(given) > 1:
                 waiting.extend([task] for task in given)
             else:
-                yield given[0], Failure(f"its process on Ray died ({type(error).__name__})")
+                yield given[0], TaskFailure(f"its process on Ray died ({type(error).__name__})")
             continue
         yield from zip(given, results, strict=True)
 

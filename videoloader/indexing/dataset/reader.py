@@ -39,9 +39,9 @@ class DatasetIndex:
     `dataset[i]` is the index of row i of the file, or raises the error that is recorded there.
     `dataset.videos` leaves those rows out.
 
-    Opening takes milliseconds however many videos there are, an index of one of them some tens of
-    microseconds. Pickles as its path, so workers open it for themselves and share the memory.
-    Threads may share it, but for `close`, which waits for nobody.
+    Opening takes milliseconds for any number of videos, reading one index tens of microseconds.
+    It pickles as its path; workers open the file themselves and share the page cache. Threads may
+    share it, but `close` does not wait for their reads.
 
     Attributes:
         path: of the Parquet file.
@@ -348,16 +348,15 @@ def open_dataset(
 
     Args:
         path: of the Parquet file.
-        root: folder or URL where the videos are now, if they were indexed as one folder, or with a
-            root. By default the one they had then; a root that holds the Parquet file moves along
-            with it.
-        check: what tells, when a video is opened, that it is another than the one that was
-            indexed: `size`, its size and etag, and its first bytes if its time of change differs,
-            as it does for a copy; `mtime`, its size and etag, or its time of change; `none`,
-            nothing.
-        sign: called with the URL of a video, or of the archive that it is in, whenever it is to be
-            opened; gives the URL to fetch, such as one that is signed anew. What that adds is not
-            stored, since it may be secret. It pickles if the data set is to.
+        root: folder or URL where the videos are now, if they were indexed with a root or as one
+            folder. By default the root when they were indexed; if it contained the Parquet file,
+            it is found from where that file is now.
+        check: what is compared when a video is opened. `size`: size and etag, and the first bytes
+            if the modification time differs, as for a copy. `mtime`: size, etag and modification
+            time. `none`: nothing.
+        sign: called with the URL of a video, or of its archive, before it is opened; returns the
+            URL to fetch, such as a newly signed one, which is not stored. To pickle the data set,
+            it must pickle too.
 
     Raises:
         SourceError: there is no such file.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from videoloader import errors
+from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.storage import encode_index
@@ -17,7 +18,7 @@ from videoloader.sources.address import shown
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.workers.tasks import Failure
+from videoloader.workers.tasks import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +37,10 @@ __all__ = [
 _LENGTH = struct.Struct("<I")
 _FORMAT, _OLDER = "4", "3"  # of the columns
 _ADDED = ("key", "head", "error_kind")  # columns that the older format lacks
+_SHARED = (  # columns that are attributes of an index
+    *("codec", "container", "width", "height", "rotation", "num_frames", "duration"),
+    *("pixel_format", "bit_depth", "stream", "exactness", "has_headers"),
+)
 _JSON = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -130,7 +135,7 @@ def _state(item: Item) -> Fingerprint | None:
         return None
 
 
-def failed_row(item: Item, failure: Failure, root: str | None = None) -> Row:
+def failed_row(item: Item, failure: TaskFailure, root: str | None = None) -> Row:
     """The row of a video whose worker died or exceeded the time limit."""
     state = _state(item.under(root))
     return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
@@ -154,25 +159,11 @@ def text_at(text: str, stored: Item, now: Item) -> str:
 
 def _facts(index: VideoIndex) -> dict[str, Any]:
     return {
-        "codec": index.codec,
-        "container": index.container,
-        "width": index.width,
-        "height": index.height,
-        "rotation": index.rotation,
-        "num_frames": index.num_frames,
+        **{name: getattr(index, name) for name in _SHARED},
         "num_keyframes": len(index.keyframes),
-        "duration": index.duration,
         "fps": index.average_fps,
         "start": float(index.pts[0] * index.time_base),
-        "pixel_format": index.pixel_format,
-        "bit_depth": index.bit_depth,
-        "color_matrix": index.color.matrix,
-        "color_primaries": index.color.primaries,
-        "color_transfer": index.color.transfer,
-        "color_range": index.color.range,
-        "stream": index.stream,
-        "exactness": index.exactness,
-        "has_headers": index.has_headers,
+        **{f"color_{name}": getattr(index.color, name) for name in Color.__slots__},
         "warnings": "; ".join(index.warnings) or None,
     }
 
@@ -182,7 +173,7 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
 
     Args:
         root: what its paths are relative to.
-        is_default: nobody asked for that root.
+        is_default: the root was not given by the user.
     """
     import pyarrow as pa
 

@@ -127,9 +127,7 @@ class DataNode(Operand):
                 f"{self.name} has no value while the pipeline is defined; it has in debug mode: "
                 "@pipeline.experimental.pipeline_def(debug=True)"
             )
-        batch = self.node.part.value(self)
-        data = batch.samples if batch.block is None else batch.block
-        return TensorList(data, batch.layout, source_info=batch.source_info or None)
+        return TensorList(self.node.part.value(self))
 
     def shape(self, **arguments: Any) -> Any:
         """The sizes of every sample: a data node, or in debug mode without arguments a list."""

@@ -166,8 +166,7 @@ class DebugRun:
         )
         self._take_place(node)
         node.part = self._batch.whole()
-        data = value.tensors if value.block is None else value.block
-        node.part.put(node.ordinal, [Batch(data, value.layout())])
+        node.part.put(node.ordinal, [Batch(value.batch.data, value.layout())])
         return DataNode(node, 0, device, branch)
 
     def _run_first(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorError, VideoError
-from videoloader.operators.batch import Batch, Context, SampleError, Spec, allocate
+from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.profiling import OutputMemory
@@ -173,7 +173,7 @@ class Evaluator:
         for at, data in self._given.get(node.ordinal, ()):
             if data.output == output and data.branch is None:
                 return part.state.slots[at].empty(part.start, spec)
-        return allocate(output, spec)
+        return Batch.empty(spec)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error with the sample that it comes from: the first that fails alone as well."""

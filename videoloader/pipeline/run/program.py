@@ -28,9 +28,8 @@ from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
 from videoloader.pipeline.run.sharing import SampleSharing
-from videoloader.pipeline.run.slots import Outputs, Slots
 from videoloader.pipeline.run.sources import Sources
-from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
@@ -426,7 +425,7 @@ class Program:
         elif step.node.operator.kind == "map":
             self._evaluator.run(step.node, part)
 
-    def _collect(self, state: BatchState) -> Outputs:
+    def _collect(self, state: BatchState) -> BatchState:
         lists = []
         for data, slot in zip(self._outputs, state.slots, strict=True):
             try:
@@ -435,7 +434,8 @@ class Program:
                 raise OperatorError(
                     f"{data.node.describe()} made an uneven batch: {error}"
                 ) from error
-        return Outputs(tuple(lists), state.ready, state.places)
+        state.finish(tuple(lists))
+        return state
 
 
 def _column(samples: Sequence[Sample]) -> Batch:

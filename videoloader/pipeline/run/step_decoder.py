@@ -103,14 +103,13 @@ class StepDecoder:
             state.keep(decoded.places, self._recyclers)
             whole = state.whole()
         given = [whole.value(data).source_info for data in node.inputs]
-        info = next(filter(any, [*given, decoded.origins]), ())
-        frames = Batch(decoded.frames, decoded.layout, info)
-        others = [Batch(column) for column in zip(*decoded.others, strict=True)]
-        nothing = Batch([torch.empty(0)] * len(decoded.origins))
+        frames, *others = decoded.outputs
+        frames.source_info = next(filter(any, [*given, frames.source_info]), ())
         try:
             if step.absorbed:
+                nothing = Batch([torch.empty(0)] * len(frames))
                 self._evaluator.put(node, [nothing, *others], whole)
-                self._evaluator.put(step.last, [frames], whole)
+                self._evaluator.put(step.absorbed[-1], [frames], whole)
             else:
                 self._evaluator.put(node, [frames, *others], whole)
         except ArgumentError as error:

@@ -56,31 +56,6 @@ class GenericIterator(BatchIterator[dict[str, torch.Tensor]]):
     with N = 0 for PARTIAL.
     """
 
-    def __init__(
-        self,
-        pipelines: Pipeline | Sequence[Pipeline],
-        output_map: Sequence[str],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,  # noqa: ARG002
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-    ) -> None:
-        super().__init__(
-            pipelines,
-            output_map,
-            size=size,
-            reader_name=reader_name,
-            auto_reset=auto_reset,
-            fill_last_batch=fill_last_batch,
-            last_batch_padded=last_batch_padded,
-            last_batch_policy=last_batch_policy,
-            prepare_first_batch=prepare_first_batch,
-        )
-
     def _batch(self, outputs: Sequence[TensorList], count: int) -> dict[str, torch.Tensor]:
         return {
             name: dense(name, output, count)
@@ -146,7 +121,7 @@ class RaggedIterator(BatchIterator[dict[str, Value]]):
         output_types: Sequence[str] | None = None,
         auto_reset: str | bool | None = False,
         fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,  # noqa: ARG002
+        dynamic_shape: bool | None = False,
         last_batch_padded: bool = False,
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
@@ -155,13 +130,14 @@ class RaggedIterator(BatchIterator[dict[str, Value]]):
         super().__init__(
             pipelines,
             output_map,
-            size=size,
-            reader_name=reader_name,
-            auto_reset=auto_reset,
-            fill_last_batch=fill_last_batch,
-            last_batch_padded=last_batch_padded,
-            last_batch_policy=last_batch_policy,
-            prepare_first_batch=prepare_first_batch,
+            size,
+            reader_name,
+            auto_reset,
+            fill_last_batch,
+            dynamic_shape,
+            last_batch_padded,
+            last_batch_policy,
+            prepare_first_batch,
         )
 
     def _batch(self, outputs: Sequence[TensorList], count: int) -> dict[str, Value]:

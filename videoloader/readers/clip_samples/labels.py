@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from numpy.typing import NDArray
 
@@ -14,7 +14,7 @@ from videoloader.errors import ArgumentError, FormatError
 from videoloader.sources.address import shown
 from videoloader.sources.faults import unreadable
 
-__all__ = ["LabelColumn", "Labels", "labels_of_paths", "longest_end"]
+__all__ = ["LabelColumn", "LabelOptions", "Labels", "labels_of_paths", "longest_end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,24 @@ class LabelColumn:
 Labels: TypeAlias = (
     Sequence[Any] | NDArray[Any] | Mapping[str, Any] | LabelColumn | Callable[[str], Any]
 )
-"""One label a video, or by a mapping, a table or a function of its key: integers, floats, vectors
-of numbers, or texts (classes)."""
+
+
+class LabelOptions(TypedDict, total=False):
+    """The labels of videos.
+
+    Attributes:
+        labels: one a video, or one a row of the data set index, failures included; or a mapping
+            from keys (`DatasetIndex.keys`; else paths), a function of keys, or a `LabelColumn` of a
+            table. All are integers; floats, or floats and integers, which become float32; vectors
+            of numbers of one shape; or texts, which are classes. By default, if the videos of one
+            folder are all in folders in it, these are the classes.
+        classes: names of the classes in the order of their numbers, such as the `classes` of
+            another loader or data set; by default those that there are, in alphabetical order. A
+            video of another class is an error.
+    """
+
+    labels: Labels | None
+    classes: Sequence[str] | None
 
 
 def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str]) -> list[Any]:

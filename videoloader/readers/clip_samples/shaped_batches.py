@@ -25,7 +25,8 @@ from videoloader.sampling import (
     Packing,
     VideoSizes,
 )
-from videoloader.sampling.orders.batch_order import Remainder
+from videoloader.sampling.orders.batch_order import OrderOptions, Places
+from videoloader.system.options import part
 
 __all__ = ["ShapedBatches", "epoch_order", "shaped_batches"]
 
@@ -68,9 +69,7 @@ def shaped_batches(
     clips: ClipSampler,
     framing: Framing,
     samples: EpochSamples,
-    *,
-    seed: int,
-    shuffle: bool,
+    options: OrderOptions,
 ) -> ShapedBatches | None:
     """The plan of a loader's batches; None where all have `batch_size` clips.
 
@@ -93,7 +92,9 @@ def shaped_batches(
     if framing.random_resized_crop is not None and isinstance(batches, Packing):
         raise ArgumentError("packs keep the aspect ratio of videos; leave out random_resized_crop")
     sizes = _sizes(videos)
-    plan = batches.plan(sizes, clips, seed=seed, shuffle=shuffle, samples=samples)
+    plan = batches.plan(
+        sizes, clips, seed=options["seed"], shuffle=options["shuffle"], samples=samples
+    )
     return ShapedBatches(batches, plan)
 
 
@@ -102,12 +103,7 @@ def epoch_order(
     batch_size: int | None,
     num_videos: int,
     samples: EpochSamples,
-    rank: int | None,
-    num_ranks: int | None,
-    remainder: Remainder | None,
-    *,
-    seed: int,
-    shuffle: bool,
+    options: OrderOptions,
 ) -> BatchOrder:
     """Which samples are a batch of this rank.
 
@@ -116,17 +112,19 @@ def epoch_order(
         batch_size: of batches without a plan.
         num_videos: of the data set.
         samples: how many an epoch has of each video.
-        rank: of this process, see `find_rank`.
-        num_ranks: that share the data set.
-        remainder: the last step where it is not full; by default ranks run in step.
-        seed: of the order.
-        shuffle: permute the samples in each epoch.
+        options: all of them; the rank as `find_rank` takes it. By default ranks run in step.
     """
-    rank, num_ranks = find_rank(rank, num_ranks)
-    if shaped is not None:
-        return BatchOrder(shaped.plan, seed, rank, num_ranks, remainder)
-    order = samples.order(np.ones(num_videos, dtype=np.bool_), seed, shuffle=shuffle)
-    return BatchOrder(order, seed, rank, num_ranks, remainder, batch_size)
+    rank, num_ranks = find_rank(options["rank"], options["num_ranks"])
+    plan: Places = (
+        samples.order(
+            np.ones(num_videos, dtype=np.bool_), options["seed"], shuffle=options["shuffle"]
+        )
+        if shaped is None
+        else shaped.plan
+    )
+    return part(
+        BatchOrder, options, plan=plan, batch_size=batch_size, rank=rank, num_ranks=num_ranks
+    )
 
 
 def _sizes(videos: IndexedVideos) -> VideoSizes:

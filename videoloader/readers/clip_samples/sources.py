@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, SourceError
+from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.label_values import VideoLabels, as_classes, as_labels
@@ -21,7 +22,6 @@ from videoloader.readers.clip_samples.labels import (
     longest_end,
 )
 from videoloader.sources.address import absolute, is_url, local_path, shown
-from videoloader.sources.items import VIDEO_SUFFIXES
 
 __all__ = [
     "ClipSources",

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,24 +24,6 @@ __all__ = ["Output", "outputs_of"]
 
 _TEXTS = (str, bytes, bytearray, memoryview)
 _NO_LISTS = (np.ndarray, torch.Tensor, *_TEXTS)
-
-
-class _Taken(NamedTuple):
-    """What a source gave: one tensor (N, ...) or else the samples.
-
-    Attributes:
-        block: the tensor.
-        samples: tensors, or paths and the like.
-        layout: that the data brings along.
-        source_info: of each sample, where the data brings it along.
-        is_own: whether nobody else has the memory.
-    """
-
-    block: torch.Tensor | None
-    samples: Sequence[Any] = ()
-    layout: str = ""
-    source_info: Sequence[str] = ()
-    is_own: bool = False
 
 
 @dataclass(slots=True)
@@ -79,26 +61,26 @@ class Output:
             return self._column(part, layout, cuda_stream)
 
     def _column(self, part: Any, layout: str | None, cuda_stream: Any) -> Batch:
-        taken = self._take(part)
-        block, samples = taken.block, taken.samples
-        count = len(samples) if block is None else len(block)
+        batch, is_own = self._take(part)
+        count = len(batch)
         if not 0 < count <= self.most:
             raise ArgumentError(
                 f"{self.name}: {count} samples for a batch of {self.most}"
                 if count
                 else f"{self.name}: a batch has at least one sample, got none"
             )
-        first = samples[0] if block is None else block
-        if block is None and not all(isinstance(each, torch.Tensor) for each in samples):
-            return Batch(samples)
-        given = taken.layout if layout is None else layout
-        ndim = first.ndim - (block is not None)
+        tensors = batch.tensors()
+        if batch.block is None and len(tensors) != count:
+            return Batch(batch.samples)
+        first = tensors[0]
+        given = batch.layout if layout is None else layout
+        ndim = first.ndim - (batch.block is not None)
         self._check(first.dtype, ndim, given, is_given=layout is not None)
         layout = (self.layout if layout is None else layout) or given
         if not first.is_cuda:
-            return Batch(self._kept(taken), layout, taken.source_info)
+            return Batch(self._kept(batch, is_own=is_own), layout, batch.source_info)
         with _on_stream(cuda_stream, first.device):
-            return Batch(self._kept(taken), layout, taken.source_info)
+            return Batch(self._kept(batch, is_own=is_own), layout, batch.source_info)
 
     def sample(self, value: Any) -> Any:
         """A sample as a tensor; paths and items of a data set stay what they are."""
@@ -117,27 +99,27 @@ class Output:
                 tensor = saturate(tensor, self.dtype)
         return tensor
 
-    def _take(self, part: Any) -> _Taken:
+    def _take(self, part: Any) -> tuple[Batch, bool]:
+        """The samples of tensors, or paths and the like; whether nobody else has their memory."""
         if isinstance(part, TensorList):
-            samples = part.tensors if part.block is None else []
-            return _Taken(part.block, samples, part.layout(), part.source_info())
+            return part.batch, False
         if isinstance(part, list | tuple) or (
             not isinstance(part, _NO_LISTS) and isinstance(part, Sequence)
         ):
             if self.is_copied and _are_alike(part):
-                return _Taken(to_tensor(np.stack(part)), is_own=True)
+                return Batch(to_tensor(np.stack(part))), True
             has_layout = bool(part) and hasattr(part[0], "get_property")
             layout = part[0].get_property("layout") if has_layout else None
             samples = [self.sample(value) for value in part]
             self._check_alike(samples)
             info = [known() if callable(known) else "" for known in map(_source_info, part)]
-            return _Taken(None, samples, layout or "", info if any(info) else ())
+            return Batch(samples, layout or "", info if any(info) else ()), False
         if isinstance(part, _TEXTS) or not is_array(part):
             raise self._no_batch(part)
         block = to_tensor(part)
         if block.ndim == 0:
             raise self._no_batch(part)
-        return _Taken(block)
+        return Batch(block), False
 
     def _no_batch(self, part: Any) -> ArgumentError:
         return ArgumentTypeError(
@@ -197,18 +179,18 @@ class Output:
                 )
         self._last = facts
 
-    def _kept(self, taken: _Taken) -> Any:
+    def _kept(self, batch: Batch, *, is_own: bool) -> Any:
         """The samples on the device: one block where they have one shape."""
-        block, samples, is_own = taken.block, taken.samples, taken.is_own
-        if block is not None:
-            return _moved(block, self.device, is_own=is_own or not self.is_copied)
+        if batch.block is not None:
+            return _moved(batch.block, self.device, is_own=is_own or not self.is_copied)
+        samples = batch.samples
         if not self.is_copied:
             with _copying(samples[0], self.device):
                 moved = [sample.to(self.device) for sample in samples]
                 _wait_for(*samples, *moved)
             return moved
         if len({sample.shape for sample in samples}) == 1:
-            return _moved(torch.stack(list(samples)), self.device, is_own=True)
+            return _moved(torch.stack(samples), self.device, is_own=True)
         return [_moved(sample, self.device) for sample in samples]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from videoloader.runtime.work import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
+from videoloader.tensors.batch import Batch
 
 __all__ = ["DecodedClips", "decode_planned"]
 
@@ -36,21 +37,16 @@ Fuse = Callable[[int, DecodedForm], DecodedForm]
 
 @dataclass(frozen=True, slots=True)
 class DecodedClips:
-    """The clips of a batch.
+    """What decoding the clips of a batch gave.
 
     Attributes:
-        frames: one tensor (N, ...) if all have one shape, else one tensor for each.
-        others: for each clip the outputs beside the pictures.
-        layout: of a clip.
-        origins: for each clip the file that it comes from; "" where it has no name.
+        outputs: the pictures, with the file of each clip as its origin ("" where it has no name);
+            then the outputs beside them.
         places: positions in the batch of the clips that are left.
         work: that decoding took.
     """
 
-    frames: torch.Tensor | list[torch.Tensor]
-    others: list[list[torch.Tensor]]
-    layout: str
-    origins: list[str] = field(default_factory=list)
+    outputs: tuple[Batch, ...]
     places: list[int] = field(default_factory=list)
     work: Work = NO_WORK
 
@@ -79,7 +75,7 @@ def decode_planned(
         SampleError: a clip failed.
     """
     if not clips:
-        return DecodedClips([], [], "FHWC")
+        return DecodedClips((Batch([], "FHWC"),))
     given = arguments[0]
     output = output or DecodedForm.of((1, 1), given).output
     output = replace(output, **{name: given[name] for name in _COLORS if name in given})
@@ -133,7 +129,7 @@ class _Decoding:
         """Decode them, and treat those that fail as their policy says."""
         positions, clips = self.sharing.own, self.attempts.wanted
         if not positions:
-            return DecodedClips([], [], self.output.layout)
+            return DecodedClips((Batch([], self.output.layout),))
         batch: ClipBatch | None = None
         for places in self.attempts.rounds():
             more = self._decode(places)
@@ -149,14 +145,10 @@ class _Decoding:
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         if self.attempts.left_out:
             batch = taken(batch, left)
-        return DecodedClips(
-            batch.frames,
-            [self.outputs[place] for place in left],
-            self.output.layout,
-            [str(clips[place]) for place in left],
-            [positions[place] for place in left],
-            batch.work,
-        )
+        origins = [str(clips[place]) for place in left]
+        pictures = Batch(batch.frames, self.output.layout, origins)
+        others = _columns([self.outputs[place] for place in left])
+        return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
 
     def _decode(self, places: Sequence[int]) -> ClipBatch:
         """Decode the clips of some places, and along with the first ones those of `sharing`."""
@@ -280,11 +272,16 @@ def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:
     return form.cropped(slice(top, top + height), slice(left, left + width))
 
 
+def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:
+    """What each clip has beside its pictures, by output."""
+    return map(Batch, zip(*rows, strict=True))
+
+
 def _by_position(decoded: DecodedClips) -> dict[int, Decoded]:
-    clips = zip(decoded.frames, decoded.others, decoded.origins, strict=True)
+    frames, *others = decoded.outputs
     return {
-        at: Decoded(frames, others, origin)
-        for at, (frames, others, origin) in zip(decoded.places, clips, strict=True)
+        at: Decoded(frames[row], [other[row] for other in others], frames.source_info[row])
+        for row, at in enumerate(decoded.places)
     }
 
 
@@ -295,11 +292,5 @@ def _joined(made: Mapping[int, Decoded], layout: str, work: Work) -> DecodedClip
     frames: Any = [clip.frames for clip in clips]
     if len({each.shape for each in frames}) == 1:
         frames = torch.stack(frames)
-    return DecodedClips(
-        frames,
-        [clip.others for clip in clips],
-        layout,
-        [clip.origin for clip in clips],
-        places,
-        work,
-    )
+    pictures = Batch(frames, layout, [clip.origin for clip in clips])
+    return DecodedClips((pictures, *_columns([clip.others for clip in clips])), places, work)

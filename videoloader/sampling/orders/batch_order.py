@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,31 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.states import whole_number
 
-__all__ = ["BatchOrder", "Places", "Remainder"]
+__all__ = ["BatchOrder", "OrderOptions", "Places", "Remainder"]
 
 Remainder = Literal["keep", "drop", "repeat"]
+
+
+class OrderOptions(TypedDict, total=False):
+    """The order of the samples, and which of them this process takes.
+
+    Attributes:
+        shuffle: permute the samples, differently in each epoch.
+        seed: of all randomness.
+        rank: which part of each step this process takes. By default that of torch.distributed,
+            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
+        num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
+        remainder: the last step where it is not full. `keep`: divide the rest; a rank may get a
+            smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first samples of
+            the epoch, so that all ranks have equally many. None is `keep` for one rank, and
+            `repeat` for several, which then have equally many steps.
+    """
+
+    shuffle: bool
+    seed: int
+    rank: int | None
+    num_ranks: int | None
+    remainder: Remainder | None
 
 
 class Places(Protocol):
@@ -51,13 +73,8 @@ class BatchOrder:
 
     Args:
         plan: what is divided: batches that are planned, or an order of samples.
-        seed: of the plan.
-        rank: number of this rank.
-        num_ranks: number of ranks that share an epoch.
-        remainder: what to do with a last step that is not full. `keep`: divide the rest; a rank
-            may get a smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first
-            places of the epoch, so that all ranks have equally many. None is `keep` for one rank,
-            and `repeat` for several, which then have equally many steps.
+        rank, num_ranks: of this process, and how many share an epoch.
+        seed, remainder: see `OrderOptions`.
         batch_size: samples in a batch of one rank; None where each place is a whole batch.
 
     >>> from videoloader.sampling.orders.sample_order import SampleOrder

@@ -83,13 +83,9 @@ def read_blocks(blocks: Blocks) -> BlockTable:
 
 
 def unlace(table: BlockTable, source: Source, *, usual_duration: int, scale: int) -> Frames:
-    """Split laced blocks into frames.
+    """Split the laced blocks of one track into frames.
 
-    Args:
-        table: the blocks of one track.
-        source: the file.
-        usual_duration: default duration of a frame in nanoseconds, 0 if unknown.
-        scale: nanoseconds in a tick.
+    `usual_duration` of a frame is in nanoseconds, 0 if unknown; `scale` is nanoseconds in a tick.
 
     Raises:
         FormatError: a laced block holds an empty frame.

@@ -4,36 +4,48 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import vpx
 from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import has_b_slices, walk_units
+from videoloader.codecs.records import crop_to_container
 from videoloader.codecs.registry import codec_of
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.containers.frame_flags import vpx_flags
 from videoloader.indexing.containers.matroska.blocks import BlockTable, Frames, read_blocks, unlace
 from videoloader.indexing.containers.matroska.clusters import scan_clusters
-from videoloader.indexing.containers.matroska.codecs import CODECS, describe
 from videoloader.indexing.containers.matroska.ebml import NeedsDemuxerError
-from videoloader.indexing.containers.matroska.segment import Segment, read_segment
-from videoloader.indexing.containers.matroska.timing import decode_times, fill_durations
+from videoloader.indexing.containers.matroska.segment import (
+    Segment,
+    begins_with_ebml,
+    read_segment,
+    segment_end,
+)
 from videoloader.indexing.containers.matroska.tracks import VIDEO, Track, check_is_readable
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
-from videoloader.indexing.packets import believe_pictures
+from videoloader.indexing.order.nal_scan import describe_start_coded
+from videoloader.indexing.order.picture_order import picture_order, scan_packets, with_order
+from videoloader.indexing.packets import believe_pictures, order_is_known, spacings
 from videoloader.indexing.payloads import packet_windows
-from videoloader.indexing.picture_order import picture_order, scan_packets, with_order
 from videoloader.indexing.rates import rate_of_duration
-from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 
-__all__ = ["index_matroska"]
+__all__ = ["MATROSKA", "index_matroska"]
 
+_CODECS = {
+    "V_MPEG4/ISO/AVC": "h264",
+    "V_MPEGH/ISO/HEVC": "hevc",
+    "V_AV1": "av1",
+    "V_VP8": "vp8",
+    "V_VP9": "vp9",
+}
+_FRAMED = 1  # first byte of a configuration record; other data has start codes
 _SAMPLE = 1 << 16
 
 
-def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_matroska(source: Source, *, stream: int | None = None) -> Indexed:
     """Index a Matroska or WebM file.
 
     Returns:
@@ -46,24 +58,23 @@ def index_matroska(source: Source, *, stream: int | None = None) -> tuple[VideoI
         UnsupportedError: the track is encrypted.
     """
     try:
-        segment = read_segment(source)
-        return None if segment is None else _index(source, segment, stream)
+        return _index(source, read_segment(source), stream)
     except NeedsDemuxerError:
         return None
 
 
-def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoIndex, bool] | None:
+def _index(source: Source, segment: Segment, stream: int | None) -> Indexed:
     videos = [track for track in segment.tracks if track.kind == VIDEO]
     if stream is not None:
         videos = [track for track in videos if track.stream == stream]
-    if not videos or not any(track.codec in CODECS for track in videos):
+    if not videos or not any(track.codec in _CODECS for track in videos):
         return None  # FFmpeg's demuxer reads it, or its error says what is there
     blocks = scan_clusters(source, segment.clusters, segment.stop)
     table = read_blocks(blocks)
     if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():
         return None
     track = _best(videos, table)
-    if track.codec not in CODECS:
+    if track.codec not in _CODECS:
         return None
     check_is_readable(track)
     mine = table.of(track.number)
@@ -72,7 +83,7 @@ def _index(source: Source, segment: Segment, stream: int | None) -> tuple[VideoI
     frames = unlace(mine, source, usual_duration=track.frame_ns, scale=segment.scale)
     assert track.prefix is not None
     first = source.read(int(frames.offsets[0]), min(int(frames.sizes[0]), _SAMPLE))
-    description = describe(track, track.prefix + first)
+    description = _describe(track, track.prefix + first)
     if description is None:
         return None
     index = _build(source, segment, track, description, frames)
@@ -102,59 +113,73 @@ def _build(
     packets["pts"] = frames.pts
     packets["flags"] = frames.keys * np.uint16(PacketFlags.KEY)
     if codec_of(codec).count_shown is not None:
-        packets["flags"] = _vpx_flags(codec, source, packets, prefix or b"")
+        sizes = packets["size"].astype(np.int64)
+        flags, most = vpx_flags(codec, source, packets["offset"], sizes, prefix or b"")
+        if most > 1:
+            raise NeedsDemuxerError(f"a packet shows {most} frames")
+        packets["flags"] = flags
     shown = np.flatnonzero(packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0)
-    packets["duration"] = fill_durations(frames.durations, frames.pts, shown)
-    packets["dts"] = decode_times(frames.pts)
+    packets["duration"] = frames.durations
+    if (frames.durations <= 0).any():
+        packets["duration"] = np.where(frames.durations > 0, frames.durations, spacings(packets))
+    packets["dts"] = _decode_times(frames.pts)
     time_base = Fraction(segment.scale, 1_000_000_000)
-    return VideoIndex(
-        packets=packets,
+    return table_index(
+        source,
+        picture,
+        packets,
         time_base=time_base,
         codec=codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=track.stream,
-        container="matroska",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
+        container=MATROSKA.name,
         color=picture.color.or_else(track.color),
         orientation=track.orientation,
         extradata=((0, description.extradata),),
         length_size=description.length_size,
-        sub_layers=picture.sub_layers,
         packing=f"prefix:{prefix.hex()}" if prefix else "plain",
-        name=source.name,
-        fingerprint=source.fingerprint,
         stated_rate=rate_of_duration(track.frame_ns, np.sort(packets["pts"][shown]), time_base),
     )
 
 
-def _vpx_flags(
-    codec: str, source: Source, packets: NDArray[Any], prefix: bytes
-) -> NDArray[np.uint16]:
-    """Flags of key frames and hidden frames, from the first and last bytes of packets."""
-    offsets, sizes = packets["offset"], packets["size"].astype(np.int64)
-    # The last byte of a packet is read with the beginning of the next, if they are adjacent.
-    ends = np.stack([offsets, offsets + sizes - 1], axis=1).reshape(-1)
-    found = source.gather(ends, 2).reshape(-1, 2, 2)
-    heads = np.zeros((len(packets), 2 + len(prefix)), dtype=np.uint8)
-    heads[:, : len(prefix)] = np.frombuffer(prefix, dtype=np.uint8)
-    heads[:, len(prefix) :] = found[:, 0]
-    heads[sizes == 1, -1] = 0
-    hidden = vpx.are_hidden(codec, heads[:, :2])
-    if codec_of(codec).has_superframes:
-        for number in np.flatnonzero(vpx.are_superframes(found[:, 1, 0])).tolist():
-            packet = prefix + source.read(int(offsets[number]), int(sizes[number]))
-            shown = vpx.count_shown(packet)
-            if shown > 1:
-                raise NeedsDemuxerError(f"packet {number} shows {shown} frames")
-            hidden[number] = shown == 0
-    keys = vpx.are_keys(codec, heads[:, :2])
-    return keys * np.uint16(PacketFlags.KEY) + hidden * np.uint16(PacketFlags.HIDDEN)
+def _describe(track: Track, sample: bytes) -> Described | None:
+    """Describe the stream of a track; None if its codec is not supported here.
+
+    `sample` is the first packet, for codecs that have no extradata.
+
+    Raises:
+        FormatError: the extradata is damaged.
+    """
+    codec, private = codec_of(_CODECS[track.codec]), track.private
+    assert codec.describe is not None
+    if codec.nal is not None and private[:1] != bytes([_FRAMED]):
+        found = describe_start_coded(codec.name, codec.nal, private, sample)
+        found = None if found is None else found._replace(extradata=private)
+    else:
+        found = codec.describe(private, sample)
+    if found is not None and codec.nal is not None and codec.nal.fits_container:
+        cropped = crop_to_container(found.picture, track.width, track.height)
+        return found._replace(picture=cropped)
+    return found
 
 
-def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] | None:
+def _decode_times(pts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Decode time of each packet: ascending, at most its pts, and as late as possible.
+
+    >>> _decode_times(np.array([0, 120, 40, 80, 240, 160, 200]))
+    array([-40,   0,  40,  80, 120, 160, 200])
+    """
+    if (pts[1:] >= pts[:-1]).all():
+        return pts.copy()
+    ordered = np.sort(pts)
+    # The largest reorder delay of any packet.
+    rank = np.searchsorted(ordered, pts, side="right") - 1
+    depth = max(int((np.arange(len(pts)) - rank).max()), 0)
+    step = max(int(ordered[-1] - ordered[0]) // (len(pts) - 1), 1)
+    lead = ordered[0] - step * np.arange(depth, 0, -1)
+    return np.concatenate([lead, ordered])[: len(pts)]
+
+
+def _start_coded(index: VideoIndex, source: Source) -> Indexed:
     """Take parameter sets and keyframes of a byte stream in blocks from its NAL units."""
     scan = scan_packets(index, source)
     if scan is None or not scan.setups:
@@ -164,7 +189,7 @@ def _start_coded(index: VideoIndex, source: Source) -> tuple[VideoIndex, bool] |
     index = replace(index, packets=packets, extradata=tuple(scan.setups))
     order = scan.order()
     index = replace(index, warnings=index.warnings + scan.warnings(source.name))
-    return with_order(index, order) if _is_timed(index) else (index, False)
+    return with_order(index, order) if order_is_known(index.packets) else (index, False)
 
 
 def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple[VideoIndex, bool]:
@@ -173,7 +198,7 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
     Some writers store decode times as timestamps. So if timestamps never decrease although the
     stream may have B-frames, the slice headers are checked.
     """
-    if not _is_timed(index):
+    if not order_is_known(index.packets):
         return index, False
     pts = index.packets["pts"][index.packets["flags"] & np.uint16(PacketFlags.HIDDEN) == 0]
     if len(pts) == 1 or (np.diff(pts) < 0).any() or description.picture.reorders is False:
@@ -189,8 +214,11 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
     return with_order(index, picture_order(index, source))
 
 
-def _is_timed(index: VideoIndex) -> bool:
-    """Whether the first packet is a keyframe and presentation times are distinct."""
-    table = index.packets
-    pts = np.sort(table["pts"][table["flags"] & np.uint16(PacketFlags.HIDDEN) == 0])
-    return bool(table["flags"][0] & PacketFlags.KEY) and bool((np.diff(pts) > 0).all())
+MATROSKA = Container(
+    name="matroska",
+    endings=(".mkv", ".webm"),
+    begins=begins_with_ebml,
+    parser=index_matroska,
+    stated_end=segment_end,
+    has_display_matrix=True,
+)

@@ -52,12 +52,7 @@ def read_numbers(words: NDArray[np.uint64]) -> tuple[Ints, Ints]:
 
 
 def read_heads(places: Ints, rows: Bytes) -> Heads:
-    """Parse the headers of blocks.
-
-    Args:
-        places: offset of each block in the file.
-        rows: the first `HEAD` bytes of each, shape (blocks, HEAD).
-    """
+    """Parse the headers of blocks from their offsets and first bytes, shape (blocks, HEAD)."""
     data = np.ascontiguousarray(rows).reshape(-1)
     words = np.ndarray((max(len(data) - 7, 0),), dtype=">u8", buffer=data.data, strides=(1,))
     begins = np.arange(len(places)) * HEAD

@@ -19,7 +19,7 @@ from videoloader.indexing.containers.matroska.ebml import (
 from videoloader.indexing.containers.matroska.tracks import Track, read_tracks
 from videoloader.sources.source import Source
 
-__all__ = ["Segment", "read_segment", "segment_end"]
+__all__ = ["Segment", "begins_with_ebml", "read_segment", "segment_end"]
 
 _MAX_BEFORE_CLUSTERS = 1 << 16
 _MAX_SCALE = 1 << 32
@@ -40,30 +40,31 @@ class Segment:
     stop: int | None
 
 
-def read_segment(source: Source) -> Segment | None:
-    """Read up to the first cluster; None if this is not a Matroska file.
+def begins_with_ebml(head: bytes) -> bool:
+    """Whether a file begins with an EBML header."""
+    return head.startswith(Id.EBML.to_bytes(4, "big"))
+
+
+def read_segment(source: Source) -> Segment:
+    """Read up to the first cluster.
 
     Raises:
         FormatError: the file ends before the first cluster.
         NeedsDemuxerError: sizes of elements are inconsistent.
     """
-    found = _begin(source)
-    return None if found is None else _tables(source, *found)
+    return _tables(source, *_begin(source))
 
 
 def segment_end(source: Source) -> int:
-    """End of the segment; 0 if it is unknown or the file is not Matroska."""
+    """End of the segment; 0 if it is unknown."""
     try:
-        found = _begin(source)
+        return _begin(source)[1] or 0
     except FormatError:
         return 0
-    return 0 if found is None else found[1] or 0
 
 
-def _begin(source: Source) -> tuple[int, int | None] | None:
-    """Start and end of the content of the segment; None if this is not a Matroska file."""
-    if source.read_up_to(0, 4) != Id.EBML.to_bytes(4, "big"):
-        return None
+def _begin(source: Source) -> tuple[int, int | None]:
+    """Start and end of the content of the segment."""
     head = _content(source, *_head(source, 0))
     fields = head.fields()
     if Id.DOC_TYPE not in fields or fields[Id.DOC_TYPE].text() not in ("matroska", "webm"):

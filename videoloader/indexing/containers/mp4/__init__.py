@@ -1,5 +1,1 @@
-"""Indexes MP4 and MOV files from the tables in `moov` and `moof` boxes."""
-
-from videoloader.indexing.containers.mp4.movie import index_mp4
-
-__all__ = ["index_mp4"]
+"""MP4 and MOV (ISO base media files): indexed from the tables in `moov` and `moof` boxes."""

@@ -112,13 +112,8 @@ def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: 
     """Append the samples of fragments to those of the `moov` box.
 
     As in FFmpeg, decode times of fragments do not compensate for negative composition offsets, so
-    presentation times are shifted by the most negative offset.
-
-    Args:
-        timeline: of the samples of the `moov` box.
-        samples: of the `moov` box.
-        added: samples of fragments.
-        delay: result of `initial_delay`.
+    presentation times are shifted by the most negative offset. `timeline` is that of `samples`,
+    `delay` the result of `initial_delay`.
     """
     behind = added.samples
     reach = max(samples.reach, behind.reach)
@@ -139,13 +134,8 @@ def add_fragments(timeline: Timeline, samples: Samples, added: Added, *, delay: 
 def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline:
     """The samples that an edit list keeps, those needed to decode them, and their times.
 
-    Args:
-        samples: of the track.
-        edits: the edit list.
-        room: maximum number of samples, repetitions included.
-
     Raises:
-        FormatError: the list repeats too many samples.
+        FormatError: it repeats samples until they are more than `room`.
     """
     if len(edits) * len(samples) > _MAX_WORK:
         raise RepetitionError(f"an edit list of {len(edits)} entries for {len(samples)} samples")

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
-from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.records import crop_to_container, parse_vp_record
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.older import OLDER_KINDS, describe
-from videoloader.indexing.nal_scan import NalScan
+from videoloader.indexing.order.nal_scan import describe_start_coded
 
 __all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 
@@ -58,9 +56,8 @@ class VisualEntry:
 def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
     """All descriptions of an `stsd` box; None if any is of an unsupported kind.
 
-    Args:
-        table: the `stbl` box.
-        sample: reads the first sample, which may have headers that the description lacks.
+    `table` is the `stbl` box. `sample` reads the first sample, which may have headers that the
+    description lacks.
 
     Raises:
         UnsupportedError: the track is encrypted.
@@ -95,51 +92,30 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
         return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
     codec = codec_of(_CODECS[box.kind])
     name, nal = codec.name, codec.nal
+    assert codec.describe is not None
     config = inside.get(b"vpcC" if codec.self_described else nal.record_box if nal else b"av1C")
     record = b"" if config is None else config.data[config.start : config.stop]
     if nal is not None:
         if record[:1] != _FRAMED or len(record) < nal.shortest_record:
-            return _start_coded(name, nal, tag, (width, height), record, sample(), color)
-        parsed = nal.parse_record(record)
-        if parsed is None:
+            # Start codes, which FFmpeg accepts. The parameter sets may be in the first sample.
+            found = describe_start_coded(name, nal, record, sample())
+        else:
+            found = codec.describe(record, b"")
+        if found is None or not found.extradata:
             return None
-        picture, length_size = parsed
+        picture = found.picture
         if nal.fits_container:
             picture = crop_to_container(picture, width, height)
-        return VisualEntry(name, tag, picture, record, length_size, color)
+        return VisualEntry(name, tag, picture, found.extradata, found.length_size, color)
     if codec.self_described:  # the decoder takes its parameters from keyframes
         picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
         if config is not None:
             picture = parse_vp_record(record, width, height)
         return VisualEntry(name, tag, picture, color=color)
-    if config is None or codec.describe is None:
+    if config is None:
         return None
     found = codec.describe(record, b"") or codec.describe(record, sample())
     return None if found is None else VisualEntry(name, tag, found.picture, record, color=color)
-
-
-def _start_coded(
-    codec: str,
-    nal: NalSyntax,
-    tag: str,
-    size: tuple[int, int],
-    setup: bytes,
-    sample: bytes,
-    color: Color,
-) -> VisualEntry | None:
-    """H.264 or HEVC samples with start codes, which FFmpeg accepts if there is no record.
-
-    The parameter sets are in the extradata or in the first sample; None if in neither.
-    """
-    scan = NalScan(nal)
-    scan.take(split_units(setup))
-    scan.take(split_units(sample))
-    if scan.sequence is None or not scan.setups:
-        return None
-    picture = nal.parse_sequence(scan.sequence).picture
-    if nal.fits_container:
-        picture = crop_to_container(picture, *size)
-    return VisualEntry(codec, tag, picture, scan.setups[0][1], color=color)
 
 
 def _color(box: Box | None) -> Color:

@@ -111,9 +111,7 @@ def read_fragments(
     file_size: int,
     room: int,
 ) -> Added:
-    """The samples that fragments add to a track.
-
-    Their `dts` is in media time.
+    """The samples that fragments add to a track; their `dts` is in media time.
 
     Args:
         fragments: all fragments of the file.
@@ -122,7 +120,7 @@ def read_fragments(
         num_entries: number of sample descriptions of the track.
         segment_times: start times by offset, for fragments without `tfdt`.
         clock: end of the samples of the `moov` box, in ticks.
-        file_size: of the file in bytes; a sample cannot be larger.
+        file_size: maximum size of a sample.
         room: maximum number of samples.
 
     Raises:

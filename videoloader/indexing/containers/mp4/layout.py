@@ -16,7 +16,7 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.boxes import Box, box_name
 from videoloader.sources.source import Source
 
-__all__ = ["Fragment", "Layout", "read_layout", "referenced_end"]
+__all__ = ["Fragment", "Layout", "begins_with_box", "read_layout", "referenced_end"]
 
 # Box types that a file may begin with; otherwise it is another format.
 _FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot", b"uuid", b"moof"}
@@ -76,14 +76,17 @@ def referenced_end(segment: tuple[int, Box]) -> int:
     return end + first + sum(sizes)
 
 
-def read_layout(source: Source) -> Layout | None:
-    """Walk the top-level boxes; None if this is not an MP4 or MOV file.
+def begins_with_box(head: bytes) -> bool:
+    """Whether a file begins with a box of a type that MP4 and MOV files begin with."""
+    return head[4:8] in _FIRST
+
+
+def read_layout(source: Source) -> Layout:
+    """Walk the top-level boxes.
 
     Raises:
         FormatError: it has no `moov`, or a box before it is damaged.
     """
-    if source.read_up_to(4, 4) not in _FIRST:
-        return None
     movie: Box | None = None
     fragments: list[Fragment] = []
     segments: list[tuple[int, Box]] = []

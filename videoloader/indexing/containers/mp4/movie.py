@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.edits import (
     Edit,
@@ -29,8 +30,17 @@ from videoloader.indexing.containers.mp4.fragments import (
     read_fragments,
     read_segment_times,
 )
-from videoloader.indexing.containers.mp4.layout import Layout, read_layout, referenced_end
-from videoloader.indexing.containers.mp4.order import settle_order
+from videoloader.indexing.containers.mp4.layout import (
+    Layout,
+    begins_with_box,
+    read_layout,
+    referenced_end,
+)
+from videoloader.indexing.containers.mp4.pictures import (
+    hide_before_keyframe,
+    keys_of_pictures,
+    settle_order,
+)
 from videoloader.indexing.containers.mp4.runs import Added
 from videoloader.indexing.containers.mp4.samples import (
     Samples,
@@ -38,8 +48,6 @@ from videoloader.indexing.containers.mp4.samples import (
     concatenate,
     read_samples,
 )
-from videoloader.indexing.containers.mp4.start import hide_before_keyframe
-from videoloader.indexing.containers.mp4.sync import keys_of_pictures
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
@@ -47,10 +55,9 @@ from videoloader.indexing.index import (
     VideoIndex,
 )
 from videoloader.indexing.packets import believe_pictures
-from videoloader.indexing.truncation import past_the_end
 from videoloader.sources.source import Source
 
-__all__ = ["index_mp4"]
+__all__ = ["MP4", "index_mp4"]
 
 _MAX_TRACKS = 64  # video tracks
 _SAMPLE = 1 << 20  # bytes of a sample to search for its headers
@@ -85,7 +92,7 @@ class _Track:
         return size * 8 * self.timescale // max(duration, 1)
 
 
-def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an MP4 or MOV file, progressive or in fragments.
 
     Returns:
@@ -96,8 +103,6 @@ def index_mp4(source: Source, *, stream: int | None = None) -> tuple[VideoIndex,
         FormatError: the file is damaged or truncated, or has no video.
     """
     layout = read_layout(source)
-    if layout is None:
-        return None
     header = layout.movie.need(b"mvhd")
     version = header.unpack("B")[0]
     (movie_timescale,) = header.unpack("I", 20 if version == 1 else 12)
@@ -267,26 +272,19 @@ def _build(
     packets["flags"] = flags
     setups = _setups(samples.entries[chosen], entries)
     entry = entries[setups[0][1]] if setups else entries[0]
-    picture = entry.picture
-    return VideoIndex(
-        packets=packets,
+    return table_index(
+        source,
+        entry.picture,
+        packets,
         time_base=Fraction(1, track.timescale),
         codec=entry.codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=track.number,
-        container="mp4",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color.or_else(entry.color),
+        container=MP4.name,
+        color=entry.picture.color.or_else(entry.color),
         orientation=_orientation(track.matrix, movie_matrix),
         codec_tag=entry.tag,
         extradata=tuple((at, entries[number].extradata) for at, number in setups),
         length_size=entry.length_size,
-        sub_layers=picture.sub_layers,
-        name=source.name,
-        fingerprint=source.fingerprint,
     )
 
 
@@ -315,3 +313,15 @@ def _orientation(track: tuple[int, ...], movie: tuple[int, ...]) -> Orientation:
         track[3] * movie[0] + track[4] * movie[3],
         track[3] * movie[1] + track[4] * movie[4],
     )
+
+
+MP4 = Container(
+    name="mp4",
+    demuxer="mov",
+    endings=(".3g2", ".3gp", ".f4v", ".ismv", ".m4v", ".mov", ".mp4"),
+    begins=begins_with_box,
+    parser=index_mp4,
+    times="both",
+    has_reliable_times=True,
+    has_display_matrix=True,
+)

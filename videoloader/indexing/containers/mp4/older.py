@@ -44,12 +44,9 @@ _NOT_CODED = 32  # maximum bytes of a packet whose picture is not coded (vop_cod
 
 
 def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None:
-    """Codec, picture format and extradata of a description; None if FFmpeg's demuxer is needed.
+    """The stream of a description of one of `OLDER_KINDS`; None if FFmpeg's demuxer is needed.
 
-    Args:
-        kind: one of `OLDER_KINDS`.
-        config: the `esds` box.
-        sample: the first sample.
+    `config` is the `esds` box, `sample` the first sample.
     """
     codec, setup = _CODECS[kind], b""
     if kind == b"mp4v":
@@ -102,13 +99,7 @@ def tells_order(
 
     Without composition times, no sample may be a B-picture. MPEG-4 has packets with two pictures,
     and uncoded pictures that repeat the last one; only decoding shows what these output.
-
-    Args:
-        codec: MPEG-1, -2 or -4.
-        samples: of the track.
-        setup: extradata.
-        source: the file.
-        reorders: whether presentation order may differ, by the headers; None if unknown.
+    `reorders` is False if the headers rule out B-pictures.
     """
     forwards = samples.composition is None and reorders is not False
     if not codec_of(codec).packs_pictures:

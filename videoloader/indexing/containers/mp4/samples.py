@@ -93,12 +93,7 @@ def concatenate(first: Samples, second: Samples) -> Samples:
 
 
 def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
-    """Read an `stbl` box.
-
-    Args:
-        table: the box.
-        file_size: of the file in bytes; a sample cannot be larger.
-        room: maximum number of samples.
+    """Read an `stbl` box of at most `room` samples.
 
     Raises:
         FormatError: a box is missing, or the tables are inconsistent.

@@ -1,1 +1,1 @@
-"""Indexes MPEG transport streams; the entry point is in `stream`."""
+"""MPEG transport streams: indexed from the headers of their packets and pictures."""

@@ -19,6 +19,7 @@ __all__ = [
     "PACKET",
     "Grid",
     "beginnings",
+    "begins_with_packets",
     "has_payload",
     "payload_starts",
     "pid_of",
@@ -35,7 +36,7 @@ PACKET = 188
 _START = 0x400000
 _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
-_PROBED = 16  # packets to examine to find the grid
+_HEAD = 17 * max(_SIZES)  # bytes to examine to find the grid
 _READ = 1 << 14  # packets to read at once
 _FREE_PACKETS, _KEPT = 1 << 12, 8  # packets kept in memory: so many, plus one in `_KEPT`
 _MOST_KEPT = 1 << 18
@@ -91,8 +92,7 @@ def read_grid(source: Source) -> Grid | None:
     Returns:
         None if the file is not a transport stream, or loses synchronization.
     """
-    head = np.frombuffer(source.read_up_to(0, (_PROBED + 1) * max(_SIZES)), dtype=np.uint8)
-    found = _find(head)
+    found = _find(source.read_up_to(0, _HEAD))
     if found is None:
         return None
     step, phase = found
@@ -135,7 +135,14 @@ def transport_end(source: Source) -> int:
     return 0 if grid is None else grid.end
 
 
-def _find(head: Bytes) -> tuple[int, int] | None:
+def begins_with_packets(head: bytes) -> bool:
+    """Whether a file begins with transport packets."""
+    return _find(head[:_HEAD]) is not None
+
+
+def _find(beginning: bytes) -> tuple[int, int] | None:
+    """Step and phase of the grid, from the first bytes of a file."""
+    head = np.frombuffer(beginning, dtype=np.uint8)
     for step in _SIZES:
         for phase in np.flatnonzero(head[:step] == _SYNC).tolist():
             headers = read_headers(head, step=step, phase=phase)
@@ -175,9 +182,7 @@ def has_payload(headers: Headers) -> NDArray[np.bool_]:
 def payload_starts(headers: Headers, lengths: NDArray[Any]) -> Ints:
     """Offset of the payload within each packet, `PACKET` if it has none.
 
-    Args:
-        headers: of the packets.
-        lengths: the byte after the header of each (adaptation_field_length).
+    `lengths` is the byte after the header of each (adaptation_field_length).
     """
     starts = np.full(len(headers), 4, dtype=np.int64)
     adapted = np.flatnonzero((headers & 0x20) != 0)

@@ -18,12 +18,12 @@ from videoloader.indexing.containers.mpegts.grid import (
     has_payload,
     payload_starts,
 )
+from videoloader.indexing.packets import NO_TIME
 from videoloader.sources.source import rows_at
 
-__all__ = ["NO_TIME", "PesPackets", "elementary_starts", "read_pes", "unwrap"]
+__all__ = ["PesPackets", "elementary_bytes", "elementary_starts", "read_pes", "unwrap"]
 
-NO_TIME = int(np.iinfo(np.int64).min)
-
+_PAYLOAD = PACKET - 4  # most bytes of payload in a transport packet
 _HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
 _PERIOD = 1 << 33
 _MINUTE = 60 * 90000
@@ -95,6 +95,25 @@ def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
     lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
     starts[first] += _HEADER + lengths
     return np.minimum(starts, PACKET)
+
+
+def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
+    """The concatenated payloads of transport packets.
+
+    `places` are the offsets of the packets in `data`, ascending, and `starts` those of the payload
+    within each packet.
+    """
+    if not len(places):
+        return np.zeros(0, dtype=np.uint8)
+    whole = np.lib.stride_tricks.sliding_window_view(data, _PAYLOAD)[places + 4].reshape(-1)
+    # Most packets are full of payload; copy the packets between two others at once.
+    partial = np.flatnonzero(starts > 4)
+    begins = (partial * _PAYLOAD + starts[partial] - 4).tolist()
+    ends = np.append(partial[1:], len(places)) * _PAYLOAD
+    first = int(partial[0]) if len(partial) else len(places)
+    pieces = [whole[: first * _PAYLOAD]]
+    pieces += [whole[begin:end] for begin, end in zip(begins, ends.tolist(), strict=True)]
+    return np.concatenate(pieces)
 
 
 def unwrap(grid: Grid, times: Ints, together: tuple[int, ...]) -> Ints:

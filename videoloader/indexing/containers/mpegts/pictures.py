@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.bits import BitReader, unescape
-from videoloader.codecs.nal import annexb_units, recovers_at_once
+from videoloader.codecs.nal import recovers_at_once, split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
@@ -43,8 +43,7 @@ class Pictures:
     def second_fields(self, single: Flags) -> Flags:
         """Mask of PES packets with the second field of the frame in the previous PES packet.
 
-        Args:
-            single: mask of PES packets with exactly one field.
+        `single` is the mask of those with exactly one field.
         """
         pairs = single[1:] & single[:-1]
         pairs &= (self.parity[1:] != self.parity[:-1]) & (self.number[1:] == self.number[:-1])
@@ -103,15 +102,12 @@ def _h264_pictures(picture: PictureFormat, grid: Grid, pes: PesPackets, units: U
 
 def _recovers(data: bytes) -> bool:
     """Whether a recovery point message has recovery_frame_cnt 0 (annex D.1.8)."""
-    for unit in annexb_units(data):
-        kind = data[unit] & 31 if unit < len(data) else 0
+    for unit in split_units(data):
+        kind = unit[0] & 31 if unit else 0
         if kind in (1, 2, 5):
             return False
-        if kind == 6:
-            stop = data.find(b"\0\0\1", unit)
-            message = data[unit : stop if stop >= 0 else None]
-            if recovers_at_once(message, limit=None):
-                return True
+        if kind == 6 and recovers_at_once(unit, limit=None):
+            return True
     return False
 
 

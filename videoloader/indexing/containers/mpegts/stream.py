@@ -10,16 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs import mpeg2
-from videoloader.codecs.codec import NalSyntax
+from videoloader.codecs.codec import Described, NalSyntax
+from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of, nal_syntax
 from videoloader.errors import FormatError
-from videoloader.indexing.containers.mpegts.grid import Grid, Ints, read_grid
-from videoloader.indexing.containers.mpegts.pes import NO_TIME, PesPackets, read_pes, unwrap
+from videoloader.indexing.containers.annexb import find_units, packet_begins, split_pictures
+from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
+from videoloader.indexing.containers.mpegts.grid import (
+    PACKET,
+    Grid,
+    Ints,
+    begins_with_packets,
+    read_grid,
+    transport_end,
+)
+from videoloader.indexing.containers.mpegts.pes import PesPackets, read_pes, unwrap
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
-from videoloader.indexing.containers.mpegts.pieces import Packing
 from videoloader.indexing.containers.mpegts.programs import CODECS, ElementaryStream, read_streams
-from videoloader.indexing.containers.mpegts.unaligned import read_unaligned
 from videoloader.indexing.containers.mpegts.units import (
     Units,
     count_pictures,
@@ -28,27 +36,23 @@ from videoloader.indexing.containers.mpegts.units import (
 )
 from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
 from videoloader.indexing.libav import find_best_stream
-from videoloader.indexing.picture_order import picture_order, with_order
-from videoloader.indexing.truncation import past_the_end
+from videoloader.indexing.order.nal_scan import NalScan, scan_units
+from videoloader.indexing.order.picture_order import picture_order, with_order
+from videoloader.indexing.packets import NO_TIME, order_is_known
+from videoloader.indexing.packing import Packing
+from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
-__all__ = ["index_mpegts"]
+__all__ = ["MPEGTS", "index_mpegts"]
 
 _TICKS = 90000
 _MAX_SIZE = 1 << 29
+_MAX_UNALIGNED = 1 << 28  # bytes of a stream to hold in memory
+_LEAD = 1  # zeros before the first start code
 _SAMPLES = 32  # PES packets to read completely even if their times are plausible
 
 
-@dataclass(frozen=True, slots=True)
-class _Setup:
-    """Stream properties read from parameter sets."""
-
-    codec: str
-    picture: PictureFormat
-    extradata: bytes
-
-
-def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool] | None:
+def index_mpegts(source: Source, *, stream: int | None = None) -> Indexed:
     """Index an MPEG transport stream.
 
     Returns:
@@ -90,15 +94,15 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> tuple[VideoInd
 
 def _index_unaligned(
     source: Source, grid: Grid, chosen: ElementaryStream, pes: PesPackets
-) -> tuple[VideoIndex, bool] | None:
+) -> Indexed:
     """Index a stream whose pictures do not begin with PES packets."""
     codec = CODECS[chosen.kind]
-    found = read_unaligned(codec, grid, pes)
+    found = _read_unaligned(codec, grid, pes)
     if found is None:
         return None
     scan = found.scan
     picture = nal_syntax(codec).parse_sequence(scan.sequence or b"").picture
-    setup = _Setup(codec, picture, b"")
+    setup = Described(codec, picture, b"")
     packets = np.empty(len(found.sizes), dtype=PACKET_DTYPE)
     packets["offset"], packets["size"] = found.offsets, found.sizes
     packets["pts"], packets["dts"] = unwrap(grid, np.stack([pes.pts, pes.dts]), chosen.together)
@@ -122,27 +126,19 @@ def _build(
     source: Source,
     grid: Grid,
     chosen: ElementaryStream,
-    setup: _Setup,
+    setup: Described,
     packets: NDArray[Any],
 ) -> VideoIndex:
-    picture = setup.picture
-    return VideoIndex(
-        packets=packets,
+    return table_index(
+        source,
+        setup.picture,
+        packets,
         time_base=Fraction(1, _TICKS),
         codec=setup.codec,
-        width=picture.width,
-        height=picture.height,
-        exactness="tables",
         stream=chosen.number,
-        container="mpegts",
-        pixel_format=picture.pixel_format,
-        bit_depth=picture.bit_depth,
-        color=picture.color,
+        container=MPEGTS.name,
         extradata=((0, setup.extradata),),
-        sub_layers=picture.sub_layers,
         packing=str(Packing(grid.step, chosen.pid)),
-        name=source.name,
-        fingerprint=source.fingerprint,
         warnings=past_the_end(source, "the last transport packet", grid.end),
     )
 
@@ -180,7 +176,7 @@ def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream 
     return chosen[0] if chosen and chosen[0].kind in CODECS else None
 
 
-def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup | None:
+def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> Described | None:
     """Read the parameter sets of the first picture that has any; None if they are damaged."""
     given = np.flatnonzero(units.parameters)
     if not len(given):
@@ -190,11 +186,11 @@ def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup
         nal = codec_of(codec).nal
         if nal is None:
             found = mpeg2.parse_sequence(data)
-            return _Setup(*found) if found is not None and found.setup else None
+            return Described(*found) if found is not None and found.setup else None
         sets, sequence = _parameter_sets(nal, data)
         if sequence is None:
             return None
-        return _Setup(codec, nal.parse_sequence(sequence).picture, sets)
+        return Described(codec, nal.parse_sequence(sequence).picture, sets)
     except FormatError:
         return None  # FFmpeg may find valid ones later
 
@@ -202,7 +198,7 @@ def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> _Setup
 def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
     """All parameter sets of an access unit, concatenated, and the sequence parameter set."""
     sets, sequence = b"", None
-    for unit in data.split(b"\0\0\1")[1:]:
+    for unit in split_units(data):
         kind = nal.kind(unit[0])
         if kind in nal.parameters:
             sets += b"\0\0\0\1" + unit.rstrip(b"\0")
@@ -213,7 +209,7 @@ def _parameter_sets(nal: NalSyntax, data: bytes) -> tuple[bytes, bytes | None]:
     return sets, sequence
 
 
-def _frames(setup: _Setup, grid: Grid, pes: PesPackets, pictures: Pictures) -> Ints | None:
+def _frames(setup: Described, grid: Grid, pes: PesPackets, pictures: Pictures) -> Ints | None:
     """The PES packets in which frames begin, None if a PES packet holds more than one.
 
     A PES packet with two frames has the duration of two, so if the interval to the next one is too
@@ -247,11 +243,68 @@ def _duration(picture: PictureFormat, pts: Ints) -> int:
 def _is_timed(table: NDArray[Any]) -> bool:
     """Whether every packet decodes to a frame, in the order of timestamps."""
     pts, dts = table["pts"], table["dts"]
-    times = np.sort(pts)
-    return bool(
-        table["flags"][0] & PacketFlags.KEY
-        and pts[0] == times[0]
-        and (times[1:] > times[:-1]).all()
-        and (dts[1:] > dts[:-1]).all()
-        and (pts >= dts).all()
-    )
+    is_ordered = pts[0] == pts.min() and (dts[1:] > dts[:-1]).all() and (pts >= dts).all()
+    return bool(is_ordered) and order_is_known(table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unaligned:
+    """One picture for each PES packet: its file offset, its bytes, and its units."""
+
+    offsets: Ints
+    sizes: Ints
+    scan: NalScan
+
+
+def _read_unaligned(codec: str, grid: Grid, pes: PesPackets) -> _Unaligned | None:
+    """Split an H.264 or HEVC stream into pictures.
+
+    Some segmenters put the end of a picture into the next PES packet. As with FFmpeg's parsers, a
+    picture has the times of the PES packet in which it begins.
+
+    Returns:
+        None if not exactly one picture begins in each PES packet, or the stream is too large.
+    """
+    nal = codec_of(codec).nal
+    if nal is None or int(pes.sizes.sum()) > _MAX_UNALIGNED:
+        return None
+    stream = open_source(pes_bytes(grid, pes, 0, len(pes.first)).data)
+    units = find_units(nal, stream)
+    if not len(units.places) or units.places[0] > _LEAD + 3:
+        return None
+    starts, slices = split_pictures(units)
+    if len(starts) != len(pes.first) or not (slices < len(units.places)).all():
+        return None
+    begins = packet_begins(units, stream, starts)
+    owners = _owners(pes, begins)
+    whole = owners == _owners(pes, units.places[starts])  # no start code spans two PES packets
+    if not whole.all() or not (owners == np.arange(len(owners))).all():
+        return None
+    scan = scan_units(units, stream, slices)
+    if scan is None or scan.sequence is None or not scan.setups:
+        return None
+    return _Unaligned(_file_places(grid, pes, begins), np.diff(begins, append=stream.size), scan)
+
+
+def _owners(pes: PesPackets, positions: Ints) -> Ints:
+    """Number of the PES packet that holds each position of the elementary stream."""
+    return np.searchsorted(np.cumsum(pes.sizes), positions, side="right")
+
+
+def _file_places(grid: Grid, pes: PesPackets, positions: Ints) -> Ints:
+    """File offset of each position of the elementary stream."""
+    lengths = PACKET - pes.starts
+    ends = np.cumsum(lengths)
+    rows = np.searchsorted(ends, positions, side="right")
+    inside = positions - (ends[rows] - lengths[rows])
+    return grid.places(pes.rows[rows]) + pes.starts[rows] + inside
+
+
+MPEGTS = Container(
+    name="mpegts",
+    endings=(".m2ts", ".mts", ".ts"),
+    begins=begins_with_packets,
+    parser=index_mpegts,
+    stated_end=transport_end,
+    times="both",
+)

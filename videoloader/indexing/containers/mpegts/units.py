@@ -14,10 +14,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Ints
-from videoloader.indexing.containers.mpegts.pes import PesPackets
-from videoloader.indexing.containers.mpegts.pieces import elementary_bytes
+from videoloader.indexing.containers.mpegts.pes import PesPackets, elementary_bytes
 from videoloader.sources.source import rows_at
 
 __all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
@@ -113,7 +113,7 @@ def count_pictures(codec: str, grid: Grid, pes: PesPackets, numbers: Ints) -> In
     for begin, end in _batches(numbers, pes.sizes):
         first = int(numbers[begin])
         data = pes_bytes(grid, pes, first, first + end - begin)
-        codes = _start_codes(data.tobytes())
+        codes = np.array([*annexb_units(data.tobytes())], dtype=np.int64) - 3
         kinds = _kinds_at(codec, data, codes)
         codes, kinds = codes[kinds > 0], kinds[kinds > 0]
         stops = np.cumsum(pes.sizes[first : first + end - begin])
@@ -137,15 +137,6 @@ def _batches(numbers: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
             begin, held = place + 1, 0
 
 
-def _start_codes(data: bytes) -> Ints:
-    found = []
-    at = data.find(b"\0\0\1")
-    while at >= 0:
-        found.append(at)
-        at = data.find(b"\0\0\1", at + 3)
-    return np.array(found, dtype=np.int64)
-
-
 def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
     """Kinds of the units at start codes; 0 for later slices of a picture and other layers."""
     last = len(data) - 1
@@ -164,14 +155,9 @@ def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
 def _walk(
     codec: str, matrix: Bytes, rooms: Ints, units: Units, numbers: Ints
 ) -> NDArray[np.bool_] | None:
-    """Parse the units of each row up to its first picture, and store them in `units`.
+    """Parse the units at the beginning of PES packets up to the first picture of each.
 
-    Args:
-        codec: of the stream.
-        matrix: first bytes of PES packets, one row each.
-        rooms: valid bytes of each row.
-        units: result, filled at `numbers`.
-        numbers: PES packet of each row.
+    A row of `matrix` has `rooms` valid bytes; what is found is stored in `units` at `numbers`.
 
     Returns:
         Mask of the rows that were long enough; None if one does not begin an access unit.

@@ -14,7 +14,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.contexts import make_packet, most_pixels, open_decoder, pixel_format_of
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.timing import NO_TIME
+from videoloader.indexing.packets import NO_TIME
 
 if TYPE_CHECKING:
     import av
@@ -29,11 +29,7 @@ _MEMORY, _MEMORY_A_BYTE = 192 << 20, 64
 
 
 def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
-    """Decode everything once to map each frame to its packet.
-
-    Args:
-        index: with all packets, but unknown frame order.
-        payloads: bytes of all packets, in decode order.
+    """Decode everything once to map each frame to its packet; `payloads` are all packets.
 
     Raises:
         UnsupportedError: decoding costs far more than is plausible for the size of the file, or

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Ordered
 from dataclasses import dataclass
 
-from videoloader.codecs import av1
+from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.bits import BitReader
-from videoloader.codecs.coded import CodedPicture
+from videoloader.codecs.codec import CodedPicture
 from videoloader.errors import FormatError
 
 __all__ = ["Av1References", "is_disposable", "keep_frames"]

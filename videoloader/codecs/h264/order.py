@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from videoloader.codecs import h264
 from videoloader.codecs.bits import BitReader, unescape
+from videoloader.codecs.h264 import sequence as h264
 from videoloader.errors import FormatError
 
 __all__ = ["DisorderError", "H264Order"]
@@ -85,8 +85,7 @@ class H264Order:
     def count(self, unit: bytes) -> tuple[int, int]:
         """Sort key, in presentation order, of the next picture in decode order.
 
-        Args:
-            unit: its first slice, NAL header included; the slice header suffices.
+        `unit` is the beginning of its first slice, NAL header included.
 
         Raises:
             FormatError: it is damaged, or its order cannot be determined.

@@ -19,25 +19,25 @@ from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.containers.registry import container_of
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.order.decode_scan import scan_order
+from videoloader.indexing.order.picture_order import picture_order
+from videoloader.indexing.order.slice_heads import all_slice_heads, some_slice_heads
+from videoloader.indexing.packets import UNSEEN
 from videoloader.indexing.payloads import read_packets
-from videoloader.indexing.picture_order import picture_order
-from videoloader.indexing.scan import scan_order
-from videoloader.indexing.slice_heads import all_slice_heads, some_slice_heads
 from videoloader.sources.source import Source
 
 __all__ = ["check_times"]
 
 Ints = NDArray[np.int64]
 
-_TIMED = {"mp4", "mpegts", "flv"}  # containers that say when packets are decoded
 _MAX_DELAY = 16  # packets by which a frame may be shown later than decoded
 _TOLERANCE = 2  # ticks that times are rounded by
 _LOOKS = 256  # packets looked at where nothing but uneven times raises doubt
 _AROUND = 8  # packets before and behind one in doubt
 _FEW = 24  # packets or steps out of order in a short file that are few
 _UNCHECKED = "uneven timestamps, which could not be checked against the pictures"
-_UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
 
 def check_times(index: VideoIndex, source: Source) -> VideoIndex:
@@ -80,12 +80,12 @@ def _doubted(index: VideoIndex) -> tuple[Ints, bool]:
     steps = np.diff(index.pts)
     least, most = int(steps.min()), int(steps.max())
     first = int(index.frame_packets[0])
-    is_first = not (index.packets["flags"][:first] & _UNSEEN == 0).any()
+    is_first = not (index.packets["flags"][:first] & UNSEEN == 0).any()
     if is_first and most - least <= min(_TOLERANCE, least // 4):
         return nothing, False
     usual = int(np.median(steps))
     tolerance, late = min(_TOLERANCE, usual // 4), nothing
-    if index.exactness == "tables" and index.container in _TIMED:
+    if index.exactness == "tables" and container_of(index.container).times == "both":
         late = _out_of_step(index.packets, usual, tolerance)
         if is_first and not len(late):
             return nothing, False
@@ -127,7 +127,7 @@ def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: b
             return index
         order = picture_order(index, source)
         if order is not None:
-            order = order[index.packets["flags"][order] & _UNSEEN == 0]
+            order = order[index.packets["flags"][order] & UNSEEN == 0]
             return _renumbered(index, order)
     if not are_few:
         return index
@@ -143,11 +143,11 @@ def _by_pictures(index: VideoIndex, source: Source, doubted: Ints, *, are_few: b
 def _pictures_agree(index: VideoIndex, nal: NalSyntax, source: Source, doubted: Ints) -> bool:
     """Whether picture order counts agree with timestamps for the packets that are examined.
 
-    For MP4, whose tables are usually right, these are the packets around the most doubtful ones.
+    If times of the container are usually right, these are the packets around doubtful ones.
     """
     sets = [unit for _, setup in index.extradata for unit in setup_units(nal, setup)]
     runs: Iterable[tuple[int, NDArray[np.uint8] | None]]
-    if index.container == "mp4" and index.length_size:
+    if container_of(index.container).has_reliable_times and index.length_size:
         runs = _heads_around(index, nal, source, doubted)
     else:
         runs = [(0, all_slice_heads(index, source))]
@@ -156,7 +156,7 @@ def _pictures_agree(index: VideoIndex, nal: NalSyntax, source: Source, doubted: 
         if order is None:
             return False
         packets = index.packets[start : start + len(order)][order]
-        pts = packets["pts"][packets["flags"] & _UNSEEN == 0]
+        pts = packets["pts"][packets["flags"] & UNSEEN == 0]
         if (pts[1:] <= pts[:-1]).any():
             return False
     return True

@@ -51,26 +51,28 @@ class Sequence:
 def parse_sequence(data: bytes) -> Sequence | None:
     """The first sequence header among the OBUs of `data`, or None if there is no valid one."""
     try:
-        for kind, _, payload, _ in units(data):
-            if kind == SEQUENCE_HEADER:
-                return _sequence(BitReader(bytes(payload)))
+        payload = _sequence_payload(data)
+        return None if payload is None else _sequence(BitReader(payload))
     except FormatError:
         return None
-    return None
 
 
 def sequence_unit(data: bytes) -> bytes:
     """The bytes of the first sequence header OBU in `data`, empty if there is none."""
     try:
-        for kind, _, payload, _ in units(data):
-            if kind == SEQUENCE_HEADER:
-                size = len(payload)
-                groups = [size >> shift & 0x7F for shift in range(0, max(size.bit_length(), 1), 7)]
-                octets = [group | 0x80 for group in groups[:-1]] + groups[-1:]
-                return bytes([SEQUENCE_HEADER << 3 | 2, *octets]) + bytes(payload)
+        payload = _sequence_payload(data)
     except FormatError:
-        pass
-    return b""
+        return b""
+    if payload is None:
+        return b""
+    size = len(payload)
+    groups = [size >> shift & 0x7F for shift in range(0, max(size.bit_length(), 1), 7)]
+    octets = [group | 0x80 for group in groups[:-1]] + groups[-1:]
+    return bytes([SEQUENCE_HEADER << 3 | 2, *octets]) + payload
+
+
+def _sequence_payload(data: bytes) -> bytes | None:
+    return next((bytes(one) for kind, _, one, _ in units(data) if kind == SEQUENCE_HEADER), None)
 
 
 def temporal_units(read: Callable[[int, int], bytes], length: int) -> tuple[list[int], int] | None:

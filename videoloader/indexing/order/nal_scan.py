@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.codec import NalSyntax
-from videoloader.codecs.h264_order import DisorderError
-from videoloader.codecs.nal import recovers_at_once
+from videoloader.codecs.codec import Described, NalSyntax
+from videoloader.codecs.h264.order import DisorderError
+from videoloader.codecs.nal import recovers_at_once, split_units
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.annexb import Units, unit_bytes
 from videoloader.sources.source import Source
 
-__all__ = ["SLICE_HEADER", "NalScan", "scan_units"]
+__all__ = ["SLICE_HEADER", "NalScan", "describe_start_coded", "scan_units"]
 
 SLICE_HEADER = 160
 """Bytes of a slice to read; enough for its header."""
@@ -180,3 +180,20 @@ def scan_units(units: Units, source: Source, slices: NDArray[np.int64]) -> NalSc
         else:
             scan.learn(unit_bytes(units, source, number))
     return None if scan.is_excessive else scan
+
+
+def describe_start_coded(
+    codec: str, nal: NalSyntax, setup: bytes, sample: bytes
+) -> Described | None:
+    """Describe a stream whose units have start codes.
+
+    Its parameter sets are in the extradata of the container or in the first packet; they become
+    the extradata. None if there are none.
+    """
+    scan = NalScan(nal)
+    scan.take(split_units(setup))
+    scan.take(split_units(sample))
+    if scan.sequence is None:
+        return None
+    picture = nal.parse_sequence(scan.sequence).picture
+    return Described(codec, picture, scan.setups[0][1] if scan.setups else b"")

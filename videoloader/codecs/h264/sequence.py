@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.buffering import Buffering, h264_level_frames
-from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.picture import PictureFormat, cropped_left, pixel_format
+from videoloader.codecs.color import Color
+from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_color, pixel_format
 from videoloader.errors import FormatError
 
 __all__ = ["PARAMETER_SETS", "SLICES", "Sequence", "parse_sequence"]
@@ -29,7 +29,6 @@ _CONSTRAINT_SET_3 = 1 << 4
 _OLD_PROFILES = {66, 77, 88}
 _INTRA_PROFILES = {44, 86, 100, 110, 122, 244}
 _LEVEL_1B, _LEVEL_1_1 = 9, 11
-_EXTENDED_SAR = 255
 _MAX_SET = 1 << 12  # bytes of a parameter set to read; most have about 50
 
 
@@ -185,17 +184,8 @@ _Vui: TypeAlias = "tuple[Color, tuple[int | None, int | None], Fraction | None]"
 
 def _parse_vui(bits: BitReader) -> _Vui:
     """Colour, max_num_reorder_frames and max_dec_frame_buffering, frame rate (annex E.1.1)."""
-    color, rate = Color(), None
+    color, rate = parse_vui_color(bits), None
     reorder, buffered = None, None
-    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
-        bits.u(32)
-    if bits.flag():
-        bits.flag()  # overscan_appropriate_flag
-    if bits.flag():
-        bits.u(3)  # video_format
-        full_range = bits.flag()
-        codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
-        color = color_from_codes(*codes, full_range=full_range)
     if bits.flag():
         bits.ue()
         bits.ue()

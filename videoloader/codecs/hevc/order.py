@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from videoloader.codecs import hevc
 from videoloader.codecs.bits import BitReader, unescape
-from videoloader.codecs.hevc_setup import Setup, parse_setup
+from videoloader.codecs.hevc import sequence as hevc
 from videoloader.errors import FormatError
 
 __all__ = ["HevcOrder", "is_anchor", "whole_count"]
@@ -13,7 +12,6 @@ _HEADER = 32  # bytes; enough for a slice header up to the picture order count
 _IDR = (19, 20)
 _BLA = (16, 17, 18)
 _RADL, _RASL = (6, 7), (8, 9)
-_SEQUENCE, _PICTURE = 33, 34
 _LAST_SUB_LAYER = 14  # types 0 to 14, even: sub-layer non-reference pictures
 
 
@@ -25,8 +23,7 @@ class HevcOrder:
     """
 
     def __init__(self) -> None:
-        self._sequences: dict[int, hevc.Sequence] = {}
-        self._setups: dict[int, Setup] = {}
+        self._sets = hevc.ParameterSets()
         self._period = -1
         self._anchor = 0  # PicOrderCnt of prevTid0Pic
         self.max_reorder: int | None = None
@@ -41,22 +38,16 @@ class HevcOrder:
         Raises:
             FormatError: it is damaged.
         """
-        kind, number = unit[0] >> 1, unit[2] >> 4  # of a video parameter set
-        if kind == _SEQUENCE:
-            sequence = hevc.parse_sequence(unit)
-            number = sequence.number
-            self._sequences[number] = sequence
-            self.max_reorder = sequence.buffering.reordered
-        elif kind == _PICTURE:
-            number, setup = parse_setup(unit)
-            self._setups[number] = setup
-        return kind, number
+        found = self._sets.learn(unit)
+        if isinstance(found, hevc.Sequence):
+            self.max_reorder = found.buffering.reordered
+            found = found.number
+        return unit[0] >> 1, found
 
     def count(self, unit: bytes) -> tuple[int, int]:
         """Sort key, in presentation order, of the next picture in decode order.
 
-        Args:
-            unit: its first slice, NAL header included; the slice header suffices.
+        `unit` is the beginning of its first slice, NAL header included.
 
         Raises:
             FormatError: it is damaged, or its order cannot be determined.
@@ -67,12 +58,7 @@ class HevcOrder:
             raise FormatError("an HEVC picture without its first slice")
         if 16 <= kind <= 23 and bits.flag() and self._period >= 0:
             raise FormatError("an HEVC stream that asks to drop pictures")
-        setup = self._setups.get(bits.ue())
-        sequence = None if setup is None else self._sequences.get(setup.sequence)
-        if setup is None or sequence is None:
-            raise FormatError("an HEVC slice without its parameter sets")
-        bits.u(setup.extra_bits)
-        bits.ue()  # slice_type
+        setup, sequence = self._sets.of_slice(bits)
         if setup.has_output_flag and not bits.flag():
             raise FormatError("an HEVC stream with pictures that are not for output")
         bits.u(2 * sequence.separate_planes)

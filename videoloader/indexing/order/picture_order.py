@@ -12,8 +12,9 @@ from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.nal import length_units, split_units
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import codec_of
-from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.nal_scan import SLICE_HEADER, NalScan
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.order.nal_scan import SLICE_HEADER, NalScan
+from videoloader.indexing.packets import UNSEEN
 from videoloader.indexing.payloads import read_packets
 from videoloader.sources.source import Source
 
@@ -43,8 +44,7 @@ def with_order(index: VideoIndex, order: NDArray[np.int64] | None) -> tuple[Vide
     """
     if order is None:
         return index, False
-    unseen = index.packets["flags"] & np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
-    order = order[unseen[order] == 0]
+    order = order[index.packets["flags"][order] & UNSEEN == 0]
     if np.array_equal(order, index.frame_packets):
         return index, True
     return replace(index, order=order), True

@@ -1,4 +1,4 @@
-"""HEVC sequence parameter sets and NAL unit types (ITU-T H.265, sections 7.3 and 7.4)."""
+"""HEVC sequence and picture parameter sets (ITU-T H.265, section 7.3.2)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from functools import lru_cache
 
 from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.buffering import Buffering, hevc_level_frames
-from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.hevc_sets import ReferenceSet, parse_sets
-from videoloader.codecs.picture import PictureFormat, cropped_left, pixel_format
+from videoloader.codecs.color import Color
+from videoloader.codecs.hevc.sets import ReferenceSet, parse_sets
+from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_color, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["PARAMETER_SETS", "Sequence", "parse_sequence"]
+__all__ = ["PARAMETER_SETS", "ParameterSets", "Sequence", "Setup", "parse_sequence", "parse_setup"]
 
 PARAMETER_SETS = frozenset({32, 33, 34})
-_EXTENDED_SAR = 255
+_SEQUENCE, _PICTURE = 33, 34
 _MAX_LONG_TERM = 32
+_SETUP_HEAD = 32  # bytes of a picture parameter set; enough for the fields that are read
 _MAX_SET = 1 << 12  # bytes of a parameter set to read; most have about 50
 
 
@@ -134,18 +135,9 @@ def _parse_sets(
 
 def _parse_vui(bits: BitReader) -> tuple[Color, Fraction | None]:
     """Colour and frame rate (annex E.2.1)."""
-    color = Color()
     if not bits.flag():
-        return color, None
-    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
-        bits.u(32)
-    if bits.flag():
-        bits.flag()  # overscan_appropriate_flag
-    if bits.flag():
-        bits.u(3)  # video_format
-        full_range = bits.flag()
-        codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
-        color = color_from_codes(*codes, full_range=full_range)
+        return Color(), None
+    color = parse_vui_color(bits)
     try:
         return color, _parse_rate(bits)
     except FormatError:
@@ -176,3 +168,54 @@ def _skip_scaling_lists(bits: BitReader) -> None:
                 bits.se()
             for _ in range(min(64, 1 << (4 + 2 * size))):
                 bits.se()
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Fields of a picture parameter set that slice headers depend on, up to the references."""
+
+    sequence: int
+    has_output_flag: bool
+    extra_bits: int
+
+
+def parse_setup(unit: bytes) -> tuple[int, Setup]:
+    """Parse a picture parameter set, NAL header included; returns its id and fields.
+
+    Raises:
+        FormatError: it ends early.
+    """
+    bits = BitReader(unescape(unit[:_SETUP_HEAD])[2:])
+    number, sequence = bits.ue(), bits.ue()
+    bits.flag()  # dependent_slice_segments_enabled_flag
+    return number, Setup(sequence, bits.flag(), bits.u(3))
+
+
+class ParameterSets:
+    """The parameter sets that slices refer to by id; a later set replaces one with its id."""
+
+    def __init__(self) -> None:
+        self._sequences: dict[int, Sequence] = {}
+        self._setups: dict[int, Setup] = {}
+
+    def learn(self, unit: bytes) -> Sequence | int:
+        """Store a parameter set, NAL header included; returns an SPS, or the id of another one."""
+        kind = unit[0] >> 1 & 63
+        if kind == _SEQUENCE:
+            sequence = parse_sequence(unit)
+            self._sequences[sequence.number] = sequence
+            return sequence
+        if kind == _PICTURE:
+            number, self._setups[number] = parse_setup(unit)
+            return number
+        return unit[2] >> 4
+
+    def of_slice(self, bits: BitReader) -> tuple[Setup, Sequence]:
+        """The sets of a slice, whose header is read from their id up to slice_type."""
+        setup = self._setups.get(bits.ue())
+        sequence = None if setup is None else self._sequences.get(setup.sequence)
+        if setup is None or sequence is None:
+            raise FormatError("an HEVC slice without its parameter sets")
+        bits.u(setup.extra_bits)
+        bits.ue()  # slice_type
+        return setup, sequence

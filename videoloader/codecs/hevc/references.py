@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from videoloader.codecs import hevc
 from videoloader.codecs.bits import BitReader, unescape
-from videoloader.codecs.coded import CodedPicture
-from videoloader.codecs.hevc_order import is_anchor, whole_count
-from videoloader.codecs.hevc_sets import ReferenceSet, parse_set
-from videoloader.codecs.hevc_setup import Setup, parse_setup
+from videoloader.codecs.codec import CodedPicture
+from videoloader.codecs.hevc import sequence as hevc
+from videoloader.codecs.hevc.order import is_anchor, whole_count
+from videoloader.codecs.hevc.sets import ReferenceSet, parse_set
 from videoloader.errors import FormatError
 
 __all__ = ["HevcReferences"]
 
 _HEADER = 64  # bytes; enough for a slice header up to its reference picture sets
 _IDR, _BLA, _RANDOM_ACCESS = (19, 20), (16, 17, 18), range(16, 24)
-_SEQUENCE, _PICTURE, _ENDS = 33, 34, (36, 37)
+_ENDS = (36, 37)
 _MAX_LISTED = 16
 _MAX_ANCHORS = 64  # prevTid0Pic candidates to remember; a smaller limit keeps more pictures
 
@@ -31,8 +30,7 @@ class HevcReferences:
     """Tracks the decoded picture buffer through successive packets of one picture each."""
 
     def __init__(self) -> None:
-        self._sequences: dict[int, hevc.Sequence] = {}
-        self._setups: dict[int, Setup] = {}
+        self._sets = hevc.ParameterSets()
         self._held: dict[int, int] = {}  # picture numbers by picture order count
         self._anchors: list[tuple[int, int]] = []  # order count and number, since the last IDR/BLA
         self._is_fresh = True
@@ -50,13 +48,8 @@ class HevcReferences:
         Raises:
             FormatError: it is damaged.
         """
-        kind = unit[0] >> 1 & 63 if len(unit) else -1
-        if kind == _SEQUENCE:
-            sequence = hevc.parse_sequence(bytes(unit))
-            self._sequences[sequence.number] = sequence
-        elif kind == _PICTURE:
-            number, setup = parse_setup(bytes(unit))
-            self._setups[number] = setup
+        if len(unit) > 2:
+            self._sets.learn(bytes(unit))
 
     def read(self, units: Iterable[bytes | memoryview]) -> list[CodedPicture]:
         """The picture of the next packet; empty if the packet has no slices.
@@ -89,12 +82,7 @@ class HevcReferences:
         kind, layer = unit[0] >> 1, (unit[1] & 7) - 1
         bits = BitReader(unescape(unit)[2:])
         bits.u(2 if kind in _RANDOM_ACCESS else 1)  # first slice, no_output_of_prior_pics_flag
-        setup = self._setups.get(bits.ue())
-        sequence = None if setup is None else self._sequences.get(setup.sequence)
-        if setup is None or sequence is None:
-            raise FormatError("an HEVC slice without its parameter sets")
-        bits.u(setup.extra_bits)
-        bits.ue()  # slice_type
+        setup, sequence = self._sets.of_slice(bits)
         bits.u(setup.has_output_flag + 2 * sequence.separate_planes)
         if self._is_fresh or kind in _IDR or kind in _BLA:
             self._held, self._anchors, self._is_fresh = {}, [], False

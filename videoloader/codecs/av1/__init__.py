@@ -1,0 +1,1 @@
+"""AV1: OBUs and sequence headers, and references between frames."""

@@ -1,0 +1,1 @@
+"""H.264: sequence parameter sets, and picture order counts."""

@@ -1,0 +1,1 @@
+"""HEVC: parameter sets, picture order counts, and references between pictures."""

@@ -1,0 +1,210 @@
+"""The options of all that decodes pictures: for each its meaning, default and errors, once.
+
+They become `OutputFormat`, `Rules`, `Framing` and `ClipRequest`, which check them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+import numpy as np
+import torch
+
+from videoloader.errors import ArgumentError, NoGpuError
+from videoloader.sampling import PadMode, Snap
+from videoloader.system.options import documented
+
+__all__ = [
+    "BatchOptions",
+    "ClipOptions",
+    "ColorRange",
+    "ElementName",
+    "ElementType",
+    "FormOptions",
+    "FrameOptions",
+    "Interpolation",
+    "Layout",
+    "Matrix",
+    "OnError",
+    "Output",
+    "ResizeOptions",
+    "ResolutionChange",
+    "SampleOptions",
+    "StreamOptions",
+    "ToneMap",
+    "VideoOptions",
+    "as_device",
+]
+
+Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
+ElementName: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
+ElementType: TypeAlias = "ElementName | torch.dtype | np.dtype[Any] | type[np.generic]"
+"""An element type by its name, or as torch and NumPy have it."""
+Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular", "bicubic"]
+ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
+Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
+ColorRange: TypeAlias = Literal["auto", "limited", "full"]
+Output: TypeAlias = Literal["rgb", "gray", "yuv"]
+ResolutionChange: TypeAlias = Literal["error", "scale"]
+OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
+
+
+class ResizeOptions(TypedDict, total=False):
+    """The size of decoded frames.
+
+    Attributes:
+        size: (height, width) that pictures are resized to, or one number for both: those of another
+            aspect ratio are stretched. By default as the video, or the crop.
+        resize_shorter: length of the shorter side instead, which keeps the aspect ratio.
+        interpolation: filter of resizing: `nearest`; `bilinear`, two by two pixels whatever the
+            scale; `triangular`, the same where it enlarges, an average over the source where it
+            shrinks; `bicubic`, swscale's, on the CPU: with `matrix="swscale"` and no crop in one
+            pass with the colours, as FFmpeg's scale filter and decord do.
+    """
+
+    size: int | Sequence[int] | None
+    resize_shorter: int | None
+    interpolation: Interpolation
+
+
+@documented(ResizeOptions)
+class FormOptions(ResizeOptions, total=False):
+    """The form of decoded frames.
+
+    Attributes:
+        dtype: `uint8` (0-255), `uint16` (0-65535), or a float type, `float16`, `bfloat16` or
+            `float32`, whose values before normalising are those of uint8 without its rounding:
+            0-255, as in DALI; they keep what a video has in more than 8 bits. By name, or as
+            `torch.float32` and `np.float32`.
+        layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
+        mean: subtracted, on the scale from 0 to 255: one number, or one for each channel; float
+            types only.
+        std: divides after that, likewise.
+        output: what the channels are. `rgb`: three. `gray`: one, the luma of the picture in full
+            range, as values 0-255; with `uint16` the samples as they are coded, in their own bits
+            and range: 0-1023 for 10 bits. `yuv`: the planes as they are coded, one after another in
+            one row, in the picture's own size, see `Clip.planes`; `uint16` for more than 8 bits.
+    """
+
+    dtype: ElementType
+    layout: Layout
+    mean: float | Sequence[float] | None
+    std: float | Sequence[float] | None
+    output: Output
+
+
+class StreamOptions(TypedDict, total=False):
+    """How the pictures of a stream are understood.
+
+    Attributes:
+        matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
+            up and BT.601 below. `bt601`, `bt709`, `bt2020`: this one, whatever the tag. `swscale`:
+            as FFmpeg's swscale does it, and so PyAV, decord2, torchcodec and OpenCV: untagged,
+            BT.601 at any size; 8 bits, with swscale's rounding.
+        color_range: of the samples. `auto`: as the stream is tagged; untagged, limited. `limited`,
+            `full`: this one, whatever the tag.
+        resolution_change: what to do with frames of another size than the first where a stream
+            changes it: `error`, or `scale` them to the first size. With `size` they are scaled.
+        max_pixels: of a picture; a video that claims more fails with `UnsupportedError`. Far above
+            8K by default.
+    """
+
+    matrix: Matrix
+    color_range: ColorRange
+    resolution_change: ResolutionChange
+    max_pixels: int
+
+
+@documented(StreamOptions)
+class VideoOptions(StreamOptions, total=False):
+    """Options of `Video`, for all its frames.
+
+    Attributes:
+        rotate: turn pictures as the container says, as players do. False gives them as coded.
+    """
+
+    rotate: bool
+
+
+@documented(FormOptions, VideoOptions)
+class BatchOptions(FormOptions, VideoOptions, total=False):
+    """Options of `decode_batch`, for all its clips.
+
+    Attributes:
+        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
+        on_error: what a damaged or missing video does: `raise` its error; `skip` its clip;
+            `replace` its clip by the next of the batch that decodes; `mask` the frames concerned,
+            which are filled with the fill value and marked in `Clip.mask`.
+        hybrid: let the CPU take runs as well while the GPU has more than it can begin.
+    """
+
+    tone_map: ToneMap
+    on_error: OnError
+    hybrid: bool
+
+
+class ClipOptions(TypedDict, total=False):
+    """Which frames a clip has in place of some that were asked for.
+
+    Attributes:
+        pad_mode: what stands for frames outside the video, see `sampling.pad_frames`. `none` makes
+            them a `FrameRangeError`; `edge`, the last or first frame, is the default of `Loader`
+            and `ClipDataset`.
+        fill_value: of frames filled with `constant`, and of masked ones: one number from 0 to 255,
+            or one for each channel.
+        snap: `keyframe` gives, in place of each frame, the last keyframe at or before it, which
+            decodes alone.
+    """
+
+    pad_mode: PadMode | str
+    fill_value: int | Sequence[int]
+    snap: Snap
+
+
+@documented(FormOptions, ClipOptions)
+class FrameOptions(FormOptions, ClipOptions, total=False):
+    """Options of one clip: of `Video.get_frames`.
+
+    Attributes:
+        crop: (top, left, height, width) in pixels of the picture as it is displayed, taken before
+            resizing.
+        flip: mirror left and right.
+    """
+
+    crop: tuple[int, int, int, int] | None
+    flip: bool
+
+
+@documented(FormOptions, StreamOptions, ClipOptions)
+class SampleOptions(FormOptions, StreamOptions, ClipOptions, total=False):
+    """Options of the samples of a data set: of `Loader` and `ClipDataset`.
+
+    Attributes:
+        crop: (height, width), or one number for both, of the centre that is kept after resizing.
+        crops: that many parts of this size instead, spread evenly along the longer side: 3 for the
+            ends and the centre, as tests average over. A sample has them as further clips, the
+            crops of one clip after another: (clips * crops, F, ...), or (crops, F, ...).
+        random_resized_crop: ((smallest, largest) part of the area, (narrowest, widest) ratio of
+            width to height) of a random part that is resized to `size`: the augmentation of
+            Szegedy et al., "Going deeper with convolutions" (CVPR 2015), section 6.
+        flip: probability of mirroring left and right.
+    """
+
+    crop: int | Sequence[int] | None
+    crops: int
+    random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None
+    flip: float
+
+
+def as_device(device: str | torch.device) -> torch.device:
+    """A device that is there."""
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}') from error
+    if chosen.type not in ("cpu", "cuda"):
+        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}')
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise NoGpuError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
+    return chosen

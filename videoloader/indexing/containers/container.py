@@ -1,0 +1,88 @@
+"""`Container`: the properties and the parser of a container; `registry` lists all containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from numpy.typing import NDArray
+
+from videoloader.codecs.picture import PictureFormat
+from videoloader.indexing.index import VideoIndex
+from videoloader.sources.source import Source
+
+__all__ = ["Container", "Indexed", "Parser", "past_the_end", "table_index"]
+
+Indexed: TypeAlias = "tuple[VideoIndex, bool] | None"
+"""An index, and whether the order of its frames is known; None if FFmpeg's demuxer is needed."""
+
+
+class Parser(Protocol):
+    """Parses one container."""
+
+    def __call__(self, source: Source, *, stream: int | None = None) -> Indexed:
+        """Index the file; `stream` is the number of a stream in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Container:
+    """A container format. The defaults fit a format that only FFmpeg's demuxer reads.
+
+    Attributes:
+        name: `VideoIndex.container`; FFmpeg's name unless `demuxer` is given.
+        demuxer: FFmpeg's name of the format, if it differs.
+        endings: endings of file names, in lower case.
+        begins: `Source.beginning` -> whether a file of the format may begin so.
+        parser: indexes a file for which `begins` holds; None if only FFmpeg reads the format.
+        stated_end: source -> end of the file by its headers, 0 if they do not state it. It shows
+            whether a file that FFmpeg's demuxer has to read is truncated.
+        times: times that the packets have. `none`: a raw stream. `decode`: numbers of packets,
+            even if frames are reordered. `presentation`: times of frames. `both`: also decode
+            times.
+        has_reliable_times: timestamps are rarely damaged, so only the doubtful ones are compared
+            with the pictures.
+        has_display_matrix: the container may ask to rotate or flip pictures.
+    """
+
+    name: str
+    demuxer: str | None = None
+    endings: tuple[str, ...] = ()
+    begins: Callable[[bytes], bool] | None = None
+    parser: Parser | None = None
+    stated_end: Callable[[Source], int] | None = None
+    times: Literal["none", "decode", "presentation", "both"] = "presentation"
+    has_reliable_times: bool = False
+    has_display_matrix: bool = False
+
+
+def table_index(
+    source: Source, picture: PictureFormat, packets: NDArray[Any], **properties: Any
+) -> VideoIndex:
+    """The index of a stream whose container has been parsed.
+
+    `picture` comes from the headers of the codec; `properties` are other fields of `VideoIndex`.
+    """
+    found: dict[str, Any] = {
+        "width": picture.width,
+        "height": picture.height,
+        "exactness": "tables",
+        "stream": 0,
+        "pixel_format": picture.pixel_format,
+        "bit_depth": picture.bit_depth,
+        "color": picture.color,
+        "sub_layers": picture.sub_layers,
+        "name": source.name,
+        "fingerprint": source.fingerprint,
+    }
+    return VideoIndex(packets=packets, **(found | properties))
+
+
+def past_the_end(source: Source, what: str, end: int) -> tuple[str, ...]:
+    """A warning if `what` ends (`end`, exclusive) past the end of the file, otherwise none."""
+    if end <= source.size:
+        return ()
+    return (
+        f"{source.name}: truncated: {what} runs to byte {end}, but the file ends at "
+        f"{source.size} ({end - source.size} bytes are missing)",
+    )

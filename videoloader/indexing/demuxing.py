@@ -1,0 +1,202 @@
+"""Indexes a file with FFmpeg's demuxers, by one pass over all packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.nal import split_units
+from videoloader.codecs.registry import codec_of
+from videoloader.errors import FormatError, UnsupportedError
+from videoloader.indexing.containers.registry import container_of
+from videoloader.indexing.contexts import pixel_format_of
+from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.libav import Packet, fraction_of, open_stream, packets_of
+from videoloader.indexing.packets import NO_TIME, PACKET_DTYPE, PacketFlags, order_is_known
+from videoloader.sources.source import Source
+
+if TYPE_CHECKING:
+    import av
+
+__all__ = ["index_by_demuxing"]
+
+_SPARE = 1 << 20  # total bytes by which packets may overlap
+_PART = 4096  # packets
+_FREE_PACKETS, _TINY = 1 << 15, 8  # beyond this many packets, the minimum average size
+_SEARCH = 64  # bytes after a packet's stated position in which its payload may begin
+
+
+def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[VideoIndex, bool]:
+    """Index any file that FFmpeg reads, by a pass over its packets.
+
+    Returns:
+        The index, and whether the packets determine which frames there are and in which order.
+
+    Raises:
+        FormatError: FFmpeg does not open it, or there is no video stream in it.
+        UnsupportedError: the codec has no decoder.
+    """
+    with open_stream(source, stream) as (opened, video):
+        context = video.codec_context
+        if context is None:
+            raise UnsupportedError(f"the codec of stream {video.index} has no decoder")
+        codec = context.codec.canonical_name
+        problems: list[str] = []
+        packets = packets_of(opened, video, problems)
+        first, table, is_located, is_single = _tabulate(packets, codec, source, problems)
+        index = VideoIndex(
+            packets=table,
+            time_base=fraction_of(video.time_base),
+            codec=codec,
+            width=context.width,
+            height=context.height,
+            exactness="demux",
+            stream=video.index,
+            container=opened.format.name.split(",")[0],
+            pixel_format=pixel_format_of(context),
+            bit_depth=context.format.components[0].bits if context.format else None,
+            color=_color(context),
+            codec_tag=_tag(context),
+            extradata=((0, context.extradata or b""),),
+            packing="plain" if is_located else "demuxed",
+            name=source.name,
+            fingerprint=source.fingerprint,
+            warnings=tuple(f"{source.name}: {text}" for text in problems),
+        )
+        is_intra_only = context.codec.intra_only
+        reorders = context.has_b_frames
+    index = replace(index, **_framing(index, first))
+    container = container_of(index.container)
+    if container.has_display_matrix:
+        index = replace(index, orientation=_orientation(source, index.stream))
+    # Times of AVI and ASF number packets instead of frames; there may still be B-frames.
+    is_timed = is_intra_only or container.times != "decode"
+    order_known = is_timed and _order_is_known(index, reorders=reorders)
+    return index, is_single and order_known
+
+
+def _tabulate(
+    packets: Iterator[Packet], codec: str, source: Source, problems: list[str]
+) -> tuple[bytes, NDArray[Any], bool, bool]:
+    """The first payload, the packet table, and whether all were located and none shows two frames.
+
+    A demuxer states where the header of a packet begins, or nothing; a packet in several pieces
+    has no single position. A position is accepted only if all bytes there equal the payload.
+    Payloads are released one by one, so the file need not fit into memory.
+    """
+    first, end, is_located, is_whole, is_single = b"", 0, True, True, True
+    known, room = codec_of(codec), 2 * source.size + _SPARE
+    most = _FREE_PACKETS + source.stored // _TINY
+    rows: list[tuple[int, ...]] = []
+    parts = [np.empty(0, dtype=PACKET_DTYPE)]
+    for packet in packets:
+        is_whole = packet.is_whole
+        first = first or packet.data
+        offset = _locate(packet, end, source) if is_located else -1
+        is_located = offset >= 0
+        size = len(packet.data)
+        end = offset + size
+        flags = packet.flags
+        if known.count_shown is not None:
+            shown = known.count_shown(packet.data)
+            flags |= PacketFlags.HIDDEN * (shown == 0)
+            is_single &= shown < 2
+        if known.is_intra is not None and (intra := known.is_intra(packet.data)) is not None:
+            # Trust the picture headers instead of the container's keyframe flags.
+            flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
+        rows.append((offset, size, packet.pts, packet.dts, packet.duration, int(flags)))
+        room -= size
+        if room < 0:
+            raise FormatError("its packets lie over one another")
+        most -= 1
+        if most < 0:
+            raise FormatError(f"its packets have less than {_TINY} bytes on average")
+        if len(rows) == _PART:  # a table takes a tenth of the memory
+            parts.append(np.array(rows, dtype=PACKET_DTYPE))
+            rows.clear()
+    if not is_whole:
+        problems.append("truncated: the last packet is not whole")
+    table = np.concatenate([*parts, np.array(rows, dtype=PACKET_DTYPE)])
+    if not is_located:
+        table["offset"] = -1
+    return first, table, is_located, is_single
+
+
+def _locate(packet: Packet, end: int, source: Source) -> int:
+    """Offset of a payload: near the demuxer's position or after the previous packet; else -1."""
+    for start in (packet.offset, end):
+        if start >= 0:
+            found = source.read_up_to(start, len(packet.data) + _SEARCH).find(packet.data)
+            if found >= 0:
+                return start + found
+    return -1
+
+
+def _tag(context: av.VideoCodecContext) -> str:
+    try:
+        tag = context.codec_tag
+    except (UnicodeDecodeError, ValueError):
+        return ""  # not text, as in transport streams; decoders ignore it
+    return tag if tag.isprintable() else ""
+
+
+def _color(context: av.VideoCodecContext) -> Color:
+    full = {1: False, 2: True}.get(int(context.color_range))
+    return color_from_codes(
+        int(context.color_primaries),
+        int(context.color_trc),
+        int(context.colorspace),
+        full_range=full,
+    )
+
+
+def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
+    """Length size of NAL units, and number of sub-layers of an HEVC stream."""
+    nal, extradata = codec_of(index.codec).nal, index.extradata_of(0)
+    if nal is None:
+        return {}
+    framed = extradata[:1] == b"\1" and len(extradata) >= nal.shortest_record
+    if not nal.has_sub_layers:
+        return {"length_size": nal.record_length_size(extradata)} if framed else {}
+    # The parameter set is in the extradata, in either framing, or in the first packet.
+    for data in (extradata, first):
+        for unit in split_units(data):
+            if len(unit) > 2 and nal.kind(unit[0]) == nal.sequence:
+                return {"sub_layers": nal.parse_sequence(unit).picture.sub_layers}
+    if framed:
+        length_size = nal.record_length_size(extradata)
+        return {"length_size": length_size, "sub_layers": extradata[21] >> 3 & 7 or 1}
+    return {}
+
+
+def _order_is_known(index: VideoIndex, *, reorders: bool) -> bool:
+    """Whether the packets alone determine which frames there are and in which order."""
+    table = index.packets
+    if not len(table):
+        return True
+    if not (index.width and index.height):
+        return False  # left to decoding
+    # Some writers omit composition times although frames are reordered.
+    is_suspicious = reorders and (table["pts"] == table["dts"]).all()
+    return not is_suspicious and (table["pts"] != NO_TIME).all() and order_is_known(table)
+
+
+def _orientation(source: Source, stream: int) -> Orientation:
+    """The display matrix. PyAV exposes it only on decoded frames, so one frame is decoded."""
+    import av
+
+    with open_stream(source, stream) as (container, video):
+        try:
+            frame = next(container.decode(video), None)
+        except av.error.FFmpegError:
+            return Orientation()
+        side_data: Any = None if frame is None else frame.side_data.get("DISPLAYMATRIX")
+        if side_data is None:
+            return Orientation()
+        matrix = np.frombuffer(bytes(side_data), dtype="<i4")
+        return Orientation.from_matrix(*(int(matrix[place]) for place in (0, 1, 3, 4)))

@@ -1,0 +1,1 @@
+"""The order of frames where timestamps are missing or doubtful."""

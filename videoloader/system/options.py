@@ -1,0 +1,128 @@
+"""Options: keywords that several functions take alike, as one `TypedDict` with one documentation.
+
+A function declares them as `**options: Unpack[...]`, which type checkers and editors read. `takes`
+does the rest at run time: it refuses other keywords, fills in defaults, and completes signature and
+docstring. `part` makes the frozen dataclass of them that checks the values.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
+
+__all__ = ["documented", "part", "takes"]
+
+_T = TypeVar("_T")
+
+_LINES = r"(?:(?: {5,}.*)?\n)*"  # that go on from an entry
+_SECTION = re.compile(rf"^(?:Args|Attributes):\n(?: {{4}}[\w*].*\n{_LINES})+", re.MULTILINE)
+_ENTRY = re.compile(rf"^ {{4}}(\*{{0,2}}\w+(?:, \w+)*):.*\n{_LINES}", re.MULTILINE)
+
+
+def part(value: type[_T], options: Mapping[str, object], **others: object) -> _T:
+    """A dataclass made of those options that are its fields.
+
+    Args:
+        value: the dataclass.
+        options: of which it takes its own.
+        **others: further fields.
+    """
+    make: Any = value
+    names = options.keys() & make.__dataclass_fields__.keys() - others.keys()
+    made: _T = make(**{name: options[name] for name in names}, **others)
+    return made
+
+
+def takes(options: type, *values: type, **defaults: object) -> Callable[[_T], _T]:
+    """Let a function, or the constructor of a class, take the keys of a TypedDict as keywords.
+
+    Its last parameter is `**options: Unpack[...]`, which then has every key. Other keywords are a
+    TypeError, as Python gives it. `inspect.signature` and `help` show each key with its default.
+
+    Args:
+        options: the TypedDict; its docstring documents each key.
+        *values: dataclasses that the options become; their fields have the defaults.
+        **defaults: others than those.
+    """
+    for value in values:
+        for field in fields(cast(Any, value)):
+            if field.default is not MISSING:
+                defaults.setdefault(field.name, field.default)
+    known = {name: defaults[name] for name in options.__annotations__}
+
+    def decorate(target: _T) -> _T:
+        decorated: Any = target
+        if isinstance(target, type):
+            decorated.__init__ = _completing(decorated.__init__, options, known)
+        else:
+            decorated = _completing(decorated, options, known)
+        decorated.__doc__ = _with_entries(decorated.__doc__, known, (options,))
+        return cast(_T, decorated)
+
+    return decorate
+
+
+def _completing(function: Any, options: type, known: Mapping[str, object]) -> Any:
+    """The function, which takes these options and gets all of them."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    names = {each.name for each in own} | known.keys()
+    keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    added = [  # annotations are text, as those of functions
+        keyword(name, default=known[name], annotation=getattr(kind, "__forward_arg__", kind))
+        for name, kind in options.__annotations__.items()
+    ]
+
+    @wraps(function)
+    def complete(*args: Any, **keywords: Any) -> Any:
+        if not keywords.keys() <= names:
+            unknown = next(name for name in keywords if name not in names)
+            raise TypeError(
+                f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
+            )
+        return function(*args, **{**known, **keywords})
+
+    cast(Any, complete).__signature__ = signature.replace(parameters=[*own, *added])
+    return complete
+
+
+def documented(*sources: type) -> Callable[[_T], _T]:
+    """Complete the docstring of a dataclass or TypedDict by what others say of its fields.
+
+    Args:
+        *sources: TypedDicts with keys of the same names and meanings.
+    """
+
+    def decorate(target: _T) -> _T:
+        decorated: Any = target
+        decorated.__doc__ = _with_entries(target.__doc__, decorated.__annotations__, sources)
+        return target
+
+    return decorate
+
+
+def _with_entries(text: str | None, names: Iterable[str], sources: Iterable[type]) -> str | None:
+    """A docstring that says of each name what the first of the sources does, or it itself."""
+    if text is None:  # python -OO
+        return None
+    found: dict[str, str] = {}
+    for source in sources:
+        found = _entries(inspect.cleandoc(source.__doc__ or "") + "\n") | found
+    text = inspect.cleandoc(text) + "\n"
+    own = _entries(text)
+    added = "".join(found[name] for name in names if name in found and name not in own)
+    if not own:
+        return f"{text}\nArgs:\n{added}"
+    last = own.get("**options", list(own.values())[-1])
+    return text.replace(last, added if "**options" in own else last + added, 1)
+
+
+def _entries(text: str) -> dict[str, str]:
+    """What the section of arguments of a docstring says, by name."""
+    section = _SECTION.search(text)
+    found = [] if section is None else _ENTRY.finditer(section.group())
+    return {name: each.group().rstrip() + "\n" for each in found for name in each[1].split(", ")}
