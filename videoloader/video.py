@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.decoding import batch as batches
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.framing import check_resizing, shorter_resized
+from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels
 from videoloader.decoding.opening.videos import (
     OpenedVideo,
@@ -27,7 +27,7 @@ from videoloader.decoding.opening.videos import (
 from videoloader.decoding.options import FrameOptions, ResizeOptions, VideoOptions, as_device
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.pictures.surface import Surface
-from videoloader.decoding.reading import read_frames
+from videoloader.decoding.reading import read_frames, read_frames_on_gpu
 from videoloader.decoding.request import ClipRequest, as_frame_numbers
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
@@ -178,23 +178,37 @@ class Video:
             raise FrameRangeError(
                 f"{self.name}: frame {start} requested, the video has {len(self)} frames"
             )
-        gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
         size, resize_shorter = options["size"], options["resize_shorter"]
-        check_resizing(size, resize_shorter)
+        whole = None if size is None else normalize_size(size)
+        request = ClipRequest(
+            self._source, None, self.index, size=whole, resize_shorter=resize_shorter
+        )
         if resize_shorter is not None:
             size = shorter_resized(self.size, resize_shorter)
+        height, width = normalize_size(size or self.size)
         scales = size is not None or self._rules.resolution_change == "scale"
+        output = part(OutputFormat, {**self._options, **options})
         with quick_switches():
+            if self.device.type == "cuda":
+                for frame in read_frames_on_gpu(
+                    batches.shared_decoder(self.device),
+                    self.index,
+                    self._source,
+                    View((height, width), scales=scales),
+                    output,
+                    self._orientation,
+                    start=start,
+                ):
+                    start += 1
+                    yield frame
             for frame in read_frames(
-                self.index,
-                self._source,
-                View(normalize_size(size or self.size), scales=scales),
-                part(OutputFormat, {**self._options, **options}),
-                self._orientation,
+                request,
+                self._opened,
+                range(start, len(self)),
+                (height, width),
+                output,
+                self._rules,
                 threads=self._threads or usable_processors(),
-                max_pixels=self._rules.max_pixels,
-                gpu=gpu,
-                start=start,
             ):
                 yield frame.to(self.device)
 

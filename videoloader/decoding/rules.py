@@ -17,13 +17,19 @@ __all__ = ["OnError", "Rules"]
 @documented(BatchOptions)
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a batch treats its videos: options of `decode_batch`, checked."""
+    """How a batch treats its videos: options of `decode_batch`, checked.
+
+    Args:
+        in_order: the batches of this decoder are the chunks of one video, in order: on the CPU its
+            codec has all threads, and stays behind the last frame of each.
+    """
 
     rotate: bool = True
     resolution_change: ResolutionChange = "error"
     on_error: OnError = "raise"
     hybrid: bool = False
     max_pixels: int = MAX_PIXELS
+    in_order: bool = False
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):

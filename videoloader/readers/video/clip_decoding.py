@@ -59,7 +59,7 @@ def decode_planned(
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
     output: OutputFormat | None = None,
 ) -> DecodedClips:
-    """Decode the clips of a batch; what becomes of those that fail, they say themselves.
+    """Decode the clips of a batch; those that fail are treated as their policy says.
 
     Args:
         clips: what to decode.
@@ -83,7 +83,8 @@ def decode_planned(
     sharing = SharedDecoding.of(clips)
     form = (decoder, arguments, fuse, output, rules)
     try:
-        decoded = _Decoding(*form, clips, sharing, may_be_empty=bool(sharing.held)).run()
+        attempts = _attempts(clips, sharing.own, may_be_empty=bool(sharing.held))
+        decoded = _Decoding(*form, sharing, attempts).run()
     finally:
         sharing.give_up()
     if not sharing.held:
@@ -95,81 +96,70 @@ def decode_planned(
     work = decoded.work
     failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
     if failed.own:
-        again = _Decoding(*form, clips, failed, may_be_empty=bool(made)).run()
+        attempts = _attempts(clips, failed.own, may_be_empty=bool(made))
+        again = _Decoding(*form, failed, attempts).run()
         made |= _by_position(again)
         work += again.work
     return _joined(made, output.layout, work)
 
 
+@dataclass(slots=True, eq=False)
 class _Decoding:
     """The clips that a batch decodes itself, and those of later batches along with them.
 
-    They go by their place among `sharing.own`. `may_be_empty`: all of them may be left out, since
-    others of the batch are there. The other arguments are those of `decode_planned`.
+    Attributes:
+        attempts: at the clips of `sharing.own`, in their order.
+        outputs: beside the pictures, by place among these.
+        indexes: of the videos that are open.
+
+    The others are the arguments of `decode_planned`, and what follows from them.
     """
 
-    def __init__(
-        self,
-        decoder: media.ClipDecoder,
-        arguments: Sequence[Mapping[str, Any]],
-        fuse: Fuse,
-        output: OutputFormat,
-        rules: Rules,
-        clips: Sequence[PlannedClip],
-        sharing: SharedDecoding,
-        *,
-        may_be_empty: bool,
-    ) -> None:
-        self._decoder = decoder
-        self._arguments = arguments
-        self._fuse = fuse
-        self._output = output
-        self._rules = rules
-        self._sharing = sharing
-        self._attempts = Attempts(
-            clips[0].failures or Failures(),  # of one reader or operator, as those of all clips
-            [clips[at] for at in sharing.own],
-            clips[0].successors,
-            may_be_empty=may_be_empty,
-        )
-        self._outputs: dict[int, list[torch.Tensor]] = {}  # beside the pictures
-        self._indexes: dict[int, media.Index | None] = {}
+    decoder: media.ClipDecoder
+    arguments: Sequence[Mapping[str, Any]]
+    fuse: Fuse
+    output: OutputFormat
+    rules: Rules
+    sharing: SharedDecoding
+    attempts: Attempts[PlannedClip]
+    outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
+    indexes: dict[int, media.Index | None] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
         """Decode them, and treat those that fail as their policy says."""
-        positions, clips = self._sharing.own, self._attempts.wanted
+        positions, clips = self.sharing.own, self.attempts.wanted
         if not positions:
-            return DecodedClips((Batch([], self._output.layout),))
+            return DecodedClips((Batch([], self.output.layout),))
         batch: ClipBatch | None = None
-        for places in self._attempts.rounds():
+        for places in self.attempts.rounds():
             more = self._decode(places)
             batch = more if batch is None else batch.replaced(places, more)
             for number, failure in more.failed.items():
                 self._failed(places[number], failure)
         assert batch is not None
-        left = [place for place in range(len(positions)) if place not in self._attempts.left_out]
-        for place in self._attempts.masked:
+        left = [place for place in range(len(positions)) if place not in self.attempts.left_out]
+        for place in self.attempts.masked:
             # What does not need the video any more: the outputs beside may be what failed.
-            frames, index = batch.indices[place], self._indexes[place]
+            frames, index = batch.indices[place], self.indexes[place]
             index = index if (frames != FILLED).any() else None
-            self._outputs[place] = clips[place].selection.outputs(index, frames)
-        if self._attempts.left_out:
+            self.outputs[place] = clips[place].selection.outputs(index, frames)
+        if self.attempts.left_out:
             batch = taken(batch, left)
         origins = [str(clips[place]) for place in left]
-        pictures = Batch(batch.frames, self._output.layout, origins)
-        others = _columns([self._outputs[place] for place in left])
+        pictures = Batch(batch.frames, self.output.layout, origins)
+        others = _columns([self.outputs[place] for place in left])
         return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
 
     def _decode(self, places: Sequence[int]) -> ClipBatch:
         """Decode the clips of some places, and along with the first ones those of `sharing`."""
-        own, along = self._sharing.own, self._sharing.along
-        wanted = self._attempts.wanted
+        own, along = self.sharing.own, self.sharing.along
+        wanted = self.attempts.wanted
         clips = [*(wanted[place] for place in places), *(each.planned for each, _ in along)]
         asking = [*(own[place] for place in places), *(at for _, at in along)]
         sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
         requests: list[ClipRequest | VideoError] = []
         outputs: list[list[torch.Tensor]] = []
-        with self._decoder.open(sources, indexes) as videos:
+        with self.decoder.open(sources, indexes) as videos:
             for clip, at, video in zip(clips, asking, videos, strict=True):
                 beside: list[torch.Tensor] = []
                 try:
@@ -186,13 +176,13 @@ class _Decoding:
                 outputs.append(beside)
             blanks = [
                 Blank(clip.length, _size(given), _fill_value(given))
-                for clip, given in zip(clips, map(self._arguments.__getitem__, asking), strict=True)
+                for clip, given in zip(clips, map(self.arguments.__getitem__, asking), strict=True)
             ]
-            batch = self._decoder.run(requests, videos, self._output, self._rules, blanks=blanks)
+            batch = self.decoder.run(requests, videos, self.output, self.rules, blanks=blanks)
         for place, video, beside in zip(places, videos, outputs, strict=False):
-            self._indexes[place] = None if isinstance(video, VideoError) else video.index
-            self._outputs[place] = beside
-        return self._sharing.keep(batch, outputs, len(places)) if along else batch
+            self.indexes[place] = None if isinstance(video, VideoError) else video.index
+            self.outputs[place] = beside
+        return self.sharing.keep(batch, outputs, len(places)) if along else batch
 
     def _request(
         self, clip: PlannedClip, at: int, index: media.Index
@@ -203,7 +193,7 @@ class _Decoding:
             VideoError: the clip fails.
             SampleError: an operator that is absorbed does.
         """
-        given = self._arguments[at]
+        given = self.arguments[at]
         with blamed_on(index.name):
             frames = clip.selection.frames(index)
             if given.get("snap") == "keyframe":
@@ -217,7 +207,7 @@ class _Decoding:
             if given.get("roi") is not None:
                 form = _windowed(form, given["roi"])
         try:
-            form = self._fuse(at, form)
+            form = self.fuse(at, form)
         except Exception as error:
             raise SampleError(at, error) from error
         request = ClipRequest(
@@ -234,9 +224,9 @@ class _Decoding:
 
     def _failed(self, place: int, failure: ClipFailure) -> None:
         """Have the policy decide on a clip that failed."""
-        clip = self._attempts.wanted[place]
+        clip = self.attempts.wanted[place]
         try:
-            self._attempts.failed(
+            self.attempts.failed(
                 place,
                 clip.item or Item(str(clip)),
                 failure.error,
@@ -245,7 +235,15 @@ class _Decoding:
                 epoch=clip.epoch,
             )
         except Exception as error:
-            raise SampleError(self._sharing.own[place], error) from error
+            raise SampleError(self.sharing.own[place], error) from error
+
+
+def _attempts(
+    clips: Sequence[PlannedClip], own: Sequence[int], *, may_be_empty: bool
+) -> Attempts[PlannedClip]:
+    """At the clips at some positions; all are of one reader or operator."""
+    failures, others = clips[0].failures or Failures(), clips[0].successors
+    return Attempts(failures, [clips[at] for at in own], others, may_be_empty=may_be_empty)
 
 
 def _fill_value(arguments: Mapping[str, Any]) -> Any:
