@@ -24,7 +24,7 @@ from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.packets.merge import ClipFrames, merge_runs
+from videoloader.decoding.packets.merge import merge_runs
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import index_video
@@ -258,7 +258,10 @@ def jobs_of(path, clips, output=UINT8):
         )
         for number, clip in enumerate(memory)
     }
-    wanted = {number: ClipFrames(0, index, np.array(frames)) for number, frames in enumerate(clips)}
+    wanted = {
+        number: SimpleNamespace(video=0, index=index, frames=np.array(frames))
+        for number, frames in enumerate(clips)
+    }
     merged = merge_runs(wanted)
     converter = FakeConverter(output)
     options = {"orientation": index.orientation, "converter": converter}

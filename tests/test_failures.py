@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +21,10 @@ from torch.utils.data import DataLoader
 import videoloader as vl
 from videoloader import fn
 from videoloader.decoding.check import check_dataset
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.demo.videos import read_frame_number
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
-from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.sources.items import Item
 
 DAMAGED, UNREADABLE = 1, 3
@@ -73,7 +74,7 @@ def shown(frames):
 @pytest.mark.parametrize("most", [-1, -0.1, 1.5, True, "3", float("nan")])
 def test_max_errors_is_a_number_or_a_share(most):
     with pytest.raises(vl.ArgumentError, match="max_errors is a number of failures"):
-        ErrorPolicy("skip", most)
+        FailurePolicy("skip", most)
 
 
 def test_wrong_policies_are_refused_in_every_way_in(paths):
@@ -94,7 +95,7 @@ def test_wrong_policies_are_refused_in_every_way_in(paths):
     [(None, 5, 5), (0, 1000, 0), (3, 1000, 3), (0.02, 50, 2), (0.02, 1000, 20), (0.0, 10, 0)],
 )
 def test_one_failure_more_than_allowed_is_an_error_that_counts_and_names(most, asked, allowed):
-    failures = Failures(ErrorPolicy("skip", most))
+    failures = Failures(FailurePolicy("skip", most))
     failures.ask(asked)
     for number in range(allowed):
         failures.add(Item(f"{number}.mp4"), vl.DecodeError(f"{number}.mp4: broken"))
@@ -110,7 +111,7 @@ def test_one_failure_more_than_allowed_is_an_error_that_counts_and_names(most, a
 
 
 def test_a_long_run_keeps_the_first_failures_and_counts_all():
-    failures = Failures(ErrorPolicy("skip"))
+    failures = Failures(FailurePolicy("skip"))
     for number in range(10_010):
         failures.add(Item("a.mp4"), vl.DecodeError("a.mp4: broken"), sample=number)
     kept = list(failures)
@@ -158,9 +159,9 @@ def test_many_processes_append_whole_lines_to_one_log(paths, tmp_path):
     log = tmp_path / "logs" / "errors.jsonl"
     program = (
         "import sys, videoloader as vl\n"
-        "from videoloader.readers.failures.failures import *\n"
+        "from videoloader.decoding.failures import *\n"
         "from videoloader.sources.items import Item\n"
-        "failures = Failures(ErrorPolicy('skip', error_log=sys.argv[1]))\n"
+        "failures = Failures(FailurePolicy('skip', error_log=sys.argv[1]))\n"
         "for n in range(200):\n"
         "    failures.add(Item('a.mp4'), vl.DecodeError('x' * n), sample=n)\n"
     )
@@ -189,7 +190,7 @@ def test_a_log_that_fills_the_disk_does_not_end_the_run(paths, tmp_path, monkeyp
         raise OSError(28, "No space left on device")
 
     with loader(paths, on_error="skip", error_log=tmp_path / "errors.jsonl") as batches:
-        monkeypatch.setattr("videoloader.readers.failures.error_log.os.write", full)
+        monkeypatch.setattr("videoloader.decoding.failures.os.write", full)
         assert sum(len(batch["sample"]) for batch in batches) == 4
         assert len(batches.failures) == 2
     assert caplog.text.count("No space left on device") == 1
@@ -553,6 +554,55 @@ def test_of_clips_end_to_end_only_those_with_damaged_frames_are_left_out(paths, 
         assert not pipe.failures
     assert found[1] == sound
     assert all(clips == whole[: len(clips)] for label, clips in found.items() if label != 1)
+
+
+@pytest.mark.parametrize("told", ["check", "log"])
+def test_what_is_known_of_a_data_set_holds_for_it_where_it_was_moved(paths, tmp_path, told):
+    before, after = tmp_path / "before", tmp_path / "after"
+    shutil.copytree(paths[0].parent, before)
+    index = vl.index_dataset(before, tmp_path / "set.parquet", 0, root=before)
+    known = tmp_path / ("damage.parquet" if told == "check" else "errors.jsonl")
+    if told == "check":
+        check_dataset(index, known, workers=0)
+    else:
+        with loader(index, on_error="skip", error_log=known) as batches:
+            list(batches)
+    before.rename(after)
+    moved = vl.open_dataset(tmp_path / "set.parquet", root=after)
+    with vl.Loader(moved, WHOLE, batch_size=4, workers=0, skip_known=known) as batches:
+        (batch,) = batches
+    assert batch["sample"].tolist() == [0, 2, 4, 5]
+
+
+def test_keys_of_another_data_set_say_nothing_of_one_that_is_known_itself(paths, tmp_path):
+    index = vl.index_dataset(paths[0].parent, tmp_path / "set.parquet", 0, root=paths[0].parent)
+    known = tmp_path / "known.jsonl"
+    here, there = str(paths[0].parent), "/another"
+    bad = [(here, paths[DAMAGED].name), (there, paths[DAMAGED].name), (there, paths[2].name)]
+    known.write_text(
+        "".join(
+            json.dumps({"path": f"{root}/{name}", "key": name, "frame": None}) + "\n"
+            for root, name in bad
+        )
+    )
+    assert len(vl.ClipDataset(index, WHOLE, skip_known=known)) == 4
+
+
+def test_what_is_known_of_an_index_without_keys(paths, checked, tmp_path):
+    """Another program may have written the table, and nothing where the keys stand."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    dataset, damage = checked
+    table = pq.read_table(dataset.path)
+    place = table.schema.get_field_index("key")
+    nothing = pa.nulls(len(table), pa.string())
+    pq.write_table(table.set_column(place, "key", nothing), tmp_path / "set.parquet")
+    with vl.Loader(
+        tmp_path / "set.parquet", WHOLE, batch_size=4, workers=0, skip_known=damage
+    ) as batches:
+        (batch,) = batches
+    assert batch["sample"].tolist() == [0, 2, 4, 5]
 
 
 def test_members_of_archives_are_known_by_their_names(paths, tmp_path):

@@ -12,11 +12,11 @@ from damaged_videos import FRAMES, LOST, make_videos
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.demo.videos import read_frame_number
 from videoloader.errors import DecodeError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.pipeline import pipeline_def
-from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import SampleError, decode_planned
 from videoloader.readers.video.planned import PlannedClip
@@ -193,7 +193,7 @@ def held(value):
 @pytest.mark.parametrize("is_there", [True, False])
 def test_no_batch_is_empty_and_none_is_filled_up_beside_a_clip_of_another_batch(paths, is_there):
     """Where every clip that a batch decodes itself is skipped, one decoded before is enough."""
-    failures = Failures(ErrorPolicy("skip"))
+    failures = Failures(FailurePolicy("skip"))
     other = planned(paths[0], failures, number=9)
     bad = {"failures": failures, "instead": other}
     before = Decoded(torch.zeros(FRAMES, 96, 128, 3), [torch.tensor([5])], "before")
@@ -214,7 +214,7 @@ def test_no_batch_is_empty_and_none_is_filled_up_beside_a_clip_of_another_batch(
 
 def test_a_mistake_in_a_definition_is_told_with_the_place_in_the_whole_batch(paths):
     before = Decoded(torch.zeros(FRAMES, 96, 128, 3), [torch.tensor([5])], "before")
-    failures = Failures(ErrorPolicy("mask"))
+    failures = Failures(FailurePolicy("mask"))
     clips = [planned(paths[0], failures, shared=held(before)), planned(paths[0], failures)]
 
     def fuse(position: int, form: DecodedForm) -> DecodedForm:

@@ -56,13 +56,13 @@ if TYPE_CHECKING:
         decode_batch,
     )
     from videoloader.decoding.clip import Clip
+    from videoloader.decoding.failures import SampleFailure
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
     from videoloader.readers.clip_samples.columns import TableColumns
     from videoloader.readers.clip_samples.labels import LabelColumn
     from videoloader.readers.clip_samples.patches import patchify, unpatchify
-    from videoloader.readers.failures.failures import SampleFailure
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -150,7 +150,7 @@ _LAZY = {
     "LabelColumn": "videoloader.readers.clip_samples.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
-    "SampleFailure": "videoloader.readers.failures.failures",
+    "SampleFailure": "videoloader.decoding.failures",
     "TableColumns": "videoloader.readers.clip_samples.columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",

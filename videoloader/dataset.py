@@ -16,6 +16,7 @@ from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from videoloader.decoding.batch import BatchDecoder
 from videoloader.decoding.clip import Clip
+from videoloader.decoding.failures import FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import (
     MAX_PIXELS,
@@ -46,9 +47,8 @@ from videoloader.readers.clip_samples.labels import Labels
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.samples import of_views, views
 from videoloader.readers.clip_samples.sources import ClipSources, find_labels, find_sources
-from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleFailure
-from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
-from videoloader.readers.failures.shared_records import SharedRecords, shared
+from videoloader.readers.known_bad import SkipKnown, kept_videos
+from videoloader.readers.shared_records import SharedRecords, shared
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
 from videoloader.sampling import ClipSampler, PadMode, Snap, check_pad_mode
@@ -233,7 +233,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
     ) -> None:
         if decode not in ("local", "worker"):
             raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
-        policy = ErrorPolicy(on_error, max_errors, error_log)
+        policy = FailurePolicy(on_error, max_errors, error_log)
         # All arguments are checked before anything is read.
         framing = Framing(size, resize_shorter, crop, random_resized_crop, flip, crops=crops)
         self._output = OutputFormat(

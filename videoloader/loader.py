@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from videoloader.cuda.streams import stage_stream, wait_for
 from videoloader.decoding.arguments import as_device
 from videoloader.decoding.batch import BatchDecoder, shared_decoder
+from videoloader.decoding.failures import FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import (
     MAX_PIXELS,
@@ -48,8 +49,7 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.failures.failures import ErrorPolicy, Failures, SampleFailure
-from videoloader.readers.failures.known_bad import SkipKnown, kept_videos
+from videoloader.readers.known_bad import SkipKnown, kept_videos
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
@@ -225,7 +225,7 @@ class Loader:
         on_stats: OnStats | None = None,
         stats_interval: float = STATS_INTERVAL,
     ) -> None:
-        failures = Failures(ErrorPolicy(on_error, max_errors, error_log))
+        failures = Failures(FailurePolicy(on_error, max_errors, error_log))
         every = find_sources(dataset, {})
         of_every = find_labels(dataset, every, labels, classes)
         self.classes = [] if of_every is None else of_every.classes

@@ -17,7 +17,7 @@ from videoloader.decoding import batch as batches
 from videoloader.decoding.arguments import as_device, as_frame_numbers
 from videoloader.decoding.clip import Clip
 from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.framing import check_resizing, shorter_resized
+from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import MAX_PIXELS, check_pixels
 from videoloader.decoding.opening.videos import (
     OpenedVideo,
@@ -39,7 +39,7 @@ from videoloader.decoding.output import (
     normalize_size,
 )
 from videoloader.decoding.pictures.surface import Surface
-from videoloader.decoding.reading import read_frames
+from videoloader.decoding.reading import read_frames, read_frames_on_gpu
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
@@ -206,22 +206,35 @@ class Video:
             raise FrameRangeError(
                 f"{self.name}: frame {start} requested, the video has {len(self)} frames"
             )
-        gpu = batches.shared_decoder(self.device) if self.device.type == "cuda" else None
-        check_resizing(size, resize_shorter)
+        request = ClipRequest(
+            self._source, None, self.index, size=size, resize_shorter=resize_shorter
+        )
         if resize_shorter is not None:
             size = shorter_resized(self.size, resize_shorter)
+        height, width = normalize_size(size or self.size)
         scales = size is not None or self._rules.resolution_change == "scale"
+        output = replace(self._output, interpolation=interpolation)
         with quick_switches():
+            if self.device.type == "cuda":
+                for frame in read_frames_on_gpu(
+                    batches.shared_decoder(self.device),
+                    self.index,
+                    self._source,
+                    View((height, width), scales=scales),
+                    output,
+                    self._orientation,
+                    start=start,
+                ):
+                    start += 1
+                    yield frame
             for frame in read_frames(
-                self.index,
-                self._source,
-                View(normalize_size(size or self.size), scales=scales),
-                replace(self._output, interpolation=interpolation),
-                self._orientation,
+                request,
+                self._opened,
+                range(start, len(self)),
+                (height, width),
+                output,
+                self._rules,
                 threads=self._threads or usable_processors(),
-                max_pixels=self._rules.max_pixels,
-                gpu=gpu,
-                start=start,
             ):
                 yield frame.to(self.device)
 

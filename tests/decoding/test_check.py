@@ -14,7 +14,7 @@ from videoloader.cli import app
 from videoloader.decoding import check
 from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
-from videoloader.readers.failures.known_bad import read_known
+from videoloader.readers.known_bad import read_known
 
 COUNT, NO_VIDEO, DAMAGED, CHANGED = 6, 1, (2, 5), 4
 

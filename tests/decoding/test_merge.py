@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.decoding.packets.merge import ClipFrames, merge_runs
+from videoloader.decoding.packets.merge import merge_runs
 from videoloader.sampling import FILLED, plan_decode
 
 
@@ -26,7 +26,10 @@ FRAMES = st.lists(st.integers(FILLED, 29), max_size=12)
 
 
 def merged(clips):
-    frames = [ClipFrames(v, INDEXES[v], np.array(f, dtype=np.int64)) for v, f in clips]
+    frames = [
+        SimpleNamespace(video=v, index=INDEXES[v], frames=np.array(f, dtype=np.int64))
+        for v, f in clips
+    ]
     return merge_runs(dict(enumerate(frames)))
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
-from videoloader.readers.failures.error_log import read_lines
 from videoloader.readers.files.listing import listed
 from videoloader.readers.files.nemo_asr import _entries
+from videoloader.readers.known_bad import read_lines
 from videoloader.readers.video.file_list import read_file_list
 from videoloader.sources.items import find_items
 from videoloader.sources.lists import exact_number

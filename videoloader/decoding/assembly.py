@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +21,7 @@ from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import OutputFormat, View, normalize_size
-from videoloader.decoding.packets.merge import ClipFrames, MergedRun, merge_runs
+from videoloader.decoding.packets.merge import MergedRun, merge_runs
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
@@ -42,14 +44,16 @@ Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
 class OpenClip:
     """A request whose video is open.
 
-    `orientation` is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`;
-    `memory` is its tensor, or the one of which it is a row; `failed` are the frames that do not
-    decode.
+    `video` tells the video from others; `frames` are numbers inside it, or `FILLED`; `orientation`
+    is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`; `memory` is its
+    tensor, or the one of which it is a row; `failed` are the frames that do not decode.
     """
 
     request: ClipRequest
     source: Source
-    wanted: ClipFrames
+    index: VideoIndex
+    video: Hashable
+    frames: NDArray[np.int64]
     mask: NDArray[np.bool_]
     view: View
     orientation: Orientation
@@ -57,11 +61,6 @@ class OpenClip:
     memory: torch.Tensor = field(init=False)
     row: int | None = field(default=None, init=False)
     failed: dict[int, VideoError] = field(default_factory=dict)
-
-    @property
-    def index(self) -> VideoIndex:
-        """Index of the video."""
-        return self.wanted.index
 
     @property
     def tensor(self) -> torch.Tensor:
@@ -139,18 +138,20 @@ class Assembly:
         numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=name)
         if request.snap == "keyframe":
             numbers = snap_to_keyframes(numbers, index.keyframes, name)
-        wanted = ClipFrames(video.key, index, numbers)
+        # Indexes of one file may differ in the stream, and in how its frames were counted.
+        wanted = (video.source, index, (video.place, index.stream, index.num_frames), numbers)
         if self.output.is_planar:
             view, shapes = planes_view(request, index, self._size, self.output)
-            return OpenClip(request, video.source, wanted, mask, view, Orientation(), shapes)
+            return OpenClip(request, *wanted, mask, view, Orientation(), shapes)
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
         size = _size_of(request, self._size, whole)
         scales = size is not None or self.rules.resolution_change == "scale"
         view = View(size or whole, request.crop, request.flip, request.window, scales)
-        view.check(name, displayed)
-        return OpenClip(request, video.source, wanted, mask, view, orientation)
+        if request.crop is not None:
+            view.check(name, displayed)
+        return OpenClip(request, *wanted, mask, view, orientation)
 
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
         """Give every clip its memory: one block where all have one shape.
@@ -164,7 +165,7 @@ class Assembly:
         self._allocate = allocate
         self._limit = limit
         shapes = {
-            number: self.output.clip_shape(len(clip.wanted.frames), clip.view.slot)
+            number: self.output.clip_shape(len(clip.frames), clip.view.slot)
             for number, clip in self.clips.items()
         }
         if limit is not None:
@@ -205,19 +206,18 @@ class Assembly:
 
     def runs(self) -> list[MergedRun]:
         """What there is to decode."""
-        together: dict[Hashable, dict[int, ClipFrames]] = {}
+        together: dict[Hashable, dict[int, OpenClip]] = {}
         for number, clip in self.clips.items():
-            together.setdefault(clip.wanted.video, {})[number] = clip.wanted
+            together.setdefault(clip.video, {})[number] = clip
         runs: list[MergedRun] = []
         for clips in together.values():
-            name = next(iter(clips.values())).index.name
             try:
-                with blamed_on(name):
+                with blamed_on(next(iter(clips.values())).index.name):
                     runs += merge_runs(clips)
             except VideoError as error:
-                for number, wanted in clips.items():
-                    frames = wanted.frames[wanted.frames != FILLED]
-                    self.clips[number].failed = dict.fromkeys(frames.tolist(), error)
+                for clip in clips.values():
+                    frames = clip.frames[clip.frames != FILLED]
+                    clip.failed = dict.fromkeys(frames.tolist(), error)
         return runs
 
     def slots(self) -> dict[int, NDArray[Any]]:
@@ -286,7 +286,7 @@ class Assembly:
             largest = max(shapes, key=lambda number: math.prod(shapes[number]))
             size = math.prod(shapes.pop(largest)) * itemsize
             clip = self.clips.pop(largest)
-            error = too_large(clip.index.name, len(clip.wanted.frames), clip.view.slot, size)
+            error = too_large(clip.index.name, len(clip.frames), clip.view.slot, size)
             self._fail(largest, error)
 
     def _batch(self, numbers: list[int]) -> ClipBatch:
@@ -307,7 +307,7 @@ class Assembly:
             masks,
             np.array(numbers, dtype=np.int64),
             self.failures,
-            sum(self._work, NO_WORK),
+            reduce(operator.add, self._work) if self._work else NO_WORK,
             shapes if self.output.is_planar else (),
         )
 
@@ -315,7 +315,7 @@ class Assembly:
         clip = self.clips.get(number)
         if clip is None:
             return self._blank(number)
-        frames, mask = clip.wanted.frames, clip.mask
+        frames, mask = clip.frames, clip.mask
         if clip.failed:
             is_failed = np.isin(frames, list(clip.failed))
             mask, frames = mask & ~is_failed, np.where(is_failed, FILLED, frames)
@@ -329,7 +329,7 @@ class Assembly:
         other = next(iter(self.clips.values()), None)
         count, size, fill_value = self._blanks[number] if self._blanks else self._own_blank(number)
         if self._blanks and not count and other is not None:
-            count = len(other.wanted.frames)
+            count = len(other.frames)
         size = size or (other.view.slot if other is not None else (0, 0))
         shape = self.output.clip_shape(count, size)
         needed = math.prod(shape) * self.output.numpy_dtype.itemsize

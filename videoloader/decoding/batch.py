@@ -373,6 +373,8 @@ class BatchDecoder:
         self.close()
 
     def _cpu_engine(self) -> CpuEngine | LocalEngine:
+        if (engine := self._cpu) is not None:
+            return engine
         with self._lock:
             if self._cpu is None and self._workers:
                 self._cpu = CpuEngine(self._workers, self._time_limit, self._memory_limit)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -103,6 +104,28 @@ class ClipBatch:
     def __len__(self) -> int:
         return len(self.requests)
 
+    @property
+    def failed(self) -> dict[int, ClipFailure]:
+        """The first failure of each request that failed, by request, ascending."""
+        first = {failure.request: failure for failure in reversed(self.failures)}
+        return dict(sorted(first.items()))
+
+    def replaced(self, places: Sequence[int], more: ClipBatch) -> ClipBatch:
+        """The batch with the clips of another at some places; in its own memory, if they fit."""
+        others = dict(zip(places, more.clips, strict=True))
+        clips = [others.get(place, clip) for place, clip in enumerate(self.clips)]
+        moved = [replace(failure, request=places[failure.request]) for failure in more.failures]
+        return replace(
+            self,
+            frames=_joined(self.frames, {place: clip.frames for place, clip in others.items()}),
+            indices=[clip.indices for clip in clips],
+            times=[clip.times for clip in clips],
+            masks=[clip.mask for clip in clips],
+            failures=[each for each in self.failures if each.request not in others] + moved,
+            work=self.work + more.work,
+            plane_shapes=[clip.plane_shapes for clip in clips] if self.plane_shapes else (),
+        )
+
     # Not made beforehand: to let go of a tensor, torch gives up the interpreter, and a view for
     # each clip costs as many waits where another thread is busy in Python.
     @cached_property
@@ -112,3 +135,14 @@ class ClipBatch:
         parts = zip(frames, self.indices, self.times, self.masks, strict=True)
         shapes = self.plane_shapes or [()] * len(self)
         return [Clip(*part, shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _joined(frames: torch.Tensor | list[torch.Tensor], others: Mapping[int, torch.Tensor]) -> Any:
+    """Clips of which some are replaced, as a tensor if they have one shape."""
+    fits = {clip.shape for clip in others.values()} == {frames[0].shape}
+    if isinstance(frames, torch.Tensor) and fits:
+        for place, clip in others.items():
+            frames[place] = clip
+        return frames
+    clips = [others.get(place, clip) for place, clip in enumerate(frames)]
+    return torch.stack(clips) if len({clip.shape for clip in clips}) == 1 else clips

@@ -214,13 +214,15 @@ class View:
     def __post_init__(self) -> None:
         # Lists and arrays may be given; views are looked up by value.
         object.__setattr__(self, "size", normalize_size(self.size))
-        object.__setattr__(self, "crop", _rectangle("crop", self.crop))
-        window = _rectangle("window", self.window)
-        object.__setattr__(self, "window", window)
-        if window is not None and not _lies_inside(window, self.size):
+        if self.crop is not None:
+            object.__setattr__(self, "crop", _rectangle("crop", self.crop))
+        if self.window is None:
+            return
+        object.__setattr__(self, "window", _rectangle("window", self.window))
+        if not _lies_inside(self.window, self.size):
             raise ArgumentError(
-                f"window {window} (top, left, height, width) reaches outside the resized picture "
-                f"of {self.size[0]}x{self.size[1]} (height x width)"
+                f"window {self.window} (top, left, height, width) reaches outside the resized "
+                f"picture of {self.size[0]}x{self.size[1]} (height x width)"
             )
 
     @property
@@ -262,9 +264,7 @@ class View:
         )
 
 
-def _rectangle(name: str, given: Sequence[int] | None) -> tuple[int, int, int, int] | None:
-    if given is None:
-        return None
+def _rectangle(name: str, given: Sequence[int]) -> tuple[int, ...]:
     numbers = tuple(operator.index(number) for number in given)
     if len(numbers) != 4 or min(numbers[:2]) < 0 or min(numbers[2:]) < 1:
         raise ArgumentError(
@@ -296,7 +296,8 @@ def check_resolution_change(resolution_change: str) -> None:
 def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:
     """(height, width) from that or from one number for both."""
     sides = (size, size) if isinstance(size, int | np.integer) else tuple(size)
-    whole = all(isinstance(side, int | np.integer) and 0 < side <= _MAX_SIDE for side in sides)
-    if len(sides) != 2 or not whole:
+    height, width = sides if len(sides) == 2 else (0, 0)
+    whole = isinstance(height, int | np.integer) and isinstance(width, int | np.integer)
+    if not whole or not 0 < height <= _MAX_SIDE or not 0 < width <= _MAX_SIDE:
         raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
-    return int(sides[0]), int(sides[1])
+    return int(height), int(width)

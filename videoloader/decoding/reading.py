@@ -1,110 +1,154 @@
-"""A whole video, frame after frame as it is consumed."""
+"""A whole video, frame after frame as it is consumed: in chunks, on a decoder that stays warm."""
 
 from __future__ import annotations
 
-import itertools
 import logging
+import math
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from itertools import pairwise, starmap
 
 import numpy as np
 import torch
 
-from videoloader.decoding.cpu.converters import converter_for
-from videoloader.decoding.cpu.libav import CpuDecoder
-from videoloader.decoding.cpu.run_tasks import SPARE_THREADS
-from videoloader.decoding.memory import TORCH_TYPES, Recycler, as_slots
-from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.pictures.surface import Surface
-from videoloader.decoding.pipelined import pipelined_map
-from videoloader.errors import DecodeError, FormatError, UnsupportedError
+from videoloader.decoding.batch import BatchDecoder
+from videoloader.decoding.cpu.forward import MOST_FRAMES
+from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.output import CHANNELS, OutputFormat, View
+from videoloader.decoding.request import ClipRequest
+from videoloader.decoding.rules import Rules
+from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.sampling import plan_decode
-from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 from videoloader.system.forking import keep_forever
 
-if TYPE_CHECKING:
-    from videoloader.decoding.batch import BatchDecoder
+__all__ = ["read_frames", "read_frames_on_gpu"]
 
-__all__ = ["read_frames"]
-
-_FREE_FRAMES = 2  # whose memory is kept for the next ones
+# Frames are views of their chunk, so whoever keeps one of them keeps all: few, or little memory.
+_FEW, _SMALL = 4, 4 << 20  # frames of a chunk, or bytes if that is more frames
+_LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
 
 _log = logging.getLogger(__name__)
 
 
 def read_frames(
+    request: ClipRequest,
+    video: OpenedVideo,
+    frames: range,
+    size: tuple[int, int],
+    output: OutputFormat,
+    rules: Rules,
+    *,
+    threads: int,
+) -> Iterator[torch.Tensor]:
+    """The frames (H, W, C) of a video, decoded on the CPU. A fork may go on with it.
+
+    Args:
+        request: for any frames.
+        video: that of the request.
+        frames: to give, in order.
+        size: (height, width) of the frames.
+        output: form of the frames, of uint8.
+        rules: of the video.
+        threads: of the codec; with several, the next chunk is decoded while one is consumed.
+
+    Raises:
+        DecodeError: a frame, or one that it needs, is damaged.
+    """
+    rules = replace(rules, in_order=True)
+    frame_bytes = math.prod(size) * CHANNELS
+    most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), MOST_FRAMES)
+
+    def begin(decoder: BatchDecoder) -> Iterator[torch.Tensor]:
+        def decode(first: int, last: int) -> torch.Tensor:
+            chunk = replace(request, frames=np.arange(first, last))
+            return decoder.run([chunk], [video], output, rules).clips[0].frames
+
+        chunks = pairwise(_edges(frames, most))
+        return starmap(decode, chunks) if threads == 1 else _one_ahead(decode, chunks)
+
+    while frames:
+        process = os.getpid()
+        decoder = BatchDecoder(workers=0, threads=threads)
+        clips = begin(decoder)
+        try:
+            for clip in clips:
+                for frame in clip.unbind():
+                    frames = frames[1:]
+                    yield frame
+                    if os.getpid() != process:
+                        break
+                if os.getpid() != process:
+                    break  # in a fork: the thread that decodes is not here
+        except VideoError:
+            if threads == most == 1:
+                raise
+            # Frames in front of the damage are given. Threads do not tell which packet it is.
+            threads = most = 1
+        finally:
+            if os.getpid() == process:
+                decoder.close()
+            else:
+                keep_forever(clips)
+
+
+def _edges(frames: range, most: int) -> Iterator[int]:
+    """Where chunks begin and end; the first ones are shorter, so that frames come soon."""
+    count = 1
+    place = frames.start
+    while place < frames.stop:
+        yield place
+        place += count
+        count = min(2 * count, most)
+    yield frames.stop
+
+
+def _one_ahead(
+    decode: Callable[[int, int], torch.Tensor], chunks: Iterator[tuple[int, int]]
+) -> Iterator[torch.Tensor]:
+    """As `starmap`, but each is made in another thread while the one in front is consumed."""
+    workers: list[int] = []
+    thread = ThreadPoolExecutor(1, initializer=lambda: workers.append(threading.get_ident()))
+    ahead: Future[torch.Tensor] | None = None
+    is_dropped = False
+    try:
+        for chunk in chunks:
+            made, ahead = ahead, thread.submit(decode, *chunk)
+            if made is not None:
+                yield made.result()
+        if ahead is not None:
+            yield ahead.result()
+    except GeneratorExit:
+        # The garbage collector may be what ends this: in the very thread that decodes, or where
+        # some lock is held that the end of a thread takes. So only its work is waited for.
+        is_dropped = True
+        if ahead is not None and threading.get_ident() not in workers:
+            wait([ahead])
+        raise
+    finally:
+        thread.shutdown(wait=not is_dropped, cancel_futures=True)
+
+
+def read_frames_on_gpu(
+    decoder: BatchDecoder,
     index: VideoIndex,
     source: Source,
     view: View,
     output: OutputFormat,
     orientation: Orientation,
     *,
-    threads: int,
-    max_pixels: int | None,
-    gpu: BatchDecoder | None = None,
-    start: int = 0,
+    start: int,
 ) -> Iterator[torch.Tensor]:
-    """The frames (H, W, C) of a video. A fork may go on with it, with decoders of its own.
+    """The frames of a video from one on, as far as the GPU decodes it.
 
-    Args:
-        index: of the video.
-        source: its bytes.
-        view: which part of a picture is given.
-        output: form of the frames.
-        orientation: the turn to apply.
-        threads: of the codec on the CPU; with several, frames are converted in another one still.
-        max_pixels: of a picture; larger ones do not decode.
-        gpu: decodes as far as it can; a warning tells from which frame on the CPU does.
-        start: first frame.
-
-    Raises:
-        DecodeError: a frame, or one that it needs, is damaged.
+    A warning names the frame from which on it does not.
     """
-    if gpu is not None:
-        try:
-            for frames in gpu.read(index, source, orientation, output, view=view, start=start):
-                yield from frames.unbind()
-                start += len(frames)
-        except (UnsupportedError, FormatError, DecodeError) as error:
-            _log.warning("%s: from frame %d on decoded on the CPU (%s)", index.name, start, error)
-        else:
-            return
-    memory = Recycler(keep=_FREE_FRAMES)
-    first = (index.width, index.height)
-
-    def begin() -> Iterator[torch.Tensor]:
-        many = threads if threads == 1 else threads + SPARE_THREADS
-        decoder = CpuDecoder(index, source, threads=many, max_pixels=max_pixels)
-        converter = converter_for(index, orientation, output)
-
-        def convert(number: int, surface: Surface) -> torch.Tensor:
-            view.check_surface(index.name, number, (surface.width, surface.height), first)
-            with blamed_on(index.name):
-                shape, dtype = output.clip_shape(1, view.slot), TORCH_TYPES[output.element]
-                frame = memory.empty(shape, dtype=dtype, device="cpu")
-                converter.write(surface, as_slots(frame, output)[0], view)
-            return frame[0]
-
-        surfaces = decoder.decode(plan_decode(index, np.arange(start, index.num_frames)))
-        give = itertools.starmap if threads == 1 else pipelined_map
-        return give(convert, surfaces)
-
-    while start < index.num_frames:
-        process = os.getpid()
-        decoded = begin()
-        try:
-            for frame in decoded:
-                start += 1
-                yield frame
-                if os.getpid() != process:
-                    break  # in a fork: the threads of the decoder are not here
-        except DecodeError:
-            if threads == 1:
-                raise
-            threads = 1  # a codec with threads does not tell which of its packets is damaged
-        finally:
-            if os.getpid() != process:
-                keep_forever(decoded)
+    try:
+        for frames in decoder.read(index, source, orientation, output, view=view, start=start):
+            yield from frames.unbind()
+            start += len(frames)
+    except (UnsupportedError, FormatError, DecodeError) as error:
+        _log.warning("%s: from frame %d on decoded on the CPU (%s)", index.name, start, error)

@@ -24,6 +24,8 @@ class Rules:
         on_error: what a damaged or missing video does.
         hybrid: let the CPU take runs that the GPU has not begun.
         max_pixels: of a picture; a file that claims more fails.
+        in_order: the batches of this decoder are the chunks of one video, in order: on the CPU its
+            codec has all threads, and stays behind the last frame of each.
     """
 
     rotate: bool = True
@@ -31,6 +33,7 @@ class Rules:
     on_error: OnError = "raise"
     hybrid: bool = False
     max_pixels: int = MAX_PIXELS
+    in_order: bool = False
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):

@@ -103,7 +103,7 @@ class VideoIndex:
     @property
     def num_frames(self) -> int:
         """Frames that are shown."""
-        return len(self.frame_packets)
+        return len(self._frames[0])
 
     def __len__(self) -> int:
         return self.num_frames

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
 
+from videoloader.decoding.failures import FailurePolicy
 from videoloader.operators.batch import Batch
 
 __all__ = ["Columns", "Source", "SourceContext"]
@@ -60,7 +61,8 @@ class SourceContext:
     """What a source may know of the pipeline that it feeds.
 
     `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
-    code, None if the pipeline has none. `errors` is the `ErrorPolicy` of readers without their own.
+    code, None if the pipeline has none. `errors` is what readers do with samples that fail, where
+    they do not say themselves.
     """
 
     name: str
@@ -70,4 +72,4 @@ class SourceContext:
     num_threads: int
     device: str = "cpu"
     python_pool: Any = None
-    errors: Any = None
+    errors: FailurePolicy = field(default_factory=FailurePolicy)

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.failures import FailurePolicy, SampleFailure
 from videoloader.decoding.rules import OnError
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.conditionals import converted
@@ -36,7 +37,6 @@ from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.debug import DebugRun
 from videoloader.pipeline.run.program import Program
 from videoloader.pipeline.run.staged import StagedRun
-from videoloader.readers.failures.failures import ErrorPolicy, SampleFailure
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling.orders.reader_epochs import Epochs
@@ -163,7 +163,7 @@ class Pipeline:
         check_others(others)
         self._turn = ForkSafeLock()
         self._monitor = Monitor(on_stats, stats_interval)
-        self._errors = ErrorPolicy(on_error, max_errors, error_log)
+        self._errors = FailurePolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
         self._executor = ExecutorOptions(
             exec_pipelined=bool(exec_pipelined),

@@ -7,18 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.plugin.epoch_plan import EpochPlan, EpochPlanner, LastBatchPolicy
-from videoloader.readers.failures.failures import SampleFailure
 from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.system.callers import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
+
+if TYPE_CHECKING:
+    from videoloader.decoding.failures import SampleFailure
 
 __all__ = ["BatchIterator"]
 

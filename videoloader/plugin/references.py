@@ -16,7 +16,7 @@ from torch.utils.data import get_worker_info
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.readers.failures.shared_records import shared
+from videoloader.readers.shared_records import shared
 
 __all__ = ["BatchReference", "Call", "Proxy", "SampleReference", "collate_references"]
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import wraps
-from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
-from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.decoding.failures import Attempts, Failures
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
 from videoloader.operators.batch import Sample
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.operators.source import SourceContext
-from videoloader.readers.failures.failures import Failures, policy_of
 from videoloader.readers.ranks import find_order, shard_arguments
 from videoloader.readers.video.planned import Identity, ReadError, ReadSample
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
@@ -144,39 +143,64 @@ class SampleReader:
         Raises:
             ReadError: one of them cannot be read.
         """
-        places = [
-            (position, place, number)
-            for position, (place, number) in enumerate(self.order.batch(iteration))
-        ]
-        self.failures.ask(len(places))
-        samples: list[ReadSample | None] = []
+        attempts = Attempts(self.failures, self.order.batch(iteration), self)
+        self.failures.ask(len(attempts.wanted))
+        found: dict[int, ReadSample] = {}
+        for positions in attempts.rounds():
+            wanted = [attempts.wanted[position] for position in positions]
+            for position, read in zip(positions, self._read_all(wanted), strict=True):
+                if isinstance(read, ReadSample):
+                    found[position] = read
+                else:
+                    self._failed(attempts, position, read)
+        # Where a sample is left out, that of another stands, marked.
+        other = next(iter(found.values()))._replace(is_left_out=True)
+        return [found.get(position, other) for position in range(len(attempts.wanted))]
+
+    def after(self, wanted: tuple[Place, int]) -> Iterator[tuple[Place, int]]:
+        """What may stand for a sample that cannot be read: those behind it in its shard."""
+        return ((place, self.order.number(place)) for place in self.order.behind(wanted[0]))
+
+    def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002
+        """Says that no sample of the shard can be read."""
+        return f"none of the {tries} samples of the shard can be read"
+
+    def _failed(
+        self, attempts: Attempts[tuple[Place, int]], position: int, error: BaseException
+    ) -> None:
+        """Have the policy decide on a sample that cannot be read; other errors end the batch."""
+        place, number = attempts.wanted[position]
+        name = self._samples.name(number)
+        if not isinstance(error, Exception):
+            raise error
+        if not isinstance(error, VideoError):
+            raise ReadError(position, name, error) from error
+        try:
+            attempts.failed(position, Item(name), error, sample=number, epoch=place.epoch)
+        except VideoError as last:
+            raise ReadError(position, name if last is error else "", last) from last
+
+    def _read_all(self, wanted: Sequence[tuple[Place, int]]) -> list[ReadSample | BaseException]:
+        """The samples at some places, or why they cannot be read."""
         if isinstance(self._samples, JointSamples):
-            found = self._samples.read_all([number for _, _, number in places])
-            samples += map(self._read, places, found)
-        elif self._shared:
+            found = self._samples.read_all([number for _, number in wanted])
+            return list(map(self._read, wanted, found))
+        samples: list[ReadSample | BaseException] = []
+        if self._shared:
             self._shared -= 1
         else:
-            samples = self._read_at_once(places)
-        if len(samples) < len(places):
-            samples += self._read_in_threads(places[len(samples) :])
-        return self._without_holes(samples, places)
+            samples = self._read_at_once(wanted)
+        return samples + self._read_in_threads(wanted[len(samples) :])
 
-    def _without_holes(
-        self, samples: list[ReadSample | None], places: Sequence[tuple[int, Place, int]]
-    ) -> list[ReadSample]:
-        """A sample for each place: where one is left out, that of another stands, marked."""
-        if all(sample is None for sample in samples):  # a batch has one sample at least
-            samples[-1] = self._read(places[-1], is_left_out=True)
-        other = next(sample for sample in samples if sample is not None)
-        return [sample or other._replace(is_left_out=True) for sample in samples]
-
-    def _read_at_once(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample | None]:
+    def _read_at_once(
+        self, wanted: Sequence[tuple[Place, int]]
+    ) -> list[ReadSample | BaseException]:
         """The first samples of a batch, as many as this thread reads without waiting long."""
-        samples: list[ReadSample | None] = []
-        slow, most = 0, min(_FEW, len(places) - 1)
+        samples: list[ReadSample | BaseException] = []
+        slow, most = 0, min(_FEW, len(wanted) - 1)
         now = begin = time.perf_counter()
-        for at, wanted in enumerate(places, 1):
-            samples.append(self._read(wanted))
+        for at, each in enumerate(wanted, 1):
+            samples.append(self._read(each))
             before, now = now, time.perf_counter()
             slow += now - before > _AT_ONCE
             is_late = now - begin > _PATIENCE + at * _AT_ONCE
@@ -185,28 +209,29 @@ class SampleReader:
                 break
         return samples
 
-    def _read_in_threads(self, places: Sequence[tuple[int, Place, int]]) -> list[ReadSample | None]:
+    def _read_in_threads(
+        self, wanted: Sequence[tuple[Place, int]]
+    ) -> list[ReadSample | BaseException]:
         """Samples by several threads, each of which takes the next one until none is left."""
+        if not wanted:
+            return []
         if self._pool is None:  # its threads end when this reader is dropped
             self._pool = ThreadPoolExecutor(self._num_threads, "videoloader-read")
-        left = deque(enumerate(places))
-        samples: list[ReadSample | None] = [None] * len(places)
-        errors: list[tuple[int, BaseException]] = []
+        left = deque(enumerate(wanted))
+        samples: list[Any] = [None] * len(wanted)
 
         def work() -> None:
-            while left and not errors:
+            while left:
                 try:
-                    at, wanted = left.popleft()
+                    at, each = left.popleft()
                 except IndexError:  # another thread was faster
                     return
                 try:
-                    samples[at] = self._read(wanted)
-                except BaseException as error:  # noqa: BLE001  (raised below)
-                    errors.append((at, error))
+                    samples[at] = self._read(each)
+                except BaseException as error:  # noqa: BLE001  (raised by `plan`)
+                    samples[at] = error
 
-        wait([self._pool.submit(work) for _ in range(min(self._num_threads, len(places)))])
-        if errors:
-            raise min(errors, key=itemgetter(0))[1]
+        wait([self._pool.submit(work) for _ in range(min(self._num_threads, len(wanted)))])
         return samples
 
     def go_on(self, epochs: Epochs) -> None:
@@ -222,53 +247,20 @@ class SampleReader:
 
     def _read(
         self,
-        wanted: tuple[int, Place, int],
+        wanted: tuple[Place, int],
         found: tuple[Sample, ...] | Exception | None = None,
-        *,
-        is_left_out: bool = False,
-    ) -> ReadSample | None:
-        """A sample, or the next that can be read; None if it is skipped.
-
-        Args:
-            wanted: its position in the batch, its place in the order, its number.
-            found: what it is, if that is known.
-            is_left_out: begin with the one after it.
-        """
-        position, place, number = wanted
-        step = int(is_left_out)
-        while True:
-            if step:
-                shard = max(len(self.order.epochs.shard(place.epoch)), 1)
-                if step >= shard:
-                    none = DecodeError(f"none of the {shard} samples of the shard can be read")
-                    raise ReadError(position, "", none)
-                at = Place(place.epoch, (place.position + step) % shard)
-                number = self.order.number(at)
-            name = self._samples.name(number)
-            try:
-                with blamed_on(name):
-                    made, found = found, None
-                    if isinstance(made, Exception):
-                        raise made
-                    outputs = self._samples.read(number) if made is None else made
-            except Exception as error:
-                if not isinstance(error, VideoError):
-                    raise ReadError(position, name, error) from error
-                self._note(position, Item(name), error, number, place.epoch)
-                if not is_left_out and self.failures.policy.on_error == "skip":
-                    return None
-                step += 1
-            else:
-                return ReadSample(outputs, Identity(number, place.epoch), name)
-
-    def _note(self, position: int, item: Item, error: VideoError, number: int, epoch: int) -> None:
-        """Record a failure, which ends the batch unless samples are replaced."""
+    ) -> ReadSample | Exception:
+        """A sample, or why it cannot be read; `found` is what it is, if that is known."""
+        place, number = wanted
+        name = self._samples.name(number)
         try:
-            self.failures.add(item, error, sample=number, epoch=epoch)
-            if self.failures.policy.on_error == "raise":
-                raise error
-        except VideoError as last:
-            raise ReadError(position, item.name, last) from last
+            with blamed_on(name):
+                if isinstance(found, Exception):
+                    raise found
+                outputs = self._samples.read(number) if found is None else found
+        except Exception as error:  # noqa: BLE001  (raised or recorded by `plan`)
+            return error
+        return ReadSample(outputs, Identity(number, place.epoch), name)
 
 
 def declare_reader(
@@ -332,11 +324,8 @@ def open_reader(
     context: SourceContext, samples: StoredSamples, arguments: Mapping[str, Any]
 ) -> SampleReader:
     """The reader of a data set; the arguments in `ORDER` are among those of the operator."""
-    policy = policy_of(context, {"on_error": arguments["on_error"]})
+    policy = context.errors.with_arguments({"on_error": arguments["on_error"]})
+    if policy.on_error == "mask":
+        policy = replace(policy, on_error="replace")
     order = find_order(context, arguments, len(samples), files=getattr(samples, "ends", None))
-    return SampleReader(
-        samples,
-        order,
-        context.num_threads,
-        Failures(replace(policy, on_error="replace") if policy.on_error == "mask" else policy),
-    )
+    return SampleReader(samples, order, context.num_threads, Failures(policy))

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import FrameRangeError
 
-__all__ = ["DecodePlan", "Run", "plan_decode", "plan_runs"]
+__all__ = ["DecodePlan", "Run", "plan_decode", "plan_run", "plan_runs"]
 
 
 class FrameTable(Protocol):
@@ -107,7 +107,7 @@ def plan_runs(index: FrameTable, frames: NDArray[np.int64]) -> Iterator[Run]:
     packets = index.frame_packets[frames]
     if len(frames) == 1:
         begin, end = int(index.seek_packets[frames[0]]), int(index.end_packets[frames[0]])
-        yield _run(index, begin, end, frames, packets)
+        yield plan_run(index, begin, end, frames, packets)
         return
     order = packets.argsort(kind="stable")
     frames, packets = frames[order], packets[order]
@@ -118,10 +118,10 @@ def plan_runs(index: FrameTable, frames: NDArray[np.int64]) -> Iterator[Run]:
     cuts = (begins[1:] > ends[:-1]).nonzero()[0] + 1
     for first, stop in pairwise([0, *cuts.tolist(), len(frames)]) if len(frames) else ():
         mine = slice(first, stop)
-        yield _run(index, int(begins[first]), int(ends[stop - 1]), frames[mine], packets[mine])
+        yield plan_run(index, int(begins[first]), int(ends[stop - 1]), frames[mine], packets[mine])
 
 
-def _run(
+def plan_run(
     index: FrameTable,
     begin: int,
     end: int,

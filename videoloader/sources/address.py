@@ -6,6 +6,7 @@ after the `?`. They are used to fetch, but never appear in names, messages and f
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -15,6 +16,7 @@ from videoloader.errors import SourceError
 __all__ = [
     "WEB",
     "Url",
+    "absolute",
     "escaped",
     "is_url",
     "local_path",
@@ -75,6 +77,16 @@ def local_path(place: str) -> str:
     if host not in ("", "localhost"):
         raise SourceError(f"{shown(place)}: is on another machine; file URLs begin with file:///")
     return unquote(slash + path, errors="surrogateescape")
+
+
+def absolute(place: str | os.PathLike[str]) -> str:
+    """The absolute path of a local file; a URL as it is.
+
+    >>> absolute("/videos/../clip.mp4"), absolute("s3://videos/clip.mp4")
+    ('/clip.mp4', 's3://videos/clip.mp4')
+    """
+    path = local_path(os.fspath(place))
+    return path if is_url(path) else os.path.abspath(path)
 
 
 def parse_url(url: str) -> Url | None:

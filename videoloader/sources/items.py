@@ -50,6 +50,8 @@ class Item:
         listed: state of the file in a listing; not part of the item's identity.
         problem: error found by the listing; not part of the item's identity either.
         signed: URL to open it by, if `path` is not sufficient.
+        below: the part of `path` below the root of its data set, "" without a root; stays the same
+            where the data set is moved.
     """
 
     path: str
@@ -59,6 +61,7 @@ class Item:
     listed: Fingerprint | None = field(default=None, compare=False, repr=False)
     problem: str = field(default="", compare=False, repr=False)
     signed: str = field(default="", repr=False)
+    below: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         is_place = isinstance(self.path, str) and isinstance(self.member, str)
@@ -78,6 +81,11 @@ class Item:
     def key(self) -> str:
         """Key for joins with tables: the path, and the name in an archive."""
         return f"{self.path}/{self.member}" if self.member else self.path
+
+    @property
+    def key_below(self) -> str:
+        """The key in a data set with a root, "" without one; see `below`."""
+        return replace(self, path=self.below).key if self.below else ""
 
     @property
     def location(self) -> str:
@@ -128,12 +136,11 @@ class Item:
         """
         if root is None or is_url(self.path) or os.path.isabs(self.path):
             return self
-        path = self.path
+        path = below = self.path
         if path.startswith(_QUOTED):
             path = unquote(path[len(_QUOTED) :], errors="surrogateescape")
-        if is_url(root):
-            return replace(self, path=f"{root}/{path}")
-        return replace(self, path=_item(os.path.join(root, path)).path)
+        whole = f"{root}/{path}" if is_url(root) else _item(os.path.join(root, path)).path
+        return replace(self, path=whole, below=below)
 
     def relative_to(self, root: str) -> Item:
         """The item with its path relative to a root, an absolute folder or URL.
@@ -152,7 +159,7 @@ class Item:
         path = path[len(above) :]
         if path.startswith(_QUOTED) or not _is_text(path):
             path = _QUOTED + quote(os.fsencode(path))
-        return replace(self, path=path)
+        return replace(self, path=path, below="")
 
     def place(self) -> tuple[str, str, int, int]:
         """The stored fields: `Item(*item.place())` is this item without `signed`."""

@@ -8,17 +8,19 @@ the last packet of the video it is emptied, and the frames are kept for the call
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.needed import Drop
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.indexing.contexts import make_packet
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import Run
+from videoloader.sampling.plan import Run, plan_run
 
 if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["MOST_FRAMES", "ForwardReader"]
 
 MOST_FRAMES = 16
-"""Frames of a run that is read on to: they are held together until all of them are there."""
+"""Frames of a run that is read on to; where that does not work out, it is decoded anew."""
 
-_CHUNK = 16  # packets fetched at a time
+_CHUNK = 16  # packets of the first run that are fetched at a time
+_LEAST_BYTES, _MOST_FETCHED = 1 << 17, 512  # bytes and packets of other runs
 _BEHIND = 48  # packets to feed behind a run; decoders hold back no more than 16 frames
+
+_Part: TypeAlias = "tuple[int, int]"  # a packet, and which of its frames
 
 
 class ForwardReader:
@@ -40,43 +45,62 @@ class ForwardReader:
         index: of the video.
         packets: reads them.
         run: the first to read.
+        threads: of the decoder, which holds back a frame for each.
     """
 
     def __init__(
-        self, decoder: VideoCodecContext, index: VideoIndex, packets: PacketFeed, run: Run
+        self,
+        decoder: VideoCodecContext,
+        index: VideoIndex,
+        packets: PacketFeed,
+        run: Run,
+        *,
+        threads: int = 1,
     ) -> None:
         self.decoder = decoder
         self.packets_fed = 0
         """Packets that the decoder was given so far."""
         self._index = index
         self._packets = packets
+        self._behind = _BEHIND + threads
         self._start = int(run.packets[0])
         self._last = self._start - 1
         self._skipped: set[int] = set()
         self._setup = index.extradata_of(self._start)
-        self._early: dict[int, VideoFrame] = {}
+        self._fetched: dict[int, bytes] = {}
+        self._budget = _LEAST_BYTES
+        self._early: dict[_Part, VideoFrame] = {}
+        self._seen: dict[int, int] = {}
+        self._is_split = bool(index.frame_parts.any())
         self._reports_damage = codec_of(index.codec).reports_damage
 
     def reaches(self, run: Run) -> bool:
         """Whether what was fed so far is what a run begins with."""
         return (
             self._start <= int(run.packets[0]) <= self._last + 1
-            and (not self._skipped or self._skipped.isdisjoint(run.packets.tolist()))
+            # They are disposable: no other packet needs them.
+            and (not self._skipped or self._skipped.isdisjoint(run.frame_packets.tolist()))
             and self._index.extradata_of(int(run.packets[-1])) == self._setup
         )
 
-    def read(self, run: Run) -> dict[int, VideoFrame] | None:
-        """The frames of a run by number; None if one does not come or anything is damaged.
+    def read(self, run: Run) -> Generator[tuple[int, Surface], None, bool]:
+        """The frames of a run, with their numbers, as they come.
 
-        The decoder is of no use then.
+        Returns False where one does not come or anything is damaged: those that came are not to
+        be relied on then, and the decoder is of no use.
         """
         import av
 
-        wanted = dict(zip(run.frame_packets.tolist(), run.frames.tolist(), strict=True))
-        found: dict[int, VideoFrame] = {}
+        parts = self._index.frame_parts[run.frames].tolist()
+        places = zip(run.frame_packets.tolist(), parts, strict=True)
+        wanted = dict(zip(places, run.frames.tolist(), strict=True))
         early, self._early = self._early, {}
-        for packet, frame in early.items():
-            self._sort(packet, frame, wanted, found)
+        for part, frame in early.items():
+            number = wanted.pop(part, None)
+            if number is not None:
+                yield number, Surface(frame)
+            elif not wanted:
+                self._early[part] = frame
         try:
             for number, payload in self._payloads(run) if wanted else ():
                 frames = self.decoder.decode(make_packet(payload, number))
@@ -84,58 +108,75 @@ class ForwardReader:
                 if number > self._last + 1:
                     self._skipped.update(range(self._last + 1, number))
                 self._last = number
-                if not self._take(frames, wanted, found):
-                    return None
-                if not wanted:
-                    return found
-            is_over = self._last == len(self._index.packets) - 1
-            if wanted and is_over and not self._take(self.decoder.decode(None), wanted, found):
-                return None
+                if frames:
+                    if not self._are_whole(frames):
+                        return False
+                    yield from self._sorted(frames, wanted)
+                    if not wanted:
+                        return True
+            if wanted and self._last == len(self._index.packets) - 1:
+                frames = self.decoder.decode(None)
+                if not self._are_whole(frames):
+                    return False
+                yield from self._sorted(frames, wanted)
         except av.error.FFmpegError:
-            return None
-        return None if wanted else found
+            return False
+        return not wanted
 
-    def _take(
-        self, frames: list[VideoFrame], wanted: dict[int, int], found: dict[int, VideoFrame]
-    ) -> bool:
-        """Sort what the decoder gave; False if something of it is damaged."""
+    def _are_whole(self, frames: list[VideoFrame]) -> bool:
+        return not any(
+            frame.pts is None or (self._reports_damage and frame.is_corrupt) for frame in frames
+        )
+
+    def _sorted(
+        self, frames: list[VideoFrame], wanted: dict[_Part, int]
+    ) -> Iterator[tuple[int, Surface]]:
+        """The wanted ones of these frames; others are kept if nobody may have had them yet."""
         for frame in frames:
-            if frame.pts is None or (self._reports_damage and frame.is_corrupt):
-                return False
-            self._sort(frame.pts, frame, wanted, found)
-        return True
-
-    def _sort(
-        self,
-        packet: int,
-        frame: VideoFrame,
-        wanted: dict[int, int],
-        found: dict[int, VideoFrame],
-    ) -> None:
-        """Put a frame where it is wanted, or aside if nobody may have had it yet."""
-        number = wanted.pop(packet, None)
-        if number is not None:
-            found[number] = frame
-        elif not wanted:
-            self._early[packet] = frame
+            packet, part = frame.pts or 0, 0
+            if self._is_split:
+                part = self._seen.get(packet, 0)
+                self._seen[packet] = part + 1
+            number = wanted.pop((packet, part), None)
+            if number is not None:
+                yield number, Surface(frame)
+            elif not wanted:
+                self._early[packet, part] = frame
 
     def _payloads(self, run: Run) -> Iterator[tuple[int, bytes]]:
         """Packets behind those that were fed: of the run, and as many as may be held back."""
+        frames = int(run.frames.min()), int(run.frames.max())
+        is_dense = len(run.frames) == frames[1] - frames[0] + 1
         if self._last < self._start:
-            for packets, payloads in self._packets.chunks(run, _CHUNK, drop="nothing"):
+            first = self._with_later_frames(run, frames[0]) if is_dense else run
+            drop: Drop = "disposable" if is_dense else "nothing"
+            for packets, payloads in self._packets.chunks(first, _CHUNK, drop=drop):
                 yield from zip(packets.tolist(), payloads, strict=True)
-        else:
-            fed = int(run.packets.searchsorted(self._last, side="right"))
-            yield from self._fetched(run.packets[fed:])
-        behind = int(run.packets[-1]) + 1
-        for number in range(behind, min(behind + _BEHIND, len(self._index.packets))):
-            if number <= self._last:
-                continue
-            if self._index.extradata_of(number) != self._setup:
+        last = int(run.packets[-1])
+        inside = run.packets[run.packets > self._last]
+        if is_dense:  # the frames that come next will be wanted, too
+            inside = np.arange(self._last + 1, last + 1)
+        begin, end = max(last, self._last) + 1, last + 1 + self._behind
+        behind = np.arange(begin, min(end, len(self._index.packets)))
+        numbers = np.concatenate([inside, behind])
+        for place, number in enumerate(numbers.tolist()):
+            if number > last and self._index.extradata_of(number) != self._setup:
                 return
-            yield from self._fetched(np.array([number]))
+            if number not in self._fetched:
+                self._fetch(numbers[place:])
+            yield number, self._fetched.pop(number)
 
-    def _fetched(self, packets: NDArray[np.int64]) -> Iterator[tuple[int, bytes]]:
-        for start in range(0, len(packets), _CHUNK):
-            part = packets[start : start + _CHUNK]
-            yield from zip(part.tolist(), self._packets.read(part), strict=True)
+    def _fetch(self, numbers: NDArray[np.int64]) -> None:
+        """Read the first ones of these packets: more each time, since reading goes on."""
+        sizes = self._index.packets["size"][numbers[:_MOST_FETCHED]]
+        count = max(1, int(np.cumsum(sizes).searchsorted(self._budget, side="right")))
+        some = numbers[:count]
+        self._fetched = dict(zip(some.tolist(), self._packets.read(some), strict=True))
+        self._budget = min(2 * self._budget, self._packets.most_bytes)
+
+    def _with_later_frames(self, run: Run, first: int) -> Run:
+        """A run that is the first, with all frames from its first one on wanted."""
+        index, begin, end = self._index, int(run.packets[0]), int(run.packets[-1])
+        packets = index.frame_packets[first:]
+        frames = first + np.flatnonzero((packets >= begin) & (packets <= end))
+        return plan_run(index, begin, end, frames, index.frame_packets[frames])

@@ -97,7 +97,8 @@ class CpuDecoder:
         Args:
             plan: the runs of a `DecodePlan`.
             reads_on: go on from the frames of the last call with this set where these follow, and
-                stay behind them for the next.
+                stay behind them for the next. Where that does not work out, the frames of a run
+                come once more, and only these count.
 
         Raises:
             DecodeError: a packet that a wanted frame needs does not decode. Where this comes out
@@ -107,10 +108,8 @@ class CpuDecoder:
         try:
             with blamed_on(self._index.name):
                 for run in self._joined(tuple(plan)):
-                    found = self._read_on(run) if reads_on and self._threads == 1 else None
-                    if found is not None:
-                        yield from found
-                    else:
+                    is_done = reads_on and (yield from self._read_on(run))
+                    if not is_done:
                         yield from self._decode_run(run)
         except BaseException:
             self.close()  # what the decoder holds now is undefined
@@ -172,26 +171,23 @@ class CpuDecoder:
                 )
             )
 
-    def _read_on(self, run: Run) -> list[tuple[int, Surface]] | None:
+    def _read_on(self, run: Run) -> Generator[tuple[int, Surface], None, bool]:
         """The frames of a run, from where the decoder stands if that leads to them.
 
-        None where it does not work out; the run is decoded by itself then.
+        Returns False where it does not work out; the run is decoded by itself then.
         """
-        index = self._index
-        is_odd = index.exactness == "decode" or index.frame_parts[run.frames].any()
-        if is_odd or len(run.frames) > MOST_FRAMES:
-            return None
+        if len(run.frames) > MOST_FRAMES:
+            return False
         forward = self._forward
         if forward is None or not forward.reaches(run):
             decoder = self._prepare(int(run.packets[0]))
-            forward = ForwardReader(decoder, index, self._packets, run)
+            forward = ForwardReader(decoder, self._index, self._packets, run, threads=self._threads)
+        self._forward = forward  # its decoder is not empty, whatever comes of it
         fed = forward.packets_fed
-        found = forward.read(run)
-        self.packets_fed += forward.packets_fed - fed
-        self._forward = forward  # its decoder is not empty, whatever came of it
-        if found is None:
-            return None
-        return [(number, Surface(frame)) for number, frame in found.items()]
+        try:
+            return (yield from forward.read(run))
+        finally:
+            self.packets_fed += forward.packets_fed - fed
 
     def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
         wanted = self._wanted(run)

@@ -72,7 +72,7 @@ class LocalEngine:
         """Decode runs into slots (F, H, W, C), by number of the clip."""
         videos: dict[Any, list[MergedRun]] = {}
         for run in runs:
-            videos.setdefault(assembly.clips[run.clip].wanted.video, []).append(run)
+            videos.setdefault(assembly.clips[run.clip].video, []).append(run)
         with self._lock, self._use:
             try:
                 with self._borrowed_lanes() as lanes:
@@ -146,9 +146,13 @@ class LocalEngine:
         slots: dict[int, NDArray[Any]],
     ) -> None:
         clip = assembly.clips[runs[0].clip]
+        if assembly.rules.in_order:
+            many = 1 if self._threads == 1 else self._threads + SPARE_THREADS
+            self._decode_part(lanes[0], runs, many, assembly, slots, reads_on=True)
+            return
         # Where the file stays open, a caller may go through it one call after the other.
         lasts = clip.source is clip.request.source
-        if lasts and self._follows(clip.wanted.video, runs):
+        if lasts and self._follows(clip.video, runs):
             error = self._attempt(lanes[0], runs, assembly, slots, reads_on=True)
             if error is None:
                 return
@@ -198,9 +202,11 @@ class LocalEngine:
         threads: int,
         assembly: Assembly,
         slots: dict[int, NDArray[Any]],
+        *,
+        reads_on: bool = False,
     ) -> None:
         """Decode runs of one video; find out which frames fail, if some do."""
-        error = self._attempt(lane, runs, assembly, slots, threads=threads)
+        error = self._attempt(lane, runs, assembly, slots, threads=threads, reads_on=reads_on)
         if error is not None and threads > 1:  # which does not tell which packet is damaged
             error = self._attempt(lane, runs, assembly, slots)
         if error is None:

@@ -46,7 +46,7 @@ def task_of(
         for number, owner, position in run.wants:
             if frame is None or frame == number:
                 if owner not in wanted:
-                    length = len(assembly.clips[owner].wanted.frames)
+                    length = len(assembly.clips[owner].frames)
                     wanted[owner] = [FILLED] * length
                 wanted[owner][position] = number
     clip = assembly.clips[runs[0].clip]

@@ -309,7 +309,7 @@ class GpuEngine:
         for number, memory in staged.items():
             clip = assembly.clips[number]
             mine = np.sort(positions[number])
-            frames = clip.wanted.frames[mine]
+            frames = clip.frames[mine]
             mine = mine[~np.isin(frames, list(clip.failed))]  # nothing was written for these
             try:
                 with blamed_on(clip.index.name):

@@ -103,14 +103,6 @@ class OpenedVideo:
     source: Source
     index: VideoIndex
 
-    @property
-    def key(self) -> Hashable:
-        """What tells the video from others.
-
-        Indexes of one file may differ in the stream, and in how its frames were counted.
-        """
-        return self.place, self.index.stream, self.index.num_frames
-
 
 @contextmanager
 def open_videos(

@@ -17,6 +17,7 @@ from videoloader.sources.source import Source
 
 __all__ = ["PacketFeed"]
 
+_LOCAL_BYTES, _REMOTE_BYTES = 1 << 20, 1 << 24
 _HEAD = 1 << 15  # bytes of a packet in which its first slice begins
 
 
@@ -37,6 +38,8 @@ class PacketFeed:
         self._reader = PacketReader(index, source)
         self._drop = drop
         self._is_local = source.is_local
+        self.most_bytes = _LOCAL_BYTES if source.is_local else _REMOTE_BYTES
+        """Bytes that it pays to read at a time."""
         self._heads: dict[int, bytes] = {}
         self._preambles: dict[int, bytes] = {}
 

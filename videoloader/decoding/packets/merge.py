@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,14 @@ Want: TypeAlias = tuple[int, int, int]
 """A place to fill: a frame number, the number of a clip, and the position in it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClipFrames:
-    """The frames of one clip.
-
-    `video` tells videos apart: clips with the same one are decoded together. `frames` are numbers
-    inside the video, or `FILLED`.
-    """
+class ClipFrames(Protocol):
+    """The frames of one clip."""
 
     video: Hashable
+    """Tells videos apart: clips with the same one are decoded together."""
     index: VideoIndex
     frames: NDArray[np.int64]
+    """Numbers inside the video, or `FILLED`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

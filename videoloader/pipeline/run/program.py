@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeGuard
 import torch
 
 from videoloader.cuda.streams import Here, keep_for, stage_stream, stream_here, torch_is_plain
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
     ArgumentError,
@@ -30,7 +31,6 @@ from videoloader.pipeline.run.sharing import SampleSharing
 from videoloader.pipeline.run.sources import Sources
 from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
-from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
 from videoloader.runtime.monitor import Meter, Monitor
@@ -75,7 +75,7 @@ class Program:
         set_affinity: bool = False,
         with_memory: bool = False,
         python_pool: PythonPool | None = None,
-        errors: ErrorPolicy | None = None,
+        errors: FailurePolicy,
         is_async: bool = True,
     ) -> None:
         self._is_async = is_async

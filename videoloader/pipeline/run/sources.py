@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.errors import ArgumentError, TooManyFailuresError, UnsupportedError
 from videoloader.operators.source import Columns, Source, SourceContext
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.evaluate import failure
 from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
-from videoloader.readers.failures.failures import ErrorPolicy, Failures
 from videoloader.readers.video.planned import ReadError
 from videoloader.workers.python_pool import PythonPool
 
@@ -39,7 +39,7 @@ class Sources(Mapping[str, Source]):
         num_threads: int,
         devices: Mapping[str, str],
         python_pool: PythonPool | None,
-        errors: ErrorPolicy | None,
+        errors: FailurePolicy,
     ) -> None:
         self._seed = seed
         self._batch_size = batch_size

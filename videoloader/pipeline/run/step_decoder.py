@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
@@ -18,12 +20,11 @@ from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.state import BatchState, Part
-from videoloader.readers.failures.contained import contained
-from videoloader.readers.failures.failures import ErrorPolicy, Failures, own_policy
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import decode_planned
-from videoloader.readers.video.planned import Identity, PlannedClip
+from videoloader.readers.video.planned import PlannedClip
 from videoloader.runtime.monitor import Meter
+from videoloader.sources.items import Item
 
 __all__ = ["StepDecoder"]
 
@@ -49,15 +50,20 @@ class StepDecoder:
         meter: Meter,
         recyclers: Sequence[Recycler],
         nodes: Sequence[Node],
-        errors: ErrorPolicy | None,
+        errors: FailurePolicy,
     ) -> None:
         self._evaluator = evaluator
         self._devices = devices
         self._num_threads = num_threads
         self._meter = meter
         self._recyclers = recyclers
-        self._containment = _Containment(nodes, errors)
-        self.failures = self._containment.failures
+        # The samples of branches are counted by their positions in the batch.
+        policy = errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
+        self.failures: Mapping[str, Failures] = {
+            node.name: Failures(policy)
+            for node in nodes
+            if node.operator.decoding and node.operator.kind == "decode"
+        }
         """Of the decoding operators of samples, by name."""
 
     def run(self, step: Step, state: BatchState) -> None:
@@ -73,12 +79,9 @@ class StepDecoder:
         clips = state.planned.pop(node.ordinal, None)
         try:
             if not clips:
-                clips = self._containment.contained(
-                    node,
-                    [self._clip(node, whole, at, arguments[at]) for at in range(count)],
-                    [state.identities[at] for at in positions],
-                    [state.origins[at] for at in positions],
-                )
+                clips = [self._clip(node, whole, at, arguments[at]) for at in range(count)]
+                if node.name in self.failures:  # else of an operator that is called outside a graph
+                    self.failures[node.name].ask(count)
             with self._meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips,
@@ -153,39 +156,13 @@ class StepDecoder:
             planned: PlannedClip = node.operator.run(value, **given)
         except Exception as error:
             raise SampleError(at, error) from error
-        position, origins = whole.positions(node.branch)[at], whole.state.origins
-        origins[position] = origins[position] or str(planned)
-        return planned
-
-
-class _Containment:
-    """The failures of the decoding operators of a pipeline, each under the name of its node.
-
-    Args:
-        nodes: of the pipeline.
-        policy: of the pipeline. `replace` raises. So does `skip` where there are conditionals: the
-            samples of branches are counted by their positions in the batch.
-    """
-
-    def __init__(self, nodes: Sequence[Node], policy: ErrorPolicy | None) -> None:
-        may_skip = all(node.branch is None for node in nodes)
-        own = own_policy(policy, may_skip=may_skip)
-        self.failures: Mapping[str, Failures] = {
-            node.name: Failures(own)
-            for node in nodes
-            if node.operator.decoding and node.operator.kind == "decode"
-        }
-
-    def contained(
-        self,
-        node: Node,
-        clips: Sequence[PlannedClip],
-        identities: Sequence[Identity],
-        origins: Sequence[str],
-    ) -> list[PlannedClip]:
-        """Clips that say what becomes of them if they fail."""
-        failures = self.failures.get(node.name)
-        if failures is None:  # of an operator that is called outside of a graph
-            return list(clips)
-        failures.ask(len(clips))
-        return list(map(partial(contained, failures), clips, identities, origins))
+        position, state = whole.positions(node.branch)[at], whole.state
+        origin = state.origins[position] = state.origins[position] or str(planned)
+        known = isinstance(planned.source, Item)
+        return replace(
+            planned,
+            failures=self.failures.get(node.name),
+            item=planned.source if known else Item(origin or "<encoded video>"),
+            identity=state.identities[position],
+            epoch=state.identities[position].epoch,
+        )

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.batch import BatchDecoder
-from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
-from videoloader.errors import DecodeError, VideoError
+from videoloader.errors import VideoError
 from videoloader.readers.clip_samples.columns import SampleColumns
 from videoloader.readers.clip_samples.requests import SampleKey, SampleRequests
 from videoloader.readers.clip_samples.samples import taken
 from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
-from videoloader.readers.failures.failures import Failures
-from videoloader.readers.failures.replacing import decode_replacing
-from videoloader.sources.faults import drop_frames
 
 __all__ = ["DecodedSamples", "SampleDecoder"]
 
@@ -102,84 +100,42 @@ class SampleDecoder:
             TooManyFailuresError: more failed so far than the policy allows.
             DecodeError: nothing of the data set decodes.
         """
-        on_error = self.failures.policy.on_error
-        videos, chosen = self.requests.videos, list(keys)
-        shapes: dict[int, tuple[int, ...]] = {}
-        errors, tries = [""] * len(chosen), [1] * len(chosen)
-        beside: dict[int, dict[str, Any] | VideoError] = {}
-        left_out: set[int] = set()
-        others: dict[int, Iterator[int]] = {}
-        self.failures.ask(len(chosen))
-
-        def decode(places: Sequence[int]) -> ClipBatch:
-            keys = [chosen[at] for at in places]
-            numbers = [self.requests.video(sample) for sample, _, _ in keys]
-            found = [{}] * len(places) if self.columns is None else self.columns.beside(numbers)
-            beside.update(zip(places, found, strict=True))
-            items, indexes = map(videos.item, numbers), map(videos.index, numbers)
-            blanks = [self._blank(sample) for sample, _, _ in keys]
-            requests: list[ClipRequest | VideoError] = []
-            with decoder.open([*items], [*indexes]) as opened:
-                for place, key, video, files in zip(places, keys, opened, found, strict=True):
-                    try:
-                        if isinstance(video, VideoError):
-                            raise video
-                        if isinstance(files, VideoError):
-                            raise files
-                        request, shapes[place] = self.requests.request(key, video.index)
-                        requests.append(request)
-                    except VideoError as error:
-                        requests.append(error)
-                return decoder.run(requests, opened, self.output, self.rules, blanks=blanks)
-
-        def choose(at: int, failure: ClipFailure) -> bool:
-            sample, epoch, draw = chosen[at]
-            video = self.requests.video(sample)
-            if on_error != "raise":
-                drop_frames(failure.error)
-            self.failures.add(
-                videos.item(video),
-                failure.error,
-                frame=failure.frame,
-                sample=videos.row(video),
-                epoch=epoch if in_epochs else None,
-            )
-            if on_error == "raise":
-                raise failure.error
-            errors[at] = errors[at] or str(failure.error)
-            if on_error == "mask":
-                return False
-            if on_error == "skip":
-                left_out.add(at)
-                if len(left_out) < len(chosen) or not self.is_never_empty:
-                    return False
-                left_out.discard(at)
-            following = next(others.setdefault(at, self._others(sample)), None)
-            if following is None:
-                raise DecodeError(
-                    f"none of the {tries[at]} videos decodes; the last: {failure.error}"
-                ) from failure.error
-            tries[at] += 1
-            chosen[at] = (following, epoch, draw)
-            return True
-
-        clips = decode_replacing(decode, len(chosen), choose)
-        places = [at for at in range(len(chosen)) if at not in left_out]
-        if left_out:
+        self.failures.ask(len(keys))
+        attempts = Attempts(self.failures, keys, self, may_be_empty=not self.is_never_empty)
+        found: dict[int, _Found] = {}
+        clips: ClipBatch | None = None
+        for places in attempts.rounds():
+            more, asked = self._decode(decoder, [attempts.wanted[at] for at in places])
+            clips = more if clips is None else clips.replaced(places, more)
+            found.update(zip(places, asked, strict=True))
+            for number, failure in more.failed.items():
+                sample, epoch, _ = attempts.wanted[places[number]]
+                video = self.requests.video(sample)
+                attempts.failed(
+                    places[number],
+                    self.requests.videos.item(video),
+                    failure.error,
+                    frame=failure.frame,
+                    sample=self.requests.videos.row(video),
+                    epoch=epoch if in_epochs else None,
+                )
+        assert clips is not None
+        places = [at for at in range(len(keys)) if at not in attempts.left_out]
+        if attempts.left_out:
             clips = taken(clips, places)
         decoded = DecodedSamples(
             clips,
-            [chosen[at] for at in places],
+            [attempts.wanted[at] for at in places],
             places,
-            [errors[at] for at in places],
+            [attempts.errors.get(at, "") for at in places],
             [
-                self.requests.shape_of(clips.indices[place].size, shapes.get(at))
+                self.requests.shape_of(clips.indices[place].size, found[at].shape)
                 for place, at in enumerate(places)
             ],
         )
         numbers = [self.requests.video(sample) for sample in decoded.samples.tolist()]
         if self.columns is not None:
-            decoded.columns = self.columns.values(numbers, [beside[at] for at in places])
+            decoded.columns = self.columns.values(numbers, [found[at].beside for at in places])
         if self.batches is not None:
             decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
@@ -189,11 +145,46 @@ class SampleDecoder:
         is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
         return self.requests.blank(sample) if is_kept else Blank()
 
-    def _others(self, sample: int) -> Iterator[int]:
+    def _decode(
+        self, decoder: BatchDecoder, keys: Sequence[SampleKey]
+    ) -> tuple[ClipBatch, list[_Found]]:
+        """The clips of some samples, those that fail masked, and what else was found of them."""
+        videos, numbers = self.requests.videos, [self.requests.video(key[0]) for key in keys]
+        files = [{}] * len(keys) if self.columns is None else self.columns.beside(numbers)
+        items, indexes = map(videos.item, numbers), map(videos.index, numbers)
+        blanks = [self._blank(key[0]) for key in keys]
+        requests: list[ClipRequest | VideoError] = []
+        found: list[_Found] = []
+        with decoder.open([*items], [*indexes]) as opened:
+            for key, video, beside in zip(keys, opened, files, strict=True):
+                shape = None
+                try:
+                    if isinstance(video, VideoError):
+                        raise video
+                    if isinstance(beside, VideoError):
+                        raise beside
+                    request, shape = self.requests.request(key, video.index)
+                    requests.append(request)
+                except VideoError as error:
+                    requests.append(error)
+                found.append(_Found(shape, beside))
+            batch = decoder.run(requests, opened, self.output, self.rules, blanks=blanks)
+        return batch, found
+
+    def after(self, wanted: SampleKey) -> Iterator[SampleKey]:
         """What may replace a sample that fails, one after another; of shaped clips those alike.
 
         Where nothing but it is left of a batch, clips of other shapes come after these.
         """
+        sample, epoch, draw = wanted
+        for other in self._others(sample):
+            yield other, epoch, draw
+
+    def none_left(self, tries: int, error: VideoError) -> str:
+        """Says that no video decodes."""
+        return f"none of the {tries} videos decodes; the last: {error}"
+
+    def _others(self, sample: int) -> Iterator[int]:
         count = len(self.requests.videos)
         if self.batches is None:
             yield from ((sample + step) % count for step in range(1, count))
@@ -206,3 +197,10 @@ class SampleDecoder:
         for group in groups:
             begin = int(np.searchsorted(group, video))
             yield from (sample - video + np.roll(group, -begin)).tolist()
+
+
+class _Found(NamedTuple):
+    """The shape of the frame numbers of a sample, and the files beside its clip."""
+
+    shape: tuple[int, ...] | None
+    beside: dict[str, Any] | VideoError

@@ -20,7 +20,7 @@ from videoloader.readers.clip_samples.labels import (
     labels_of_paths,
     longest_end,
 )
-from videoloader.sources.address import is_url, local_path, shown
+from videoloader.sources.address import absolute, is_url, local_path, shown
 from videoloader.sources.items import VIDEO_SUFFIXES
 
 __all__ = [
@@ -54,7 +54,7 @@ class ListedVideos:
     ) -> None:
         self.items = items
         self._rows = rows
-        self._given = {Item(_absolute(path)).path: index for path, index in indexes.items()}
+        self._given = {Item(absolute(path)).path: index for path, index in indexes.items()}
 
     def __len__(self) -> int:
         return len(self.items)
@@ -125,9 +125,11 @@ class IndexedVideos:
         return lengths if self._numbers is None else lengths[self._numbers]
 
     def keys(self) -> list[str]:
-        """Key of each video."""
-        keys = self.videos.dataset.keys
-        return [keys[row] for row in self.rows.tolist()]
+        """Key of each video; where the table has none, the one that follows from its place."""
+        dataset = self.videos.dataset
+        keys: list[str | None] = [*dataset.keys]
+        rows = self.rows.tolist()
+        return [dataset.key(row) if (key := keys[row]) is None else key for row in rows]
 
     def path(self, key: str) -> str:
         """The whole path of the video of a key, by which tables are searched."""
@@ -283,7 +285,7 @@ def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
     """Name of the class of each video, where one folder has a folder for each class."""
     if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
         return None
-    folder = Path(_absolute(videos))
+    folder = Path(absolute(videos))
     if not os.path.isdir(folder):
         return None
     parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
@@ -295,18 +297,13 @@ def _items(places: Iterable[Place]) -> Iterable[Item]:
         if isinstance(place, Item):
             yield place
         elif Path(place).suffix.lower() in VIDEO_SUFFIXES and not _is_pattern(os.fspath(place)):
-            yield Item(_absolute(place))  # without a look at it: there may be millions
+            yield Item(absolute(place))  # without a look at it: there may be millions
         else:
             yield from find_items(place)
 
 
 def _is_pattern(place: str) -> bool:
     return any(character in place for character in "*?[") or is_url(place)
-
-
-def _absolute(place: str | os.PathLike[str]) -> str:
-    path = local_path(os.fspath(place))
-    return path if is_url(path) else os.path.abspath(path)
 
 
 def _check_there(item: Item) -> None:

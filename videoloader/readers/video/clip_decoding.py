@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
@@ -17,13 +18,13 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.failures.replacing import decode_replacing
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.readers.video.sharing import Decoded, SharedDecoding
 from videoloader.runtime.work import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
+from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
 
 __all__ = ["DecodedClips", "decode_planned"]
@@ -58,7 +59,7 @@ def decode_planned(
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
     output: OutputFormat | None = None,
 ) -> DecodedClips:
-    """Decode the clips of a batch; what becomes of those that fail, they say themselves.
+    """Decode the clips of a batch; those that fail are treated as their policy says.
 
     Args:
         clips: what to decode.
@@ -82,7 +83,8 @@ def decode_planned(
     sharing = SharedDecoding.of(clips)
     form = (decoder, arguments, fuse, output, rules)
     try:
-        decoded = _Decoding(*form, clips, sharing, may_be_empty=bool(sharing.held)).run()
+        attempts = _attempts(clips, sharing.own, may_be_empty=bool(sharing.held))
+        decoded = _Decoding(*form, sharing, attempts).run()
     finally:
         sharing.give_up()
     if not sharing.held:
@@ -94,72 +96,70 @@ def decode_planned(
     work = decoded.work
     failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
     if failed.own:
-        again = _Decoding(*form, clips, failed, may_be_empty=bool(made)).run()
+        attempts = _attempts(clips, failed.own, may_be_empty=bool(made))
+        again = _Decoding(*form, failed, attempts).run()
         made |= _by_position(again)
         work += again.work
     return _joined(made, output.layout, work)
 
 
+@dataclass(slots=True, eq=False)
 class _Decoding:
     """The clips that a batch decodes itself, and those of later batches along with them.
 
-    They go by their place among `sharing.own`. `may_be_empty`: all of them may be left out, since
-    others of the batch are there. The other arguments are those of `decode_planned`.
+    Attributes:
+        attempts: at the clips of `sharing.own`, in their order.
+        outputs: beside the pictures, by place among these.
+        indexes: of the videos that are open.
+
+    The others are the arguments of `decode_planned`, and what follows from them.
     """
 
-    def __init__(
-        self,
-        decoder: media.ClipDecoder,
-        arguments: Sequence[Mapping[str, Any]],
-        fuse: Fuse,
-        output: OutputFormat,
-        rules: Rules,
-        clips: Sequence[PlannedClip],
-        sharing: SharedDecoding,
-        *,
-        may_be_empty: bool,
-    ) -> None:
-        self._decoder = decoder
-        self._arguments = arguments
-        self._fuse = fuse
-        self._output = output
-        self._rules = rules
-        self._sharing = sharing
-        self._may_be_empty = may_be_empty
-        self._clips = [clips[at] for at in sharing.own]
-        self._outputs: dict[int, list[torch.Tensor]] = {}  # beside the pictures
-        self._indexes: dict[int, media.Index | None] = {}
-        self._others: dict[int, tuple[Iterator[PlannedClip], int]] = {}  # and how many were tried
-        self._left_out: set[int] = set()
+    decoder: media.ClipDecoder
+    arguments: Sequence[Mapping[str, Any]]
+    fuse: Fuse
+    output: OutputFormat
+    rules: Rules
+    sharing: SharedDecoding
+    attempts: Attempts[PlannedClip]
+    outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
+    indexes: dict[int, media.Index | None] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
-        """Decode them, and treat those that fail as they say."""
-        positions = self._sharing.own
+        """Decode them, and treat those that fail as their policy says."""
+        positions, clips = self.sharing.own, self.attempts.wanted
         if not positions:
-            return DecodedClips((Batch([], self._output.layout),))
-        batch = decode_replacing(self._decode, len(positions), self._replace)
-        left = [place for place in range(len(positions)) if place not in self._left_out]
-        for place in {failure.request for failure in batch.failures}.difference(self._left_out):
+            return DecodedClips((Batch([], self.output.layout),))
+        batch: ClipBatch | None = None
+        for places in self.attempts.rounds():
+            more = self._decode(places)
+            batch = more if batch is None else batch.replaced(places, more)
+            for number, failure in more.failed.items():
+                self._failed(places[number], failure)
+        assert batch is not None
+        left = [place for place in range(len(positions)) if place not in self.attempts.left_out]
+        for place in self.attempts.masked:
             # What does not need the video any more: the outputs beside may be what failed.
-            frames, index = batch.indices[place], self._indexes[place]
+            frames, index = batch.indices[place], self.indexes[place]
             index = index if (frames != FILLED).any() else None
-            self._outputs[place] = self._clips[place].selection.outputs(index, frames)
-        if self._left_out:
+            self.outputs[place] = clips[place].selection.outputs(index, frames)
+        if self.attempts.left_out:
             batch = taken(batch, left)
-        origins = [str(self._clips[place]) for place in left]
-        pictures = Batch(batch.frames, self._output.layout, origins)
-        others = _columns([self._outputs[place] for place in left])
+        origins = [str(clips[place]) for place in left]
+        pictures = Batch(batch.frames, self.output.layout, origins)
+        others = _columns([self.outputs[place] for place in left])
         return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
 
     def _decode(self, places: Sequence[int]) -> ClipBatch:
         """Decode the clips of some places, and along with the first ones those of `sharing`."""
-        own, along = self._sharing.own, self._sharing.along
-        clips = [*(self._clips[place] for place in places), *(each.planned for each, _ in along)]
+        own, along = self.sharing.own, self.sharing.along
+        wanted = self.attempts.wanted
+        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in along)]
         asking = [*(own[place] for place in places), *(at for _, at in along)]
         sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
         requests: list[ClipRequest | VideoError] = []
         outputs: list[list[torch.Tensor]] = []
-        with self._decoder.open(sources, indexes) as videos:
+        with self.decoder.open(sources, indexes) as videos:
             for clip, at, video in zip(clips, asking, videos, strict=True):
                 beside: list[torch.Tensor] = []
                 try:
@@ -176,13 +176,13 @@ class _Decoding:
                 outputs.append(beside)
             blanks = [
                 Blank(clip.length, _size(given), _fill_value(given))
-                for clip, given in zip(clips, map(self._arguments.__getitem__, asking), strict=True)
+                for clip, given in zip(clips, map(self.arguments.__getitem__, asking), strict=True)
             ]
-            batch = self._decoder.run(requests, videos, self._output, self._rules, blanks=blanks)
+            batch = self.decoder.run(requests, videos, self.output, self.rules, blanks=blanks)
         for place, video, beside in zip(places, videos, outputs, strict=False):
-            self._indexes[place] = None if isinstance(video, VideoError) else video.index
-            self._outputs[place] = beside
-        return self._sharing.keep(batch, outputs, len(places)) if along else batch
+            self.indexes[place] = None if isinstance(video, VideoError) else video.index
+            self.outputs[place] = beside
+        return self.sharing.keep(batch, outputs, len(places)) if along else batch
 
     def _request(
         self, clip: PlannedClip, at: int, index: media.Index
@@ -193,7 +193,7 @@ class _Decoding:
             VideoError: the clip fails.
             SampleError: an operator that is absorbed does.
         """
-        given = self._arguments[at]
+        given = self.arguments[at]
         with blamed_on(index.name):
             frames = clip.selection.frames(index)
             if given.get("snap") == "keyframe":
@@ -207,7 +207,7 @@ class _Decoding:
             if given.get("roi") is not None:
                 form = _windowed(form, given["roi"])
         try:
-            form = self._fuse(at, form)
+            form = self.fuse(at, form)
         except Exception as error:
             raise SampleError(at, error) from error
         request = ClipRequest(
@@ -222,29 +222,28 @@ class _Decoding:
         )
         return request, outputs
 
-    def _replace(self, place: int, failure: ClipFailure) -> bool:
-        """Choose another clip for one that failed, if it says so."""
-        clip, error = self._clips[place], failure.error
+    def _failed(self, place: int, failure: ClipFailure) -> None:
+        """Have the policy decide on a clip that failed."""
+        clip = self.attempts.wanted[place]
         try:
-            clip.note(failure)
-            if clip.on_error == "mask":
-                return False
-            if clip.on_error == "skip":
-                self._left_out.add(place)
-                if self._may_be_empty or len(self._left_out) < len(self._clips):
-                    return False
-                self._left_out.discard(place)
-            if clip.on_error == "raise" or clip.successors is None:
-                raise error
-            others, tries = self._others.get(place) or (clip.successors.after(clip), 1)
-            following = next(others, None)
-            if following is None:
-                raise DecodeError(clip.successors.none_left(tries, error)) from error
-        except Exception as none_left:
-            raise SampleError(self._sharing.own[place], none_left) from none_left
-        self._others[place] = others, tries + 1
-        self._clips[place] = following
-        return True
+            self.attempts.failed(
+                place,
+                clip.item or Item(str(clip)),
+                failure.error,
+                frame=failure.frame,
+                sample=-1 if clip.identity is None else clip.identity.sample,
+                epoch=clip.epoch,
+            )
+        except Exception as error:
+            raise SampleError(self.sharing.own[place], error) from error
+
+
+def _attempts(
+    clips: Sequence[PlannedClip], own: Sequence[int], *, may_be_empty: bool
+) -> Attempts[PlannedClip]:
+    """At the clips at some positions; all are of one reader or operator."""
+    failures, others = clips[0].failures or Failures(), clips[0].successors
+    return Attempts(failures, [clips[at] for at in own], others, may_be_empty=may_be_empty)
 
 
 def _fill_value(arguments: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.readers.failures.failures import Failures
+from videoloader.decoding.failures import Failures
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.media import Index
@@ -88,10 +88,7 @@ class ClipReader:
     def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
         """The clips behind one in its shard, round to the one before it."""
         assert isinstance(clip.selection, _Clip)
-        epoch, position = clip.selection.place
-        count = len(self.order.epochs.shard(epoch))
-        for step in range(1, count):
-            yield self._planned(Place(epoch, (position + step) % count))
+        return map(self._planned, self.order.behind(clip.selection.place))
 
     def none_left(self, tries: int, error: Exception) -> str:  # noqa: ARG002
         """Says that no clip of the shard decodes."""

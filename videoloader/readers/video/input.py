@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import ArgumentTypeError, FormatError
@@ -20,7 +21,6 @@ from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
 from videoloader.readers.external.feeding import FedSource
-from videoloader.readers.failures.failures import Failures, own_policy
 from videoloader.readers.video import media
 from videoloader.readers.video.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
 from videoloader.readers.video.planned import Identity, PlannedClip
@@ -46,7 +46,7 @@ class VideoInput(FedSource):
         self.is_blocking = bool(arguments["blocking"])
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
-        self.failures = Failures(own_policy(context.errors))
+        self.failures = Failures(context.errors.of_decoder())
         """Takes what goes wrong in decoding; what is no video fails where it is fed."""
 
     def prepared(

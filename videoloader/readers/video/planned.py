@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, overload
@@ -11,10 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipFailure
-from videoloader.decoding.rules import OnError
+from videoloader.decoding.failures import Failures, Successors
 from videoloader.operators.batch import Sample
-from videoloader.readers.failures.failures import Failures
 from videoloader.readers.video.media import Index
 from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sources.address import shown
@@ -27,7 +25,6 @@ __all__ = [
     "ReadError",
     "ReadSample",
     "Selection",
-    "Successors",
     "public_name",
 ]
 
@@ -98,16 +95,6 @@ class Selection(Protocol):
         """
 
 
-class Successors(Protocol):
-    """What may stand for clips that fail."""
-
-    def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
-        """Other clips, one after another."""
-
-    def none_left(self, tries: int, error: Exception) -> str:
-        """Says that all of them failed, the clip itself included, and the last so."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedClip:
     """One clip, as a reader or a decoding operator asks for it.
@@ -134,21 +121,9 @@ class PlannedClip:
     failures: Failures | None = None
     item: Item | None = None
     epoch: int | None = None
-    successors: Successors | None = None
+    successors: Successors[PlannedClip] | None = None
     shared: SharedClip | None = None
     along: tuple[Along, ...] = ()
-
-    @property
-    def on_error(self) -> OnError:
-        """What to do when it fails."""
-        return "raise" if self.failures is None else self.failures.policy.on_error
-
-    def note(self, failure: ClipFailure) -> None:
-        """Record that it failed, which may end the run by an error."""
-        if self.failures is not None and self.item is not None:
-            sample = -1 if self.identity is None else self.identity.sample
-            frame, error = failure.frame, failure.error
-            self.failures.add(self.item, error, frame=frame, sample=sample, epoch=self.epoch)
 
     def __str__(self) -> str:
         return public_name(self.source)

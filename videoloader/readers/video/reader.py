@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.operators.source import SourceContext
@@ -20,8 +21,7 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.failures.failures import Failures, policy_of
-from videoloader.readers.failures.known_bad import read_known
+from videoloader.readers.known_bad import read_known
 from videoloader.readers.ranks import find_order
 from videoloader.readers.video.arguments import ARGUMENTS
 from videoloader.readers.video.clip_reader import ClipReader
@@ -151,13 +151,12 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
     sampler = clip_rule(**{name: arguments[name] for name in _RULE})
     known = read_known(arguments["skip_known"])
     scopes = _scopes(arguments).without(known, wholly=isinstance(sampler, DenseClips))
-    failures = Failures(policy_of(context, arguments))
-    tolerant = None if failures.policy.on_error == "raise" else failures
+    failures = Failures(context.errors.with_arguments(arguments))
     clips = scopes.clips(
         sampler,
         backwards=arguments["stride"] < 0,
         num_threads=context.num_threads,
-        failures=tolerant,
+        failures=failures,
         clips_per_video=arguments["clips_per_video"] or 1,
         known=known,
     )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
 from videoloader.decoding.opening.index_cache import PackedIndexes
 from videoloader.decoding.opening.indexer import Indexer
@@ -23,8 +24,7 @@ from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.label_values import VideoLabels
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
-from videoloader.readers.failures.failures import Failures
-from videoloader.readers.failures.known_bad import KnownBad, kept_numbers, named_videos
+from videoloader.readers.known_bad import KnownBad, kept_numbers, named_videos
 from videoloader.readers.video import media
 from videoloader.readers.video.clips import Clips, count_clips
 from videoloader.readers.video.file_list import Entry, FrameRange
@@ -98,7 +98,7 @@ class Scopes:
         *,
         backwards: bool,
         num_threads: int,
-        failures: Failures | None,
+        failures: Failures,
         clips_per_video: int = 1,
         known: KnownBad | None = None,
     ) -> Clips:
@@ -108,8 +108,7 @@ class Scopes:
             sampler: one of one clip a video needs no look at the videos.
             backwards: play clips backwards.
             num_threads: that read the tables of files.
-            failures: takes the videos that cannot be read, which have no clip then; None to raise
-                their errors.
+            failures: takes the videos that cannot be read, which have no clip then.
             clips_per_video: how often a sampler of one clip is asked for one of each video.
             known: clips end to end that hold a damaged frame are left out.
         """
@@ -143,7 +142,7 @@ class Scopes:
         self,
         sampler: DenseClips,
         num_threads: int,
-        failures: Failures | None,
+        failures: Failures,
     ) -> NDArray[np.int64]:
         """Clips of each video, which are opened several at a time, each file once."""
         counts = np.zeros(len(self), dtype=np.int64)
@@ -157,8 +156,6 @@ class Scopes:
                 if not index.num_frames:
                     raise FormatError(f"{item.name}: there is no frame in it")
             except VideoError as error:
-                if failures is None:
-                    raise
                 failures.add(item, error, sample=self.videos.row(numbers[0]))
                 return None
             for number in numbers:

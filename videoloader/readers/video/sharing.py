@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import torch
 
 from videoloader.decoding.clip import ClipBatch
-from videoloader.readers.failures.replacing import failed_clips
 
 __all__ = ["Along", "Decoded", "SharedClip", "SharedDecoding"]
 
@@ -106,7 +105,7 @@ class SharedDecoding:
             others: the outputs beside the pictures, of each of them.
             count: clips of this batch.
         """
-        failed = failed_clips(batch)
+        failed = batch.failed
         ready = None
         kept: list[Decoded | None] = []
         for at in range(count, count + len(self.along)):

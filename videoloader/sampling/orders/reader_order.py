@@ -13,7 +13,7 @@ the group at its first clip has to keep the others for at most two windows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -92,6 +92,12 @@ class ReaderOrder:
                 last, known = block, self._block(*block)
             numbers.append(known[position % _BLOCK])
         return numbers
+
+    def behind(self, place: Place) -> Iterator[Place]:
+        """The places behind one in its shard, round to the one before it."""
+        epoch, position = place
+        count = len(self.epochs.shard(epoch))
+        return (Place(epoch, (position + step) % count) for step in range(1, count))
 
     def mates(self, place: Place) -> list[Place]:
         """The later places of its window that have samples of the same group, in order.

@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from torch.utils import data
 
@@ -18,7 +18,9 @@ from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch.proxy.jobs import Feeder, Job
 from videoloader.plugin.pytorch.proxy.structure import found, replaced
 from videoloader.plugin.references import BatchReference, Call, Proxy, SampleReference
-from videoloader.readers.failures.failures import SampleFailure
+
+if TYPE_CHECKING:
+    from videoloader.decoding.failures import SampleFailure
 
 __all__ = ["BatchesAhead", "DataLoader", "Server"]
 

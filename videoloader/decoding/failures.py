@@ -1,31 +1,42 @@
-"""What went wrong with samples without ending the run: recorded, counted, written to a log."""
+"""What becomes of samples that fail: a policy, applied, counted and logged in one place.
+
+Whoever makes samples (loaders, data sets, readers, decoding operators) has one `Failures`, and for
+each batch an `Attempts`, which says what to make, and is told what failed.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Protocol, get_args
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, get_args
 
 from videoloader import errors
 from videoloader.decoding.rules import OnError
-from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
-from videoloader.operators.source import SourceContext
-from videoloader.readers.failures.error_log import ErrorLog
-from videoloader.sources.faults import raise_shortage
+from videoloader.errors import ArgumentError, DecodeError, TooManyFailuresError, VideoError
+from videoloader.sources.address import absolute
+from videoloader.sources.faults import drop_frames, raise_shortage
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.writing import written
 
 __all__ = [
     "MOST_RECORDS",
-    "ErrorPolicy",
+    "Attempts",
+    "FailurePolicy",
     "Failures",
     "Records",
     "SampleFailure",
-    "own_policy",
-    "policy_of",
+    "Successors",
 ]
+
+_log = logging.getLogger(__name__)
+
+Wanted = TypeVar("Wanted")
 
 MOST_RECORDS = 10_000
 """Failures that are kept; later ones are counted, and written to the log."""
@@ -51,6 +62,8 @@ class SampleFailure:
         action: "raise", "skip", "replace" or "mask".
         time: seconds since 1970.
         process: that met it.
+        key: of the video in a data set index with a root, below which it is; "" elsewhere. It stays
+            the same where the data set is moved.
     """
 
     video: str
@@ -64,6 +77,7 @@ class SampleFailure:
     action: OnError
     time: float = field(default_factory=time.time)
     process: int = field(default_factory=os.getpid)
+    key: str = ""
 
     @property
     def error(self) -> VideoError:
@@ -76,7 +90,7 @@ class SampleFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorPolicy:
+class FailurePolicy:
     """What becomes of samples that fail, and from when on they end the run.
 
     Args:
@@ -109,6 +123,24 @@ class ErrorPolicy:
                 'on_error="raise" ends with the first failure; max_errors goes with "skip", '
                 '"replace" or "mask"'
             )
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> FailurePolicy:
+        """The policy of a reader: what its arguments do not say, this one of its pipeline does.
+
+        Args:
+            arguments: of the reader; those of a policy among them, None where not given.
+        """
+        own = {f.name for f in fields(FailurePolicy)}
+        given = {key: v for key, v in arguments.items() if key in own and v is not None}
+        if given.get("on_error") == "raise" and "max_errors" not in given:
+            given["max_errors"] = None  # the pipeline's is for its other readers
+        return replace(self, **given)
+
+    def of_decoder(self, *, may_skip: bool = True) -> FailurePolicy:
+        """What a decoder of given videos can do: it knows no other video to take."""
+        if self.on_error == "replace" or (self.on_error == "skip" and not may_skip):
+            return replace(self, on_error="raise", max_errors=None)
+        return self
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments, as text and numbers."""
@@ -179,11 +211,11 @@ class Failures:
         records: where they are kept; in this process by default.
     """
 
-    def __init__(self, policy: ErrorPolicy | None = None, records: Records | None = None) -> None:
-        self.policy = policy or ErrorPolicy()
+    def __init__(self, policy: FailurePolicy | None = None, records: Records | None = None) -> None:
+        self.policy = policy or FailurePolicy()
         self._records = LocalRecords() if records is None else records
         log = self.policy.error_log
-        self._log = None if log is None else ErrorLog(log)
+        self._log = None if log is None else _ErrorLog(log)
 
     @property
     def count(self) -> int:
@@ -213,7 +245,8 @@ class Failures:
         """Record that a sample failed.
 
         Raises:
-            TooManyFailuresError: more did than the policy allows.
+            Exception: this error, where the policy is to raise it.
+            TooManyFailuresError: more failed than the policy allows.
             ResourceError: it is not the sample that failed, but what the machine lacks.
         """
         raise_shortage(error, item.name)
@@ -227,13 +260,17 @@ class Failures:
             sample=sample,
             epoch=epoch,
             action=self.policy.on_error,
+            key=item.key_below,
         )
         self._records.add(failure)
         if self._log is not None:
-            self._log.write(failure.as_dict())
+            self._log.write(failure)
         asked, failed = self._records.counts()
         if not self.policy.allows(failed, asked):
+            drop_frames(error)
             raise TooManyFailuresError(self._too_many(failure, asked, failed)) from error
+        if self.policy.on_error == "raise":
+            raise error
 
     def _too_many(self, last: SampleFailure, asked: int, failed: int) -> str:
         reasons = list(dict.fromkeys(failure.reason for failure in self))[-_NAMED:]
@@ -246,27 +283,155 @@ class Failures:
         )
 
 
-def policy_of(context: SourceContext, arguments: Mapping[str, Any]) -> ErrorPolicy:
-    """The policy of a reader: what its arguments do not say, its pipeline does.
+class Successors(Protocol[Wanted]):
+    """The choice of `replace`: what may stand for a sample that fails."""
+
+    def after(self, wanted: Wanted) -> Iterator[Wanted]:
+        """Other samples, one after another."""
+
+    def none_left(self, tries: int, error: VideoError) -> str:
+        """Says that all of them failed, the one that was asked for included, and the last so."""
+
+
+class Attempts(Generic[Wanted]):
+    """The samples of one batch, and what becomes of those that fail.
 
     Args:
-        context: of the reader.
-        arguments: of the reader; those of `ErrorPolicy` among them, None where not given.
+        failures: takes what goes wrong; its policy decides.
+        wanted: the sample of each place.
+        successors: choose others for `replace`, and for `skip` where nothing of a batch is left;
+            None: there are no others, so the error is raised then.
+        may_be_empty: with `skip`, all samples may be left out.
+
+    Attributes:
+        wanted: the sample that is made at each place in the end.
+        left_out: the places that stay without one.
+        masked: those of which some or all is to be filled.
+        errors: by place, what went wrong with the sample that was asked for.
+
+    >>> attempts = Attempts(Failures(FailurePolicy("skip")), ["a", "b"])
+    >>> for places in attempts.rounds():
+    ...     for place in places:
+    ...         if attempts.wanted[place] == "b":
+    ...             attempts.failed(place, Item("b.mp4"), DecodeError("b.mp4: broken"))
+    >>> attempts.left_out
+    {1}
     """
-    policy: ErrorPolicy = context.errors or ErrorPolicy()
-    own = {f.name for f in fields(ErrorPolicy)}
-    given = {key: v for key, v in arguments.items() if key in own and v is not None}
-    if given.get("on_error") == "raise" and "max_errors" not in given:
-        given["max_errors"] = None  # the pipeline's is for its other readers
-    return replace(policy, **given)
+
+    def __init__(
+        self,
+        failures: Failures,
+        wanted: Sequence[Wanted],
+        successors: Successors[Wanted] | None = None,
+        *,
+        may_be_empty: bool = False,
+    ) -> None:
+        self.wanted = list(wanted)
+        self.left_out: set[int] = set()
+        self.masked: set[int] = set()
+        self.errors: dict[int, str] = {}
+        self._failures = failures
+        self._successors = successors
+        self._may_be_empty = may_be_empty
+        self._others: dict[int, tuple[Iterator[Wanted], int]] = {}  # with what was tried of them
+        self._again: list[int] = []
+
+    def rounds(self) -> Iterator[Sequence[int]]:
+        """The places to make, all of them first, then those of which another sample is wanted.
+
+        What fails of them is told to `failed`, in ascending order, before the next round.
+        """
+        yield range(len(self.wanted))
+        while self._again:
+            places, self._again = self._again, []
+            yield places
+
+    def failed(
+        self,
+        place: int,
+        item: Item,
+        error: VideoError,
+        *,
+        frame: int | None = None,
+        sample: int = -1,
+        epoch: int | None = None,
+    ) -> None:
+        """Record that the sample of a place failed, and decide what becomes of it.
+
+        Args:
+            place: of the batch.
+            item: its file.
+            error: what went wrong.
+            frame: the first that does not decode, None where the file cannot be opened.
+            sample: its number, see `SampleFailure`.
+            epoch: in which it is wanted, if there are epochs.
+
+        Raises:
+            VideoError: this one, with `raise`, and where there is nothing to stand for the sample.
+            TooManyFailuresError: more failed than the policy allows.
+            ResourceError: it is not the sample that failed, but what the machine lacks.
+            DecodeError: all that may stand for the sample failed too.
+        """
+        self._failures.add(item, error, frame=frame, sample=sample, epoch=epoch)
+        on_error = self._failures.policy.on_error
+        if on_error == "mask":
+            self.masked.add(place)
+        elif on_error == "skip" and self._may_leave_out(place):
+            self.left_out.add(place)
+        else:
+            self.wanted[place] = self._next(place, error)
+            self._again.append(place)
+        self.errors.setdefault(place, str(error))
+        drop_frames(error)
+
+    def _may_leave_out(self, place: int) -> bool:
+        return self._may_be_empty or len(self.left_out | {place}) < len(self.wanted)
+
+    def _next(self, place: int, error: VideoError) -> Wanted:
+        if self._successors is None:
+            raise error
+        others, tries = self._others.get(place) or (self._successors.after(self.wanted[place]), 1)
+        following = next(others, None)
+        if following is None:
+            raise DecodeError(self._successors.none_left(tries, error)) from error
+        self._others[place] = others, tries + 1
+        return following
 
 
-def own_policy(policy: ErrorPolicy | None, *, may_skip: bool = True) -> ErrorPolicy:
-    """What a decoder of given videos can do of a policy: it knows no other video to take."""
-    policy = policy or ErrorPolicy()
-    if policy.on_error == "replace" or (policy.on_error == "skip" and not may_skip):
-        return replace(policy, on_error="raise", max_errors=None)
-    return policy
+class _ErrorLog:
+    """Appends failures to a file, a line of JSON each; many processes may.
+
+    A line is written by one call to the system with nothing buffered, so lines of several
+    processes do not mix, and what a killed process had written is there. It pickles. A log that
+    can no longer be written does not end the run: it is told once.
+
+    Args:
+        path: the file; it is made, and its folder too.
+
+    Raises:
+        SourceError: it cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.path.abspath(path))
+        with written(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch()
+        self._has_warned = False
+
+    def write(self, failure: SampleFailure) -> None:
+        """Append a failure; the path of a file becomes absolute."""
+        line = json.dumps(failure.as_dict() | {"path": absolute(failure.path)}) + "\n"
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                os.write(descriptor, line.encode())
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if not self._has_warned:
+                _log.warning("%s: failures are no longer logged (%s)", self.path, error.strerror)
+            self._has_warned = True
 
 
 def _class_of(kind: str) -> type[VideoError]:

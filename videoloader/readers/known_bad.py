@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,8 +15,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, OutOfMemoryError, SourceError
 from videoloader.readers.clip_samples.label_values import VideoLabels
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
-from videoloader.readers.failures.error_log import absolute, read_lines
-from videoloader.sources.address import shown
+from videoloader.sources.address import absolute, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item
 
@@ -25,27 +26,61 @@ __all__ = [
     "kept_videos",
     "named_videos",
     "read_known",
+    "read_lines",
 ]
 
 SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """What `videoloader check` wrote (`.parquet`), or a log of failures (JSON lines), or several."""
 
 
+Frames: TypeAlias = "set[int] | None"
+"""The frames of a video that do not decode; None for all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownBad:
-    """Videos with damage, and which of their frames do not decode; None for all of them."""
+    """Videos with damage, and which of their frames do not decode.
 
-    frames: dict[tuple[str, str], set[int] | None] = field(default_factory=dict)
+    Attributes:
+        places: by absolute path and name in an archive.
+        keys: by key, of those in a data set with a root. They hold for the data set where it was
+            moved.
+        roots: of these data sets. A video below one of them is known by its place alone.
+    """
+
+    places: dict[tuple[str, str], Frames] = field(default_factory=dict)
+    keys: dict[str, Frames] = field(default_factory=dict)
+    roots: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
-        return len(self.frames)
+        return len(self.places)
 
     def __contains__(self, item: Item) -> bool:
-        return bool(self.frames) and _key(item) in self.frames
+        return self.of(item) != set()
 
-    def of(self, item: Item) -> set[int] | None:
-        """The frames of a video that do not decode; None for all of them."""
-        return self.frames.get(_key(item), set())
+    def of(self, item: Item) -> Frames:
+        """The frames of a video that do not decode; none of a video that is not known."""
+        place = absolute(item.path), item.member
+        if place in self.places:
+            return self.places[place]
+        if not item.below or _root(item.path, item.below) in self.roots:
+            return set()
+        return self.keys.get(item.key_below, set())
+
+    def add(self, place: tuple[str, str], key: str, frames: Sequence[int]) -> None:
+        """Take what one line says of a video; no frames are all of them.
+
+        Args:
+            place: its path, and its name in an archive.
+            key: in its data set, "" if there is no root.
+            frames: that do not decode.
+        """
+        path, member = absolute(place[0]), place[1]
+        _add(self.places, (path, member), frames)
+        below = key.removesuffix(f"/{member}") if member else key
+        if below and below != place[0]:
+            _add(self.keys, key, frames)
+            self.roots.add(_root(path, below))
 
 
 def read_known(given: SkipKnown | None) -> KnownBad:
@@ -54,26 +89,24 @@ def read_known(given: SkipKnown | None) -> KnownBad:
     Raises:
         SourceError: a file cannot be read, or is something else.
     """
-    known: dict[tuple[str, str], set[int] | None] = {}
+    known = KnownBad()
     if given is None:
-        return KnownBad(known)
+        return known
     for place in [given] if isinstance(given, str | os.PathLike) else given:
         for facts in _facts(place):
             try:
-                key = absolute(facts["path"]), facts.get("member") or ""
+                video = facts["path"], facts.get("member") or ""
                 frames = facts["frames"] if "frames" in facts else facts["frame"]
                 several = [] if frames is None else np.atleast_1d(frames).tolist()
-                kind = facts.get("kind") or facts.get("error_kind")
+                # For want of memory: another run may have it.
+                if (facts.get("kind") or facts.get("error_kind")) != OutOfMemoryError.__name__:
+                    known.add(video, facts.get("key") or "", several)
             except (KeyError, TypeError, AttributeError) as error:
                 raise SourceError(
                     f"{shown(os.fspath(place))}: no output of `videoloader check` and no log of "
                     f"failures ({type(error).__name__}: {error})"
                 ) from error
-            if kind == OutOfMemoryError.__name__:  # another run may have the memory
-                continue
-            before = known.get(key, set())
-            known[key] = None if before is None or not several else before | set(several)
-    return KnownBad(known)
+    return known
 
 
 def kept_videos(
@@ -120,7 +153,7 @@ def named_videos(
     """Numbers of the videos that are known to be damaged, and their frames, see `KnownBad.of`."""
     if not len(known):
         return
-    names = {os.path.basename(member or path) for path, member in known.frames}
+    names = {os.path.basename(member or path) for path, member in known.places}
     for number, key in enumerate(videos.keys()):
         # Making an item takes far longer than a look at its name. Quoted paths are no UTF-8.
         if key.rpartition("/")[2] in names or key.startswith("file:"):
@@ -129,8 +162,13 @@ def named_videos(
                 yield number, known.of(item)
 
 
-def _key(item: Item) -> tuple[str, str]:
-    return absolute(item.path), item.member
+def _add(known: dict[Any, Frames], name: Any, frames: Sequence[int]) -> None:
+    before = known.get(name, set())
+    known[name] = None if before is None or not frames else before | {*frames}
+
+
+def _root(path: str, below: str) -> str:
+    return path.removesuffix(f"/{below}")
 
 
 def _facts(place: str | os.PathLike[str]) -> Iterable[dict[str, Any]]:
@@ -145,3 +183,31 @@ def _facts(place: str | os.PathLike[str]) -> Iterable[dict[str, Any]]:
         raise unreadable(os.fspath(place), error) from None
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines.
+
+    The last line may be cut off, where a process was killed or the disk was full.
+
+    Raises:
+        SourceError: the file cannot be read, or another line is no JSON object.
+    """
+    name = os.fspath(path)
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise unreadable(name, error) from None
+    name = shown(name)
+    for number, line in enumerate(lines, 1):
+        try:
+            facts = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            if number == len(lines):
+                return
+            raise SourceError(f"{name}: line {number} is no JSON ({error})") from error
+        if facts is None:
+            continue
+        if not isinstance(facts, dict):
+            raise SourceError(f"{name}: line {number} is no JSON object")
+        yield facts

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.utils.data import get_worker_info
 
-from videoloader.readers.failures.failures import MOST_RECORDS, SampleFailure
+from videoloader.decoding.failures import MOST_RECORDS, SampleFailure
 from videoloader.sources.faults import blamed_on
 
 __all__ = ["SharedRecords", "shared"]

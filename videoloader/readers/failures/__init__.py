@@ -1,1 +1,0 @@
-"""What happens to samples that fail, and what is known of them."""
