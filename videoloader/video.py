@@ -213,10 +213,7 @@ class Video:
                     batches.shared_decoder(self.device),
                     self.index,
                     self._source,
-                    View(
-                        (height, width),
-                        scales=size is not None or self._rules.resolution_change == "scale",
-                    ),
+                    View((height, width), scales=scales),
                     output,
                     self._orientation,
                     start=start,
@@ -237,7 +234,6 @@ class Video:
     def __getitem__(self, key: int) -> torch.Tensor: ...
     @overload
     def __getitem__(self, key: slice) -> torch.Tensor: ...
-    @quick_switches()
     def __getitem__(self, key: int | slice) -> torch.Tensor:
         """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
         if isinstance(key, slice):
@@ -255,7 +251,6 @@ class Video:
             )
         return self.get_frames(frames=[number % len(self)]).frames[0]
 
-    @quick_switches()
     def get_frames(
         self,
         frames: ArrayLike | None = None,
@@ -343,7 +338,6 @@ class Video:
             output=output,
         )
 
-    @quick_switches()
     def get_frames_at_times(
         self,
         times: ArrayLike,

@@ -252,7 +252,8 @@ class BatchDecoder:
             resize_shorter: the same, in place of `size`.
         """
         output, rules = output or OutputFormat(), rules or Rules()
-        check_resizing(size, resize_shorter)
+        if resize_shorter is not None:
+            check_resizing(size, resize_shorter)
         whole = resize_shorter if size is None else normalize_size(size)
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         gpu = self._gpu_engine() if self.device.type == "cuda" else None

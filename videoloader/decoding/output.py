@@ -117,7 +117,7 @@ class OutputFormat:
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
-        if self.is_planar:
+        if self.output == "yuv":
             if self.dtype not in ("uint8", "uint16"):
                 raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
             object.__setattr__(self, "layout", "FHWC")  # planes have none; frames come first
@@ -150,7 +150,8 @@ class OutputFormat:
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """Element type in memory; uint16 holds the bits of bfloat16, which numpy lacks."""
-        return np.dtype("uint16" if self.element == "bfloat16" else self.element)
+        element = self.element
+        return np.dtype("uint16" if element == "bfloat16" else element)
 
     @property
     def scale_and_shift(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -177,14 +178,16 @@ class OutputFormat:
 
     def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
         """Shape of a clip of `count` frames of (height, width); planes lie in one row."""
-        if self.is_planar:
+        if self.output == "yuv":
             return count, size[0] * size[1]
         lengths = {"F": count, "H": size[0], "W": size[1], "C": self.channels}
-        return tuple([lengths[axis] for axis in self.layout])
+        return tuple(map(lengths.__getitem__, self.layout))
 
     def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
         """The memory of a clip as slots: (F, H, W, C), whatever the layout."""
-        return clip[:, None, :, None] if self.is_planar else clip.transpose(self.slot_axes)
+        if self.output == "yuv":
+            return clip[:, None, :, None]
+        return clip.transpose(_SLOT_AXES[self.layout])
 
 
 def _element_name(dtype: Any) -> Any:
@@ -219,10 +222,13 @@ class View:
     def __post_init__(self) -> None:
         # Lists and arrays may be given; views are looked up by value.
         object.__setattr__(self, "size", normalize_size(self.size))
-        object.__setattr__(self, "crop", _rectangle("crop", self.crop))
+        if self.crop is not None:
+            object.__setattr__(self, "crop", _rectangle("crop", self.crop))
+        if self.window is None:
+            return
         window = _rectangle("window", self.window)
         object.__setattr__(self, "window", window)
-        if window is not None and not _lies_inside(window, self.size):
+        if not _lies_inside(window, self.size):
             raise ArgumentError(
                 f"window {window} (top, left, height, width) reaches outside the resized picture "
                 f"of {self.size[0]}x{self.size[1]} (height x width)"
@@ -267,9 +273,7 @@ class View:
         )
 
 
-def _rectangle(name: str, given: Sequence[int] | None) -> tuple[int, int, int, int] | None:
-    if given is None:
-        return None
+def _rectangle(name: str, given: Sequence[int]) -> tuple[int, int, int, int]:
     numbers = tuple(operator.index(number) for number in given)
     if len(numbers) != 4 or min(numbers[:2]) < 0 or min(numbers[2:]) < 1:
         raise ArgumentError(
@@ -301,7 +305,7 @@ def check_resolution_change(resolution_change: str) -> None:
 def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:
     """(height, width) from that or from one number for both."""
     sides = (size, size) if isinstance(size, int | np.integer) else tuple(size)
-    whole = all(isinstance(side, int | np.integer) and 0 < side <= _MAX_SIDE for side in sides)
-    if len(sides) != 2 or not whole:
+    whole = [s for s in sides if isinstance(s, int | np.integer) and 0 < s <= _MAX_SIDE]
+    if len(sides) != 2 or len(whole) != 2:
         raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
     return int(sides[0]), int(sides[1])

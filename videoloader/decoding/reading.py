@@ -27,7 +27,7 @@ from videoloader.system.forking import keep_forever
 __all__ = ["read_frames", "read_frames_on_gpu"]
 
 # Frames are views of their chunk, so whoever keeps one of them keeps all: few, or little memory.
-_FEW, _SMALL = 4, 4 << 20  # frames of a chunk, or bytes if that is more frames
+_FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
 
 _log = logging.getLogger(__name__)

@@ -74,8 +74,10 @@ class ClipRequest:
                 "index is a VideoIndex of the file (index_video), or None; got "
                 f"{type(self.index).__name__} {self.index!r:.80}"
             )
-        check_snap(self.snap)
-        check_resizing(self.size, self.resize_shorter)
+        if self.snap != "none":
+            check_snap(self.snap)
+        if self.resize_shorter is not None:
+            check_resizing(self.size, self.resize_shorter)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

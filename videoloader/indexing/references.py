@@ -12,12 +12,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["PictureReader", "follows_references"]
-
-
-def follows_references(codec: str) -> bool:
-    """Whether the references between pictures can be read from the headers of a codec."""
-    return codec_of(codec).references is not None
+__all__ = ["PictureReader"]
 
 
 class PictureReader:
