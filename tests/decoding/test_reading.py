@@ -73,6 +73,24 @@ def test_all_frames_before_the_damage_are_given(path, threads):
         assert len(given) == good
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_cut_off_behind_a_frame_does_not_cost_it(path, tmp_path, threads):
+    index = vl.index_video(path)
+    packet = index.packets[int(index.frame_packets[60])]
+    copy = tmp_path / "b.mp4"
+    copy.write_bytes(path.read_bytes())
+    given = []
+    with vl.Video(copy, threads=threads) as video:
+        with copy.open("r+b") as file:
+            file.truncate(int(packet["offset"]))
+        with pytest.raises(vl.VideoError):
+            given.extend(video)
+        with pytest.raises(vl.VideoError):
+            video[len(given)]
+        video[len(given) - 1]
+    assert 50 < len(given) <= 60
+
+
 def _fails(video, number):
     try:
         video[number]

@@ -6,10 +6,10 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import pairwise, starmap
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -59,13 +59,15 @@ def read_frames(
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), MOST_FRAMES)
 
-    def begin(decoder: BatchDecoder) -> Iterator[torch.Tensor]:
+    def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
         def decode(first: int, last: int) -> torch.Tensor:
             chunk = replace(request, frames=np.arange(first, last))
             return decoder.run([chunk], output, rules).clips[0].frames
 
         chunks = pairwise(_edges(frames, most))
-        return starmap(decode, chunks) if threads == 1 else _one_ahead(decode, chunks)
+        if threads == 1:
+            return (decode(*chunk) for chunk in chunks)
+        return _one_ahead(decode, chunks)
 
     while frames:
         process = os.getpid()
@@ -87,6 +89,7 @@ def read_frames(
             threads = most = 1
         finally:
             if os.getpid() == process:
+                clips.close()
                 decoder.close()
             else:
                 keep_forever(clips)
@@ -105,8 +108,8 @@ def _edges(frames: range, most: int) -> Iterator[int]:
 
 def _one_ahead(
     decode: Callable[[int, int], torch.Tensor], chunks: Iterator[tuple[int, int]]
-) -> Iterator[torch.Tensor]:
-    """As `starmap`, but each is made in another thread while the one in front is consumed."""
+) -> Generator[torch.Tensor, None, None]:
+    """Decode chunks, each in another thread while the one in front is consumed."""
     workers: list[int] = []
     thread = ThreadPoolExecutor(1, initializer=lambda: workers.append(threading.get_ident()))
     ahead: Future[torch.Tensor] | None = None
