@@ -216,7 +216,6 @@ class Video:
     def __getitem__(self, key: int) -> torch.Tensor: ...
     @overload
     def __getitem__(self, key: slice) -> torch.Tensor: ...
-    @quick_switches()
     def __getitem__(self, key: int | slice) -> torch.Tensor:
         """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
         if isinstance(key, slice):

@@ -179,7 +179,12 @@ def test_no_more_is_read_at_once_than_memory_should_hold(stream, monkeypatch):
     monkeypatch.setattr(PacketReader, "read", counted)
     (run,) = plan_decode(index, [99]).runs
     with open_source(path) as source:
-        list(needed.needed_packets(index, PacketReader(index, source).read, run, "unneeded", 8))
+        known = np.full(len(index.packets), -1, np.int8)
+        list(
+            needed.needed_packets(
+                index, PacketReader(index, source).read, run, "unneeded", 8, known
+            )
+        )
     assert sum(read) == index.packets["size"][run.packets].sum()
     assert max(read) <= limit
 

@@ -72,7 +72,7 @@ def test_pictures_of_other_kinds_are_left_to_pyav(width, height, pixel_format):
 
 
 def test_without_the_library_pictures_are_left_to_pyav(monkeypatch):
-    monkeypatch.setattr(swscale, "libswscale", lambda: None)
+    monkeypatch.setattr(swscale, "_libswscale", lambda: None)
     frame = noise(64, 48)
     assert not swscale.UnscaledRgb().convert(frame, "bt709", "tv", guarded(frame)[1])
 

@@ -149,7 +149,8 @@ class BatchDecoder:
         """
         form, rules = part(OutputFormat, options), part(Rules, options)
         size, resize_shorter = options["size"], options["resize_shorter"]
-        check_resizing(size, resize_shorter)
+        if resize_shorter is not None:
+            check_resizing(size, resize_shorter)
         whole = resize_shorter if size is None else normalize_size(size)
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         sources, indexes = [each.source for each in wanted], [each.index for each in wanted]

@@ -95,7 +95,7 @@ class OutputFormat:
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
-        if self.is_planar:
+        if self.output == "yuv":
             if self.dtype not in ("uint8", "uint16"):
                 raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
             object.__setattr__(self, "layout", "FHWC")  # planes have none; frames come first
@@ -123,7 +123,8 @@ class OutputFormat:
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """Element type in memory; uint16 holds the bits of bfloat16, which numpy lacks."""
-        return np.dtype("uint16" if self.element == "bfloat16" else self.element)
+        element = self.element
+        return np.dtype("uint16" if element == "bfloat16" else element)
 
     @property
     def scale_and_shift(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -150,14 +151,16 @@ class OutputFormat:
 
     def clip_shape(self, count: int, size: tuple[int, int]) -> tuple[int, ...]:
         """Shape of a clip of `count` frames of (height, width); planes lie in one row."""
-        if self.is_planar:
+        if self.output == "yuv":
             return count, size[0] * size[1]
         lengths = {"F": count, "H": size[0], "W": size[1], "C": self.channels}
-        return tuple([lengths[axis] for axis in self.layout])
+        return tuple(map(lengths.__getitem__, self.layout))
 
     def slots(self, clip: NDArray[Any]) -> NDArray[Any]:
         """The memory of a clip as slots: (F, H, W, C), whatever the layout."""
-        return clip[:, None, :, None] if self.is_planar else clip.transpose(self.slot_axes)
+        if self.output == "yuv":
+            return clip[:, None, :, None]
+        return clip.transpose(_SLOT_AXES[self.layout])
 
 
 def _element_name(dtype: Any) -> Any:

@@ -6,10 +6,10 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from itertools import pairwise, starmap
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from videoloader.system.forking import keep_forever
 __all__ = ["read_frames", "read_frames_on_gpu"]
 
 # Frames are views of their chunk, so whoever keeps one of them keeps all: few, or little memory.
-_FEW, _SMALL = 4, 4 << 20  # frames of a chunk, or bytes if that is more frames
+_FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
 
 _log = logging.getLogger(__name__)
@@ -62,13 +62,15 @@ def read_frames(
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), MOST_FRAMES)
 
-    def begin(decoder: BatchDecoder) -> Iterator[torch.Tensor]:
+    def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
         def decode(first: int, last: int) -> torch.Tensor:
             chunk = replace(request, frames=np.arange(first, last))
             return decoder.run([chunk], [video], output, rules).clips[0].frames
 
         chunks = pairwise(_edges(frames, most))
-        return starmap(decode, chunks) if threads == 1 else _one_ahead(decode, chunks)
+        if threads == 1:
+            return (decode(*chunk) for chunk in chunks)
+        return _one_ahead(decode, chunks)
 
     while frames:
         process = os.getpid()
@@ -90,6 +92,7 @@ def read_frames(
             threads = most = 1
         finally:
             if os.getpid() == process:
+                clips.close()
                 decoder.close()
             else:
                 keep_forever(clips)
@@ -108,8 +111,8 @@ def _edges(frames: range, most: int) -> Iterator[int]:
 
 def _one_ahead(
     decode: Callable[[int, int], torch.Tensor], chunks: Iterator[tuple[int, int]]
-) -> Iterator[torch.Tensor]:
-    """As `starmap`, but each is made in another thread while the one in front is consumed."""
+) -> Generator[torch.Tensor, None, None]:
+    """Decode chunks, each in another thread while the one in front is consumed."""
     workers: list[int] = []
     thread = ThreadPoolExecutor(1, initializer=lambda: workers.append(threading.get_ident()))
     ahead: Future[torch.Tensor] | None = None

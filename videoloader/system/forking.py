@@ -6,10 +6,10 @@ held is never released in it, and a decoder that one was using stays half-way fo
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import functools
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
@@ -30,26 +30,17 @@ def reset_after_fork(owner: _Owner, reset: Callable[[_Owner], None]) -> None:
     _resets[owner] = reset
 
 
-class ForkSafeLock:
+class ForkSafeLock(_thread.RLock):  # type: ignore[misc]  # final for type checkers only
     """A reentrant lock that is free in a fork, whichever other thread of the parent held it."""
 
-    __slots__ = ("__weakref__", "_lock")
-
     def __init__(self) -> None:
-        self._lock = threading.RLock()
         reset_after_fork(self, ForkSafeLock._free)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
     def _free(self) -> None:
-        if self._lock.acquire(blocking=False):  # free, or held by the thread that forked
-            self._lock.release()
+        if self.acquire(blocking=False):  # free, or held by the thread that forked
+            self.release()
         else:
-            self._lock = threading.RLock()
+            self._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 class _HasTurn(Protocol):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from videoloader.decoding.cpu.luma import LumaConverter
 from videoloader.decoding.cpu.rgb import RgbConverter
-from videoloader.decoding.cpu.surface_converter import SurfaceConverter
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.decoding.pictures.surface import Surface
@@ -16,6 +15,13 @@ from videoloader.errors import DecodeError
 from videoloader.indexing.index import Orientation, VideoIndex
 
 __all__ = ["SurfaceConverter", "converter_for"]
+
+
+class SurfaceConverter(Protocol):
+    """Fills slots with the surfaces of one video. Not for sharing by threads."""
+
+    def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
+        """Fill a slot (H, W, C), any view of its memory, with the part that `view` names."""
 
 
 def converter_for(
@@ -30,13 +36,14 @@ def converter_for(
     return RgbConverter(index.color, orientation, siting=siting, output=output)
 
 
-class _PlaneWriter(SurfaceConverter):
+class _PlaneWriter:
     """Writes the planes of a surface one after another into the one row of a slot."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:  # noqa: ARG002
+        """Fill the row of a slot (1, samples, 1)."""
         planes = surface.planes
         row = slot[0, :, 0]
         fits = sum(plane.size for plane in planes) == len(row)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from mmap import mmap
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,28 @@ from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.runtime.work import Work
-from videoloader.sampling import Run, plan_decode
+from videoloader.sampling import FILLED, Run, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
 from videoloader.workers.protocol import Worker
 
-__all__ = ["CpuTask", "Decoders", "Target", "TaskSource", "fill_slots", "load_libraries"]
+if TYPE_CHECKING:
+    from videoloader.decoding.assembly import Assembly
+    from videoloader.decoding.packets.merge import MergedRun
+
+__all__ = [
+    "SPARE_THREADS",
+    "UNBALANCED",
+    "CpuTask",
+    "Decoders",
+    "Target",
+    "TaskSource",
+    "fill_slots",
+    "load_libraries",
+    "task_of",
+]
 
 TaskSource: TypeAlias = "str | bytes | memoryview | mmap | Item"
 """A path or URL, a video in memory (mapped in a worker), or one in an archive."""
@@ -40,6 +54,11 @@ TaskSource: TypeAlias = "str | bytes | memoryview | mmap | Item"
 _Frame = TypeVar("_Frame")
 
 _KEPT = 8  # videos that stay open
+
+UNBALANCED = 1.25
+"""A run longer than so many equal shares of a batch gets the threads of all processors."""
+SPARE_THREADS = 2
+"""Frame threads beyond the processors: some always wait for the pictures of others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +135,52 @@ class CpuTask:
         return f"{self.index.name}: frame{'s' * (len(frames) > 1)} {span}"
 
 
+def task_of(
+    runs: Sequence[MergedRun],
+    assembly: Assembly,
+    slots: dict[int, NDArray[Any]],
+    source: TaskSource,
+    *,
+    frame: int | None = None,
+    threads: int = 1,
+    reads_on: bool = False,
+) -> CpuTask:
+    """The task that decodes runs of one video, or one frame of them.
+
+    Args:
+        runs: of one video, in its order.
+        assembly: the batch.
+        slots: (F, H, W, C), by number of the clip.
+        source: what a worker opens the video by.
+        frame: the only one to decode; all by default.
+        threads: of the codec.
+        reads_on: see `CpuDecoder.decode`.
+    """
+    wanted: dict[int, list[int]] = {}  # by clip: the frame at each position
+    for run in runs:
+        for number, owner, position in run.wants:
+            if frame is None or frame == number:
+                if owner not in wanted:
+                    length = len(assembly.clips[owner].frames)
+                    wanted[owner] = [FILLED] * length
+                wanted[owner][position] = number
+    clip = assembly.clips[runs[0].clip]
+    index = clip.index
+    targets = [Target(wanted[n], slots[n], assembly.clips[n].view) for n in wanted]
+    return CpuTask(
+        source=source,
+        index=index,
+        targets=tuple(targets),
+        output=assembly.output,
+        rotate=clip.orientation == index.orientation,
+        threads=threads,
+        max_pixels=assembly.rules.max_pixels,
+        runs=tuple([run.run for run in runs]) if frame is None else None,
+        reads_on=reads_on,
+        whole=clip.source.whole,
+    )
+
+
 def fill_slots(
     frames: Iterator[tuple[int, Surface]],
     targets: Sequence[Target],
@@ -142,7 +207,7 @@ def fill_slots(
     first = (index.width, index.height)
     for number, surface in frames:
         begin = time.perf_counter()
-        size = (surface.width, surface.height)
+        size = (surface.frame.width, surface.frame.height)
         written: dict[View, NDArray[Any]] = {}
         for target, place in places[number]:
             slot = target.slots[place]
@@ -216,7 +281,8 @@ class Decoders:
         begin = time.perf_counter()
         try:
             with blamed_on(task):
-                self._check()
+                if self._is_abandoned:
+                    self._check()
                 opened = self._open(task, key, open_video, is_lent)
                 runs = task.runs
                 if runs is None:
@@ -232,7 +298,7 @@ class Decoders:
                     decoder.packets_fed - packets,
                     decoder.bytes_fed - size,
                     decoder.frames_given - given,
-                    sum(len(run.frames) for run in runs),
+                    sum([len(run.frames) for run in runs]),
                     time.perf_counter() - begin - converting,
                     converting,
                 )
@@ -256,7 +322,8 @@ class Decoders:
 
     def _while_wanted(self, frames: Iterator[_Frame]) -> Iterator[_Frame]:
         for frame in frames:
-            self._check()
+            if self._is_abandoned:
+                self._check()
             yield frame
 
     def _check(self) -> None:

@@ -18,6 +18,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
+from videoloader.errors import SourceError
 from videoloader.indexing.contexts import make_packet
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling.plan import Run, plan_run
@@ -119,8 +120,8 @@ class ForwardReader:
                 if not self._are_whole(frames):
                     return False
                 yield from self._sorted(frames, wanted)
-        except av.error.FFmpegError:
-            return False
+        except (av.error.FFmpegError, SourceError):
+            return False  # perhaps of a packet that this run does not need
         return not wanted
 
     def _are_whole(self, frames: list[VideoFrame]) -> bool:
@@ -145,10 +146,10 @@ class ForwardReader:
 
     def _payloads(self, run: Run) -> Iterator[tuple[int, bytes]]:
         """Packets behind those that were fed: of the run, and as many as may be held back."""
-        frames = int(run.frames.min()), int(run.frames.max())
-        is_dense = len(run.frames) == frames[1] - frames[0] + 1
+        frame = int(run.frames.min())
+        is_dense = len(run.frames) == int(run.frames.max()) - frame + 1
         if self._last < self._start:
-            first = self._with_later_frames(run, frames[0]) if is_dense else run
+            first = self._with_later_frames(run, frame) if is_dense else run
             drop: Drop = "disposable" if is_dense else "nothing"
             for packets, payloads in self._packets.chunks(first, _CHUNK, drop=drop):
                 yield from zip(packets.tolist(), payloads, strict=True)

@@ -6,11 +6,13 @@ makes of the packet, so frames are identified and not counted.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.cpu.forward import MOST_FRAMES, ForwardReader
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame
 
 __all__ = ["CpuDecoder"]
+
+_Chunk: TypeAlias = "tuple[NDArray[np.int64], Sequence[bytes | None]]"
 
 _INT_MAX = (1 << 31) - 1
 
@@ -107,7 +111,8 @@ class CpuDecoder:
         """
         try:
             with blamed_on(self._index.name):
-                for run in self._joined(tuple(plan)):
+                runs = tuple(plan)
+                for run in runs if len(runs) == 1 else self._joined(runs):
                     is_done = reads_on and (yield from self._read_on(run))
                     if not is_done:
                         yield from self._decode_run(run)
@@ -223,40 +228,35 @@ class CpuDecoder:
 
         What fails goes to `damage`.
         """
-        seen: dict[int, int] = {}
-        for frames in self._decoded(run, damage):
-            for frame in frames:
-                packet = frame.pts
-                if packet is None:
-                    continue
-                if self._reports_damage and frame.is_corrupt:
-                    damage.append(_Damage(packet, packet, "its picture is damaged"))
-                part = seen.get(packet, 0)
-                seen[packet] = part + 1
-                self.frames_given += 1
-                yield (packet, part), frame
-
-    def _decoded(self, run: Run, damage: list[_Damage]) -> Iterator[list[VideoFrame]]:
-        """What the decoder gives for each packet of a run, and at the end."""
         import av
 
         decoder = self._prepare(int(run.packets[0]))
-        for packets, payloads in self._packets.chunks(run, _CHUNK):
-            self.bytes_fed += sum(map(len, payloads))
+        seen: dict[int, int] = {}
+        end: _Chunk = run.packets[-1:], [None]
+        chunks: Iterator[_Chunk] = itertools.chain(self._packets.chunks(run, _CHUNK), [end])
+        for packets, payloads in chunks:
             for number, payload in zip(packets.tolist(), payloads, strict=True):
-                self.packets_fed += 1
+                packet = None  # to get what the decoder still holds
+                if payload is not None:
+                    packet = make_packet(payload, number)
+                    self.packets_fed += 1
+                    self.bytes_fed += len(payload)
                 try:
-                    frames = decoder.decode(make_packet(payload, number))
+                    frames = decoder.decode(packet)
                 except av.error.FFmpegError as error:
                     first = number - self._threads + 1
                     damage.append(_Damage(first, number, str(error.strerror or error)))
                     continue
-                yield frames
-        try:
-            yield decoder.decode(None)
-        except av.error.FFmpegError as error:
-            last = int(run.packets[-1])
-            damage.append(_Damage(last - self._threads + 1, last, str(error.strerror or error)))
+                for frame in frames:
+                    place = frame.pts
+                    if place is None:
+                        continue
+                    if self._reports_damage and frame.is_corrupt:
+                        damage.append(_Damage(place, place, "its picture is damaged"))
+                    part = seen.get(place, 0)
+                    seen[place] = part + 1
+                    self.frames_given += 1
+                    yield (place, part), frame
         decoder.flush_buffers()
 
     def _prepare(self, packet: int) -> VideoCodecContext:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.cpu.decoders import Decoders
+from videoloader.decoding.cpu.decoders import SPARE_THREADS, UNBALANCED, Decoders, task_of
 from videoloader.decoding.cpu.forward import MOST_FRAMES
 from videoloader.decoding.cpu.images import Decoded
-from videoloader.decoding.cpu.run_tasks import SPARE_THREADS, UNBALANCED, task_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.output import OutputFormat
@@ -157,6 +156,9 @@ class LocalEngine:
             if error is None:
                 return
         parts = self._share(runs, clip.index)
+        if len(parts) == 1:
+            self._decode_part(lanes[0], *parts[0], assembly, slots)
+            return
         _side_by_side(
             [
                 partial(self._decode_part, lane, *part, assembly, slots)
@@ -177,8 +179,10 @@ class LocalEngine:
     def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
         """Runs of one video as parts to be decoded at once, each with the threads of its codec."""
         count = self._threads
+        if count == 1:
+            return [(runs, 1)]
         lengths = [len(run.run.packets) for run in runs]
-        if count == 1 or sum(lengths) * index.width * index.height < _LITTLE_WORK:
+        if sum(lengths) * index.width * index.height < _LITTLE_WORK:
             return [(runs, 1)]
         packets = np.array(lengths)
         longest = int(packets.argmax())
@@ -250,7 +254,8 @@ class LocalEngine:
 
     def _forget(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Let go of the sources that end with the batch."""
-        for clip in (assembly.clips[run.clip] for run in runs):
+        for run in runs:
+            clip = assembly.clips[run.clip]
             if clip.source is not clip.request.source:
                 for lane in self._lanes:
                     lane.forget((id(clip.source), id(clip.index)))

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
-from videoloader.decoding.cpu.surface_converter import SurfaceConverter
-from videoloader.decoding.cpu.turning import coded_box, turned
+from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar, turned
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import matrix_and_range
 from videoloader.decoding.pictures.surface import Surface
@@ -21,7 +19,7 @@ from videoloader.indexing.index import Orientation
 __all__ = ["LumaConverter"]
 
 
-class LumaConverter(SurfaceConverter):
+class LumaConverter:
     """Converts the luma of the surfaces of one video. Not for sharing by threads.
 
     Formats of grey have full range unless they are tagged otherwise, as swscale takes them; luma of

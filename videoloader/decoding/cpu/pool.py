@@ -8,26 +8,43 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Generator, Iterable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import DTypeLike, NDArray
 
+from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageTask
-from videoloader.decoding.cpu.sounds import SoundTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.work import NoteWork
 from videoloader.system.forking import reset_after_fork
 from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors
+from videoloader.workers.protocol import Worker
 from videoloader.workers.shared_memory import SharedMemory, memory_file
 from videoloader.workers.supervisor import Result, Supervisor, WorkerLostError
 
-__all__ = ["CpuPool", "WorkerLostError"]
+__all__ = ["CpuPool", "SoundTask", "WorkerLostError"]
 
 _MOST_FILES = 64  # of videos in memory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoundTask:
+    """A sound for a worker, and how many workers it may cost. Its samples travel as a message."""
+
+    request: SoundRequest
+    tries: int = 2
+
+    def perform(self, worker: Worker) -> DecodedSound:  # noqa: ARG002
+        """Decode it."""
+        return self.request.decode()
+
+    def __str__(self) -> str:
+        """The file, for messages."""
+        return self.request.name
 
 
 class CpuPool:

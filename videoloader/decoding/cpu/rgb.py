@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.cpu.samples import Box, Planar, Resampler, planar
-from videoloader.decoding.cpu.surface_converter import SurfaceConverter
-from videoloader.decoding.cpu.turning import coded_box, turned
+from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar, turned
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.pictures.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.pictures.surface import Surface
@@ -37,7 +35,7 @@ _WHITE_16 = 65535.0
 _BAND = 1 << 19
 
 
-class RgbConverter(SurfaceConverter):
+class RgbConverter:
     """Converts the surfaces of one video into slots of a batch. Not for sharing by threads.
 
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
@@ -86,7 +84,7 @@ class RgbConverter(SurfaceConverter):
             view: which part of the picture; by default all of it at the size of the slot.
         """
         meaning = matrix_and_range(surface.frame, self._color, self._output)
-        coded, turn = (surface.height, surface.width), self._orientation
+        coded, turn = (surface.frame.height, surface.frame.width), self._orientation
         view = (view or View(slot.shape[:2])).within(turned(turn, coded))
         size = turned(turn, view.size)
         box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
@@ -203,8 +201,8 @@ class RgbConverter(SurfaceConverter):
             for row in range(down):  # even rows, then odd: chroma is the same for both
                 part = luma[lines][row::down]
                 if len(part):
-                    planes = [part, *(plane[: len(part), : part.shape[1]] for plane in shared)]
-                    self._mix(planes, matrix, rgb[lines][row::down])
+                    planes = [plane[: len(part), : part.shape[1]] for plane in shared]
+                    self._mix([part, *planes], matrix, rgb[lines][row::down])
         return rgb[above:, before:] if above or before else rgb
 
     def _repeat(self, plane: NDArray[Any], times: int, name: str) -> NDArray[Any]:

@@ -14,11 +14,12 @@ from videoloader.decoding.output import Interpolation
 from videoloader.decoding.pictures.color import Siting
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pyav import new_graph, reformat
+from videoloader.indexing.index import Orientation
 
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Box", "Planar", "Resampler", "planar"]
+__all__ = ["Box", "Planar", "Resampler", "coded_box", "planar", "turned"]
 
 
 class Box(NamedTuple):
@@ -33,6 +34,22 @@ class Box(NamedTuple):
         """This part of a plane."""
         rows = plane[self.top : self.top + self.height]
         return rows[:, self.left : self.left + self.width]
+
+
+def turned(turn: Orientation, size: tuple[int, int]) -> tuple[int, int]:
+    """The size of a coded picture when it is displayed, and the other way round."""
+    return size[::-1] if turn.transpose else size
+
+
+def coded_box(turn: Orientation, part: tuple[int, int, int, int], coded: tuple[int, int]) -> Box:
+    """Where a part of the displayed picture lies in the coded one, of (height, width)."""
+    top, left, height, width = part
+    displayed = turned(turn, coded)
+    if turn.flip_y:
+        top = displayed[0] - top - height
+    if turn.flip_x:
+        left = displayed[1] - left - width
+    return Box(left, top, width, height) if turn.transpose else Box(top, left, height, width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +112,13 @@ def _directly(frame: VideoFrame) -> Planar | None:
     layout = frame.format
     parts = layout.components[:3] if len(layout.components) >= 3 else layout.components[:1]
     planes = Surface(frame).planes
-    if any(planes[part.plane].ndim != 2 for part in parts) or "f32" in layout.name:
+    numbers = [part.plane for part in parts]
+    if len(set(numbers)) != len(numbers) or "f32" in layout.name or "msb" in layout.name:
         return None
-    if len({part.plane for part in parts}) != len(parts) or "msb" in layout.name:
+    chosen = [planes[number] for number in numbers]
+    if {*map(np.ndim, chosen)} != {2}:
         return None
     kind = "gray" if len(parts) == 1 else "rgb" if layout.is_rgb else "yuv"
-    chosen = [planes[part.plane] for part in parts]
     down, across = 1, 1
     if kind == "yuv":
         # How an odd side was halved does not tell 1 from 2 where it is 1.

@@ -41,6 +41,7 @@ class PacketFeed:
         self.most_bytes = _LOCAL_BYTES if source.is_local else _REMOTE_BYTES
         """Bytes that it pays to read at a time."""
         self._heads: dict[int, bytes] = {}
+        self._known = np.full(len(index.packets), -1, dtype=np.int8)
         self._preambles: dict[int, bytes] = {}
 
     def chunks(
@@ -59,7 +60,9 @@ class PacketFeed:
             SourceError: the file cannot be read as it was indexed.
         """
         first = int(run.packets[0])
-        heads = self._heads_before(first)  # first of all: a demuxer does not go back
+        heads = None
+        if first:  # first of all: a demuxer does not go back
+            heads = self._heads_before(first)
 
         def read(packets: NDArray[np.int64]) -> list[bytes]:
             payloads = self._reader.read(packets)
@@ -72,7 +75,7 @@ class PacketFeed:
         # Where a read means waiting, the whole run is fetched before it is decoded.
         part = size if self._is_local else 0
         drop = self._drop if drop is None else drop
-        for packets, payloads in needed_packets(self._index, read, run, drop, part):
+        for packets, payloads in needed_packets(self._index, read, run, drop, part, self._known):
             for start in range(0, len(packets), size):
                 yield packets[start : start + size], payloads[start : start + size]
 
@@ -86,7 +89,7 @@ class PacketFeed:
 
     def _heads_before(self, packet: int) -> tuple[bytes, bytes] | None:
         """What `preamble` learns from where decoding begins at a packet; None if from nothing."""
-        if not packet or not codec_of(self._index.codec).learns:
+        if not codec_of(self._index.codec).learns:
             return None
         section = self._index.setup_packet(packet)
         return self._head(0), b"" if section == packet else self._head(section)

@@ -41,6 +41,7 @@ def needed_packets(
     run: Run,
     drop: Drop,
     part: int,
+    known: NDArray[np.int8],
 ) -> Iterator[Fed]:
     """The packets of a run that a decoder has to be fed, some at a time.
 
@@ -50,6 +51,8 @@ def needed_packets(
         run: from a plan.
         drop: what to leave out.
         part: how many to read at a time where each is looked at by itself.
+        known: for each packet of the video 1 if it is disposable, 0 if not, -1 as long as nobody
+            has looked; filled as packets are read.
 
     Raises:
         SourceError: the file cannot be read as it was indexed.
@@ -66,11 +69,11 @@ def needed_packets(
         if follows:
             try:
                 pictures = pictures or PictureReader(index, int(packets[0]), fed.payloads[0])
-                fed = _reached(index, fed, run, pictures)
+                fed = _reached(index, fed, run, pictures, known)
             except FormatError:
                 follows = False  # what was fed so far is all that any packet may refer to
         if not follows and drop != "nothing":
-            fed = _without_disposable(index, fed, run)
+            fed = _without_disposable(index, fed, run, known)
         yield fed
 
 
@@ -96,25 +99,25 @@ def _parts(index: VideoIndex, run: Run, part: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _without_disposable(index: VideoIndex, fed: Fed, run: Run) -> Fed:
+def _without_disposable(index: VideoIndex, fed: Fed, run: Run, known: NDArray[np.int8]) -> Fed:
     if index.has_headers:
         return fed  # the plan left them out
-    disposable = classify_packets(index, fed.payloads)
-    return _chosen(fed, ~disposable | np.isin(fed.packets, run.frame_packets))
-
-
-def _chosen(fed: Fed, keep: NDArray[np.bool_]) -> Fed:
+    if (known[fed.packets] < 0).any():
+        known[fed.packets] = classify_packets(index, fed.payloads)
+    keep = (known[fed.packets] == 0) | np.isin(fed.packets, run.frame_packets)
     kept = [p for p, is_kept in zip(fed.payloads, keep.tolist(), strict=True) if is_kept]
     return Fed(fed.packets[keep], kept)
 
 
-def _reached(index: VideoIndex, fed: Fed, run: Run, reader: PictureReader) -> Fed:
+def _reached(
+    index: VideoIndex, fed: Fed, run: Run, reader: PictureReader, known: NDArray[np.int8]
+) -> Fed:
     """Packets without the pictures that no wanted frame of the run depends on.
 
     Whatever later packets may refer to counts as wanted, but for the last of the run.
     """
     if codec_of(index.codec).nal is not None:
-        fed = _without_disposable(index, fed, run)  # cheaper than reading their slices
+        fed = _without_disposable(index, fed, run, known)  # cheaper than reading their slices
     wanted_packets = np.isin(fed.packets, run.frame_packets).tolist()
     is_start = len(fed.packets) > 0 and fed.packets[0] == run.packets[0]
     found = [reader.read(payload) for payload in fed.payloads]

@@ -49,10 +49,11 @@ class Surface:
         or little-endian uint16; formats of packed bits as rows of bytes. Their bytes one after
         another are FFmpeg's `rawvideo`.
         """
-        return [
-            _plane(plane, number, self.frame.format)
-            for number, plane in enumerate(self.frame.planes)
-        ]
+        layout = self.frame.format
+        found = []
+        for number, plane in enumerate(self.frame.planes):
+            found.append(_plane(plane, number, layout))
+        return found
 
 
 def _plane(plane: VideoPlane, number: int, layout: VideoFormat) -> NDArray[Any]:

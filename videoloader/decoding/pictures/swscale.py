@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import weakref
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.pictures.libswscale import libswscale
 from videoloader.decoding.pictures.matrix import equations_of
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pyav import new_graph, reformat
@@ -97,7 +97,7 @@ class UnscaledRgb:
         Raises:
             UnsupportedError: swscale does not know the matrix.
         """
-        library = libswscale()
+        library = _libswscale()
         name = _UNSCALED.get(frame.format.name)
         if library is None or name is None or frame.width % 2 or frame.height % 2:
             return False
@@ -238,3 +238,33 @@ def _filter_name(matrix: str) -> str:
     """The scale filter's name of a matrix."""
     _code(matrix)
     return {"bt470bg": "bt470", "bt2020nc": "bt2020"}.get(matrix, matrix)
+
+
+@cache
+def _libswscale() -> ctypes.CDLL | None:
+    """FFmpeg's libswscale as PyAV is linked with it, for calls that PyAV does not offer.
+
+    None where PyAV's module does not lead to its functions.
+    """
+    import av.video.reformatter
+
+    number, pointer = ctypes.c_int, ctypes.c_void_p
+    library = ctypes.CDLL(av.video.reformatter.__file__)
+    try:
+        library.av_get_pix_fmt.argtypes = [ctypes.c_char_p]
+        library.sws_getContext.argtypes = [*[number] * 7, *[pointer] * 3]
+        library.sws_getContext.restype = pointer
+        library.sws_getCoefficients.argtypes = [number]
+        library.sws_getCoefficients.restype = pointer
+        library.sws_setColorspaceDetails.argtypes = [
+            pointer,
+            *(pointer, number),
+            *(pointer, number),
+            *[number] * 3,
+        ]
+        library.sws_scale.argtypes = [pointer, pointer, pointer, number, number, pointer, pointer]
+        library.sws_freeContext.argtypes = [pointer]
+        library.sws_freeContext.restype = None
+    except AttributeError:
+        return None
+    return library
