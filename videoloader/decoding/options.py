@@ -6,14 +6,16 @@ They become `OutputFormat`, `Rules`, `Framing` and `ClipRequest`, which check th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
-import torch
 
 from videoloader.errors import ArgumentError, NoGpuError
 from videoloader.sampling import PadMode, Snap
 from videoloader.system.options import documented
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = [
     "BatchOptions",
@@ -199,6 +201,8 @@ class SampleOptions(FormOptions, StreamOptions, ClipOptions, total=False):
 
 def as_device(device: str | torch.device) -> torch.device:
     """A device that is there."""
+    import torch  # here, as worker processes read options without it
+
     try:
         chosen = torch.device(device)
     except RuntimeError as error:
