@@ -15,7 +15,13 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.audio import Audio
-from videoloader.compat.opening import frame_rate, open_first_video, open_sound, stream_numbers
+from videoloader.compat.opening import (
+    frame_rate,
+    nearest_samples,
+    open_first_video,
+    open_sound,
+    stream_numbers,
+)
 from videoloader.compat.webdataset import EXTENSIONS
 from videoloader.errors import ArgumentError, FormatError, FrameRangeError
 from videoloader.sampling import frames_at_times
@@ -165,10 +171,9 @@ class AVDecoder:
         clips, times = [], []
         for limits in audio_clip_ranges:
             start, end = (limit / scale for limit in limits)
-            nearest = start - 0.5 / rate  # ranges of `Audio` begin at the sample behind a time
             count = math.inf if end == math.inf else math.floor((end - start) * rate + 0.5)
-            stop = None if end == math.inf else nearest + max(count, 0) / rate
-            samples = audio.get_samples(nearest, stop)
+            stop = None if end == math.inf else start + max(count, 0) / rate
+            samples = nearest_samples(audio, start, stop)
             if not samples.shape[1]:
                 raise FrameRangeError(
                     f"{audio.name}: a clip from {limits[0]} to {limits[1]} {audio_unit} requested, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from videoloader.audio import Audio
-from videoloader.decoding.output import Matrix
+from videoloader.decoding.output import Layout, Matrix
+from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_container
 from videoloader.sources.items import Item
@@ -20,6 +22,7 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
 
 if TYPE_CHECKING:
+    import torch
     from av.container import InputContainer
 
 __all__ = [
@@ -28,9 +31,12 @@ __all__ = [
     "first_module",
     "frame_rate",
     "index_first_video",
+    "layout_of",
+    "nearest_samples",
     "open_first_video",
     "open_sound",
     "open_video",
+    "read_sound",
     "stream_numbers",
 ]
 
@@ -80,6 +86,36 @@ def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
     return Audio(source, stream=number, **options)
 
 
+def read_sound(
+    source: VideoSource, info: dict[str, Any], start: float | None = None, stop: float = math.inf
+) -> torch.Tensor:
+    """The samples between two times in seconds, in the stored type; (1, 0) without sound.
+
+    Puts the sample rate into `info` as `audio_fps`.
+    """
+    sound = open_sound(source, dtype="stored")
+    if sound is None:
+        import torch
+
+        return torch.empty((1, 0))
+    with sound:
+        info["audio_fps"] = sound.sample_rate
+        return sound.get_samples(start, None if stop == math.inf else stop)
+
+
+def nearest_samples(audio: Audio, start: float, stop: float | None) -> torch.Tensor:
+    """The samples from the one nearest to `start` to before the one nearest to `stop`."""
+    half = 0.5 / audio.sample_rate  # `get_samples` begins at the first sample at or after a time
+    return audio.get_samples(start - half, None if stop is None else stop - half)
+
+
+def layout_of(output_format: str) -> Layout:
+    """The layout that torchvision calls `THWC` or `TCHW`."""
+    if output_format.upper() not in ("THWC", "TCHW"):
+        raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+    return "FHWC" if output_format.upper() == "THWC" else "FCHW"
+
+
 def stream_numbers(source: VideoSource | Source, kind: str) -> list[int]:
     """The numbers of the streams of a file that are `video`, or `audio`, in its header."""
     with _container(source) as container:
@@ -101,11 +137,15 @@ def _container(source: VideoSource | Source) -> Iterator[InputContainer]:
 class ClosedWhenCollected:
     """Closes a video or sound when the last object that holds this is collected.
 
-    For readers that nobody closes in the library they stand for.
+    For readers without `close`. Copies of a reader share it; a pickled reader gets a new one.
     """
 
     def __init__(self, opened: Video | Audio) -> None:
+        self._opened = opened
         weakref.finalize(self, opened.close).atexit = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClosedWhenCollected, (self._opened,)
 
 
 def frame_rate(index: VideoIndex) -> float:

@@ -51,8 +51,13 @@ class EncodedVideo:
         device: str = "cpu",
     ) -> None:
         self._name = video_name
-        with _as_errors_of_pytorchvideo():
-            self._video: Video = open_first_video(file, device=device)
+        with as_runtime_errors:
+            try:
+                self._video: Video = open_first_video(file, device=device)
+            except SourceError as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    raise _MissingFileError(str(error)) from error
+                raise
             try:
                 self._audio = open_sound(file, dtype="stored") if decode_audio else None
             except BaseException:
@@ -134,17 +139,6 @@ class EncodedVideo:
 
 class _MissingFileError(SourceError, FileNotFoundError):
     """There is no such file."""
-
-
-class _as_errors_of_pytorchvideo(as_runtime_errors):  # noqa: N801  (reads as a clause of `with`)
-    """Raise errors as code for PyTorchVideo catches them."""
-
-    __slots__ = ()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, SourceError) and isinstance(error.__cause__, FileNotFoundError):
-            raise _MissingFileError(str(error)) from error
-        super().__exit__(kind, error, trace)
 
 
 def install() -> None:

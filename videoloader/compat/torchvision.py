@@ -14,7 +14,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from videoloader.compat.opening import frame_rate, index_first_video, open_first_video, open_sound
+from videoloader.compat.opening import (
+    frame_rate,
+    index_first_video,
+    layout_of,
+    open_first_video,
+    read_sound,
+)
 from videoloader.compat.torchvision_clips import VideoClips
 from videoloader.compat.torchvision_reader import VideoReader
 from videoloader.compat.torchvision_writer import write_video
@@ -61,9 +67,7 @@ def read_video(
         VideoError: the video does not decode.
         ValueError: the end is before the start, or an argument has no meaning.
     """
-    layout = output_format.upper()
-    if layout not in ("THWC", "TCHW"):
-        raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+    layout = layout_of(output_format)
     end = math.inf if end_pts is None else end_pts
     if end < start_pts:
         raise ArgumentError(
@@ -76,12 +80,10 @@ def read_video(
         if first > 0 and first_tick > 0 and (first == len(pts) or pts[first] != first_tick):
             first -= 1
         stop = int(np.searchsorted(pts, last_tick, side="right"))
-        frames = video.get_frames(
-            range(first, max(stop, first)), layout="FHWC" if layout == "THWC" else "FCHW"
-        ).frames
+        frames = video.get_frames(range(first, max(stop, first)), layout=layout).frames
         info: dict[str, float] = {"video_fps": frame_rate(video.index)}
     unit = 1 if pts_unit == "sec" else float(tick)
-    sound = _sound(filename, start_pts * unit, end * unit, info)
+    sound = read_sound(filename, info, float(start_pts * unit), float(end * unit))
     return frames, sound, info
 
 
@@ -102,16 +104,6 @@ def read_video_timestamps(
     if pts_unit == "pts":
         return ticks, rate
     return [tick * index.time_base for tick in ticks], rate
-
-
-def _sound(source: VideoSource, start: float, stop: float, info: dict[str, float]) -> torch.Tensor:
-    """Samples played between two times in seconds; puts the sample rate into `info`."""
-    sound = open_sound(source, dtype="stored")
-    if sound is None:
-        return torch.empty((1, 0))
-    with sound:
-        info["audio_fps"] = sound.sample_rate
-        return sound.get_samples(float(start), None if stop == math.inf else float(stop))
 
 
 def install() -> None:

@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import frame_rate, index_first_video, open_first_video
-from videoloader.decoding.output import Layout
+from videoloader.compat.opening import frame_rate, index_first_video, layout_of, open_first_video
 from videoloader.errors import ArgumentError, VideoError
 
 __all__ = ["VideoClips"]
@@ -54,8 +53,7 @@ class VideoClips:
         self.video_paths = list(video_paths)
         self.num_workers = num_workers
         self.output_format = output_format.upper()
-        if self.output_format not in ("THWC", "TCHW"):
-            raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+        self._layout = layout_of(output_format)
         known = _precomputed_metadata or _read_tables(self.video_paths, num_workers)
         self.video_paths = known["video_paths"]
         self.video_pts: list[torch.Tensor] = known["video_pts"]
@@ -134,8 +132,7 @@ class VideoClips:
                     f"{video.name}: the presentation times in the metadata are not those of this "
                     "file; make the VideoClips again from the paths"
                 )
-            layout: Layout = "FHWC" if self.output_format == "THWC" else "FCHW"
-            tensor = video.get_frames(frames, layout=layout).frames
+            tensor = video.get_frames(frames, layout=self._layout).frames
             rate = frame_rate(video.index) if self.frame_rate is None else self.frame_rate
         return tensor, torch.empty((1, 0)), {"video_fps": rate}, place
 

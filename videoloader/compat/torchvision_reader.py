@@ -14,6 +14,7 @@ from videoloader.audio import Audio
 from videoloader.compat.opening import (
     ClosedWhenCollected,
     frame_rate,
+    nearest_samples,
     open_video,
     stream_numbers,
 )
@@ -155,9 +156,7 @@ def _sound(audio: Audio, start: float) -> Generator[dict[str, Any], None, None]:
     count = 0
     while True:
         time = first + count * step
-        # Half a sample before each, so that rounding moves no sample to the other part.
-        half = 0.5 / audio.sample_rate
-        samples = audio.get_samples(time - half, time + step - half)
+        samples = nearest_samples(audio, time, time + step)
         if not samples.shape[1]:
             return
         yield {"data": samples.T, "pts": time}

@@ -30,7 +30,8 @@ def register(*, default: bool = True) -> None:
     """
     _video_utils().VIDEO_DECODERS[NAME] = read_video
     if default:
-        _processors().VideoProcessorMixin.fetch_videos = _fetch_videos
+        processing: Any = importlib.import_module("transformers.video_processing_utils")
+        processing.VideoProcessorMixin.fetch_videos = _fetch_videos
 
 
 def read_video(
@@ -80,7 +81,3 @@ def _fetch_videos(self: Any, video_url_or_urls: Any, sample_indices_fn: Any = No
 
 def _video_utils() -> Any:
     return importlib.import_module("transformers.video_utils")
-
-
-def _processors() -> Any:
-    return importlib.import_module("transformers.video_processing_utils")

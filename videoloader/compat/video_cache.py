@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,9 +53,14 @@ class VideoCache:
     def __contains__(self, path: str | os.PathLike[str]) -> bool:
         return os.fspath(path) in self._entries
 
-    def lend(self, path: str | os.PathLike[str]) -> _Loan:
+    @contextmanager
+    def lend(self, path: str | os.PathLike[str]) -> Iterator[Video]:
         """The video of a path or URL, which stays open for the length of a `with` block."""
-        return _Loan(self, os.fspath(path))
+        entry = self._take(os.fspath(path))
+        try:
+            yield entry.video
+        finally:
+            self._give_back(entry)
 
     def clear(self) -> None:
         """Close all videos, those in use when they no longer are."""
@@ -98,23 +104,6 @@ class VideoCache:
     def _forget_users(self) -> None:
         for entry in self._entries.values():
             entry.users = 0
-
-
-class _Loan:
-    """A video of a cache, open for the length of a `with` block."""
-
-    __slots__ = ("_cache", "_entry", "_path")
-
-    def __init__(self, cache: VideoCache, path: str) -> None:
-        self._cache = cache
-        self._path = path
-
-    def __enter__(self) -> Video:
-        self._entry = self._cache._take(self._path)
-        return self._entry.video
-
-    def __exit__(self, *_: object) -> None:
-        self._cache._give_back(self._entry)
 
 
 def _state(path: str) -> tuple[int, ...] | None:

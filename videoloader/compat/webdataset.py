@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from videoloader.compat.opening import frame_rate, open_first_video, open_sound
+from videoloader.compat.opening import frame_rate, open_first_video, read_sound
 from videoloader.decoding.output import ElementType, Layout
 from videoloader.sampling.clips import ClipSampler, sample_frames
 
@@ -63,9 +63,8 @@ class VideoHandler:
         if key.rpartition(".")[2].lower() not in self.extensions.split():
             return None
         with open_first_video(data, device=self.device) as video:
-            numbers = range(len(video)) if self.clips is None else self._sampled(video.index)
             clip = video.get_frames(
-                numbers,
+                None if self.clips is None else sample_frames(self.clips, video.index).reshape(-1),
                 size=self.size,
                 resize_shorter=self.resize_shorter,
                 dtype=self.dtype,
@@ -76,20 +75,7 @@ class VideoHandler:
                 "frames_indices": clip.indices.tolist(),
                 "num_frames": len(video),
             }
-        return clip.frames, self._sound(data, info), info
-
-    def _sound(self, data: bytes, info: dict[str, Any]) -> torch.Tensor:
-        """All samples; puts the sample rate into `info`."""
-        sound = open_sound(data, dtype="stored") if self.audio else None
-        if sound is None:
-            return torch.empty((1, 0))
-        with sound:
-            info["audio_fps"] = sound.sample_rate
-            return sound.get_samples()
-
-    def _sampled(self, index: Any) -> Any:
-        assert self.clips is not None
-        return sample_frames(self.clips, index).reshape(-1)
+        return clip.frames, read_sound(data, info) if self.audio else torch.empty((1, 0)), info
 
 
 decode_video = VideoHandler()

@@ -6,6 +6,7 @@ import io
 import operator
 from typing import Any
 
+from videoloader.compat.runtime_errors import RaisedAs
 from videoloader.errors import ArgumentError, FrameRangeError, VideoError
 
 __all__ = [
@@ -56,16 +57,6 @@ def as_integer(given: Any, name: str) -> int:
         raise _NoIntegerError(f"{name} is an integer, got {given!r:.80}") from error
 
 
-class as_decord_errors:  # noqa: N801  (reads as a clause of `with`)
-    """Raise errors of this library as decord's; frames out of range stay an `IndexError`."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if not isinstance(error, VideoError):
-            return
-        if not isinstance(error, FrameRangeError | DECORDError | DECORDLimitReachedError):
-            raise DECORDError(str(error)) from error
+as_decord_errors = RaisedAs(
+    {VideoError: DECORDError}, kept=(FrameRangeError, DECORDError, DECORDLimitReachedError)
+)

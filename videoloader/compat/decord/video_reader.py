@@ -70,7 +70,7 @@ class VideoReader:
         width, height = as_integer(width, "width"), as_integer(height, "height")
         fault_tol = -1 if fault_tol is None else float(fault_tol)
         threads = min(max(as_integer(num_threads, "num_threads"), 0), _MOST_THREADS) or None
-        with as_decord_errors():
+        with as_decord_errors:
             self._video = open_video(source, device=self.ctx.device, threads=threads)
         if not len(self._video):
             raise DECORDError(f"{self._video.name}: the video has no frames")
@@ -217,7 +217,7 @@ class VideoReader:
         """The next of the frames that are being read; an error ends the reading."""
         assert self._reading is not None
         try:
-            with as_decord_errors():
+            with as_decord_errors:
                 return next(self._reading)
         except BaseException:
             self._stop_reading()
@@ -236,7 +236,7 @@ def _decode(
     numbers: np.ndarray[Any, np.dtype[np.int64]],
 ) -> torch.Tensor:
     """Frames by number, all at once."""
-    with as_decord_errors():
+    with as_decord_errors:
         try:
             return video.get_frames(numbers, **resizing).frames
         except DecodeError:

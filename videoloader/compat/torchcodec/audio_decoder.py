@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from videoloader.audio import Audio
+from videoloader.compat.opening import ClosedWhenCollected, nearest_samples
 from videoloader.compat.runtime_errors import (
     PlayedOutsideError,
     ValueRuntimeError,
@@ -49,11 +49,11 @@ class AudioDecoder:
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
         rate = _positive(sample_rate, "sample_rate")
         channels = _positive(num_channels, "num_channels")
-        with as_runtime_errors(), naming_stream(stream, "an audio"):
+        with as_runtime_errors, naming_stream(stream, "an audio"):
             self._audio = Audio(
                 opened, stream=stream, sample_rate=rate, num_channels=channels, mix="plain"
             )
-        weakref.finalize(self, self._audio.close).atexit = False
+        self._closing = ClosedWhenCollected(self._audio)
         header = self._audio.header
         self.stream_index = header.stream
         self.metadata = AudioStreamMetadata(
@@ -89,11 +89,8 @@ class AudioDecoder:
                 f"seconds ({stop_seconds})."
             )
         audio, rate = self._audio, self._audio.sample_rate
-        half = 0.5 / rate  # ranges of `Audio` begin at the sample behind a time
-        with as_runtime_errors():
-            data = audio.get_samples(
-                start_seconds - half, None if stop_seconds is None else stop_seconds - half
-            )
+        with as_runtime_errors:
+            data = nearest_samples(audio, start_seconds, stop_seconds)
         if not data.shape[1] and self._is_outside(start_seconds, stop_seconds):
             raise PlayedOutsideError(
                 f"{audio.name}: No audio frames were decoded: nothing is played from "
@@ -110,7 +107,7 @@ class AudioDecoder:
             return False
         if stop is not None and stop <= audio.begin_seconds:
             return True
-        with as_runtime_errors():
+        with as_runtime_errors:
             return start >= audio.begin_seconds + audio.num_samples / audio.sample_rate
 
 

@@ -61,7 +61,7 @@ def get_container_metadata(source: Any) -> ContainerMetadata:
     Raises:
         VideoError, RuntimeError: FFmpeg opens no such file.
     """
-    with as_runtime_errors(), open_source(as_source(source)) as opened:
+    with as_runtime_errors, open_source(as_source(source)) as opened:
         with open_container(opened, "media file") as container:
             duration = container.duration
             video, audio = (container.streams.best(kind) for kind in ("video", "audio"))

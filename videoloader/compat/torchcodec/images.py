@@ -63,7 +63,7 @@ def decode_image(
             f"Invalid output_dtype ({output_dtype}). Supported values are torch.uint8, "
             "torch.uint16, and 'auto'."
         )
-    with as_runtime_errors(), open_source(as_source(source)) as opened:
+    with as_runtime_errors, open_source(as_source(source)) as opened:
         data = memoryview(opened.read(0, opened.size))
         if _is_animation(data, opened):
             decode: Callable[..., torch.Tensor] = _torchcodecs(opened.name)

@@ -115,7 +115,7 @@ class VideoDecoder:
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
         index: VideoIndex | None = None
         matrix = MATRIX
-        with as_runtime_errors(), naming_stream(stream, "a video"):
+        with as_runtime_errors, naming_stream(stream, "a video"):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
                 if output_dtype == torch.float32 or index.color.is_hdr:
@@ -149,18 +149,6 @@ class VideoDecoder:
         self.metadata = VideoStreamMetadata.of_index(
             self._describe(index), partial(read_header, given, index.stream)
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_closing"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._closing = ClosedWhenCollected(self._video)
-
-    def __copy__(self) -> VideoDecoder:
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
 
     def __len__(self) -> int:
         return self._num_frames
@@ -350,7 +338,7 @@ class VideoDecoder:
     def _data(self, frames: Sequence[int] | NDArray[np.int64]) -> torch.Tensor:
         """Frames by number as (F, C, H, W) or (F, H, W, C), always (H, W, C) in memory."""
         how = self._geometry
-        with as_runtime_errors():
+        with as_runtime_errors:
             data = self._video.get_frames(
                 frames,
                 crop=how.crop,
