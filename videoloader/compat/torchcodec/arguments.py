@@ -1,7 +1,8 @@
-"""Arguments as torchcodec takes them: numbers, arrays, tensors and lists of any of these."""
+"""Checks and conversions of the arguments that torchcodec takes."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,18 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.compat.runtime_errors import TypeRuntimeError, ValueRuntimeError
+from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.index import VideoIndex
 
-__all__ = ["as_frame_numbers", "as_integer", "as_seconds", "as_thread_count", "as_times"]
+__all__ = [
+    "as_frame_numbers",
+    "as_integer",
+    "as_seconds",
+    "as_thread_count",
+    "as_times",
+    "check_mappings",
+    "check_range",
+]
 
 _MOST_THREADS = 64  # FFmpeg takes no more for one decoder
 
@@ -90,3 +101,55 @@ for each of them, got {seconds!r:.80}"
     except (TypeError, ValueError) as error:
         raise ValueRuntimeError(message) from error
     raise ValueRuntimeError(message)
+
+
+def check_range(start: float, stop: float) -> None:
+    """Fail if a range of seconds ends before it begins."""
+    if not start <= stop:
+        raise ArgumentError(
+            f"Invalid start seconds: {start}. It must be less than or equal to stop seconds "
+            f"({stop})."
+        )
+
+
+def check_mappings(mappings: Any, index: VideoIndex) -> None:
+    """Fail unless mappings list the frames of the index.
+
+    Args:
+        mappings: JSON, `{"frames": [{"pts": ..., "duration": ..., "key_frame": ...}, ...]}`, or a
+            file of it.
+        index: of the stream.
+
+    Raises:
+        ArgumentError: it is no such JSON, or is of another stream.
+    """
+    try:
+        text = mappings.read() if hasattr(mappings, "read") else mappings
+        content = json.loads(text)
+    except (ValueError, TypeError) as error:
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        raise kind(
+            f"Invalid custom frame mappings: {error}. It should be a valid JSON string or a "
+            "file-like object."
+        ) from error
+    frames = content.get("frames") if isinstance(content, dict) else None
+    if not frames:
+        raise ArgumentError(
+            "Invalid custom frame mappings. The input is empty or missing the required 'frames' "
+            "key."
+        )
+    try:
+        pts = [int(frame["pts"] if "pts" in frame else frame["pkt_pts"]) for frame in frames]
+        for frame in frames:
+            int(frame["duration"] if "duration" in frame else frame["pkt_duration"])
+            int(frame["key_frame"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArgumentError(
+            "Invalid custom frame mappings. The 'pts'/'pkt_pts', 'duration'/'pkt_duration', and "
+            "'key_frame' keys are required in the frame metadata."
+        ) from error
+    if not np.array_equal(np.sort(pts), index.pts):
+        raise ArgumentError(
+            f"{index.name}: custom_frame_mappings lists {len(pts)} frames with other times than "
+            f"the {len(index)} of stream {index.stream}; leave it out, the index is exact without"
+        )

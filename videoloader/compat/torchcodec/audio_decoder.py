@@ -11,11 +11,10 @@ from videoloader.compat.runtime_errors import (
     ValueRuntimeError,
     as_runtime_errors,
 )
-from videoloader.compat.torchcodec.arguments import as_integer
+from videoloader.compat.torchcodec.arguments import as_integer, check_range
 from videoloader.compat.torchcodec.frames import AudioSamples
 from videoloader.compat.torchcodec.metadata import AudioStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream
-from videoloader.errors import ArgumentError
 
 __all__ = ["AudioDecoder", "WavDecoder"]
 
@@ -83,11 +82,8 @@ class AudioDecoder:
             ArgumentError: the range ends before it begins.
             PlayedOutsideError: the range lies before the sound, or behind it.
         """
-        if stop_seconds is not None and not start_seconds <= stop_seconds:
-            raise ArgumentError(
-                f"Invalid start seconds: {start_seconds}. It must be less than or equal to stop "
-                f"seconds ({stop_seconds})."
-            )
+        if stop_seconds is not None:
+            check_range(start_seconds, stop_seconds)
         audio, rate = self._audio, self._audio.sample_rate
         with as_runtime_errors:
             data = nearest_samples(audio, start_seconds, stop_seconds)

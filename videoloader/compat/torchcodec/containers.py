@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.torchcodec.metadata import (
     AudioStreamHeaderMetadata,
+    Described,
     StreamMetadata,
     VideoStreamHeaderMetadata,
+    fields_of_index,
 )
 from videoloader.compat.torchcodec.opening import as_source
 from videoloader.errors import VideoError
-from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_container, read_stream_header
 from videoloader.indexing.video import index_video
 from videoloader.sources.opening import open_source
@@ -29,7 +30,7 @@ _MICROSECOND = Fraction(1, 1_000_000)
 
 
 @dataclass(repr=False)
-class ContainerMetadata:
+class ContainerMetadata(Described):
     """A file and its streams.
 
     Attributes:
@@ -46,10 +47,6 @@ class ContainerMetadata:
     best_video_stream_index: int | None
     best_audio_stream_index: int | None
     streams: list[StreamMetadata]
-
-    def __repr__(self) -> str:
-        lines = [f"  {field.name}: {getattr(self, field.name)}\n" for field in fields(self)]
-        return f"{type(self).__name__}:\n{''.join(lines)}"
 
 
 def get_container_metadata(source: Any) -> ContainerMetadata:
@@ -99,38 +96,14 @@ def _describe(stream: Stream) -> StreamMetadata:
 
 def _with_video(stream: StreamMetadata, source: Source) -> StreamMetadata:
     """What tables and header say of a video stream."""
-    common = (
-        stream.duration_seconds_from_header,
-        stream.begin_stream_seconds_from_header,
-        stream.bit_rate,
-        stream.codec,
-        stream.stream_index,
-        stream.media_type,
-    )
+    known: dict[str, Any] = dict.fromkeys(field.name for field in fields(VideoStreamHeaderMetadata))
     number = stream.stream_index
     try:
         index, header = index_video(source, stream=number), read_stream_header(source, number)
     except VideoError:  # a stream that lists no frames, or is damaged, is still a stream
-        return VideoStreamHeaderMetadata(
-            *common, None, None, None, None, None, None, None, None, None, None
-        )
-    width, height = _displayed_size(index)
-    return VideoStreamHeaderMetadata(
-        *common,
-        width,
-        height,
-        header.num_frames,
-        header.frame_rate,
-        header.pixel_aspect_ratio,
-        float(index.rotation) if index.rotation else None,
-        index.color.primaries,
-        index.color.matrix,
-        index.color.transfer,
-        index.pixel_format,
-    )
-
-
-def _displayed_size(index: VideoIndex) -> tuple[int, int]:
-    """Width and height, rotation applied."""
-    size = (index.width, index.height)
-    return size[::-1] if index.orientation.transpose else size
+        return VideoStreamHeaderMetadata(**{**known, **vars(stream)})
+    known |= fields_of_index(index)
+    known["num_frames_from_header"] = header.num_frames
+    known["average_fps_from_header"] = header.frame_rate
+    known["pixel_aspect_ratio"] = header.pixel_aspect_ratio
+    return VideoStreamHeaderMetadata(**{**known, **vars(stream)})

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from videoloader.compat.torchcodec.metadata import Described
+
 __all__ = ["AudioSamples", "Frame", "FrameBatch"]
 
 
-class _Described:
-    """Prints the shape of `data` in place of its values."""
-
-    def __repr__(self) -> str:
-        lines = [f"{type(self).__name__}:"]
-        for name in (field.name for field in fields(self)):  # type: ignore[arg-type]
-            value = getattr(self, name)
-            lines.append(
-                f"  data (shape): {value.shape}" if name == "data" else f"  {name}: {value}"
-            )
-        return "\n".join(lines) + "\n"
-
-
 @dataclass(repr=False)
-class Frame(_Described):
+class Frame(Described):
     """One frame. It unpacks: `data, pts_seconds, duration_seconds = frame`.
 
     Attributes:
@@ -49,7 +38,7 @@ class Frame(_Described):
 
 
 @dataclass(repr=False)
-class FrameBatch(_Described):
+class FrameBatch(Described):
     """Several frames, or clips of frames. Indexing and iterating give batches of the parts.
 
     Attributes:
@@ -88,7 +77,7 @@ class FrameBatch(_Described):
 
 
 @dataclass(repr=False)
-class AudioSamples(_Described):
+class AudioSamples(Described):
     """Samples of sound. They unpack, as a `Frame` does.
 
     Attributes:

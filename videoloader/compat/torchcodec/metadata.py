@@ -7,19 +7,40 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import StreamHeader
 
 __all__ = [
     "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
+    "Described",
     "StreamMetadata",
     "VideoStreamHeaderMetadata",
     "VideoStreamMetadata",
+    "fields_of_index",
 ]
 
 
+class Described:
+    """Base of dataclasses that torchcodec prints with one field a line."""
+
+    def __repr__(self) -> str:
+        lines = [self._line(field.name) for field in fields(self)]  # type: ignore[arg-type]
+        return "\n  ".join([f"{type(self).__name__}:", *lines]) + "\n"
+
+    def _line(self, name: str) -> str:
+        """A field: tensors by shape; whole seconds and rates of streams without a fraction."""
+        value = getattr(self, name)
+        if name == "data":
+            return f"data (shape): {value.shape}"
+        is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
+        if is_whole and isinstance(self, StreamMetadata):
+            value = int(value)
+        return f"{name}: {value}"
+
+
 @dataclass(repr=False)
-class StreamMetadata:
+class StreamMetadata(Described):
     """A stream, as the header of its container describes it.
 
     Attributes:
@@ -37,17 +58,6 @@ class StreamMetadata:
     codec: str | None
     stream_index: int
     media_type: str
-
-    def __repr__(self) -> str:
-        lines = [f"  {field.name}: {_shown(field.name, self)}\n" for field in fields(self)]
-        return f"{type(self).__name__}:\n{''.join(lines)}"
-
-
-def _shown(name: str, metadata: StreamMetadata) -> Any:
-    """A field as torchcodec prints it: whole seconds and rates without a fraction."""
-    value = getattr(metadata, name)
-    is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
-    return int(value) if is_whole else value
 
 
 @dataclass(repr=False)
@@ -77,6 +87,24 @@ class VideoStreamHeaderMetadata(StreamMetadata):
     color_space: str | None
     color_transfer_characteristic: str | None
     pixel_format: str | None
+
+
+def fields_of_index(index: VideoIndex) -> dict[str, Any]:
+    """The fields of `VideoStreamHeaderMetadata` that an index knows."""
+    size = (index.width, index.height)
+    width, height = size[::-1] if index.orientation.transpose else size
+    return {
+        "codec": index.codec,
+        "stream_index": index.stream,
+        "media_type": "video",
+        "width": width,
+        "height": height,
+        "rotation": float(index.rotation) if index.rotation else None,
+        "color_primaries": index.color.primaries,
+        "color_space": index.color.matrix,
+        "color_transfer_characteristic": index.color.transfer,
+        "pixel_format": index.pixel_format,
+    }
 
 
 @dataclass(repr=False)

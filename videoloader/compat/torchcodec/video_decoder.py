@@ -25,12 +25,12 @@ from videoloader.compat.torchcodec.arguments import (
     as_seconds,
     as_thread_count,
     as_times,
+    check_mappings,
+    check_range,
 )
 from videoloader.compat.torchcodec.frames import Frame, FrameBatch
-from videoloader.compat.torchcodec.mappings import check_mappings
-from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
+from videoloader.compat.torchcodec.metadata import VideoStreamMetadata, fields_of_index
 from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
-from videoloader.compat.torchcodec.timeline import Timeline
 from videoloader.compat.torchcodec.transforms import geometry_of
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.indexing.index import VideoIndex
@@ -145,7 +145,7 @@ class VideoDecoder:
         self._seek_mode = seek_mode
         self._num_frames = len(index)
         self._ahead = FramesAhead(len(index))
-        self._times = Timeline.of(index)
+        self._times = _Timeline.of(index)
         self.metadata = VideoStreamMetadata.of_index(
             self._describe(index), partial(read_header, given, index.stream)
         )
@@ -242,11 +242,7 @@ class VideoDecoder:
         Raises:
             ValueError: the range does not lie within the video.
         """
-        if not start_seconds <= stop_seconds:
-            raise ArgumentError(
-                f"Invalid start seconds: {start_seconds}. It must be less than or equal to stop "
-                f"seconds ({stop_seconds})."
-            )
+        check_range(start_seconds, stop_seconds)
         begin, end = self._times.begin, self._times.end
         if not begin <= start_seconds < end:
             raise ArgumentError(
@@ -272,19 +268,9 @@ class VideoDecoder:
     def _describe(self, index: VideoIndex) -> dict[str, Any]:
         """What of the metadata the index tells."""
         is_exact = self._seek_mode == "exact"
-        height, width = self._video.size
         begin, end = self._times.begin, self._times.end
         return {
-            "codec": index.codec,
-            "stream_index": index.stream,
-            "media_type": "video",
-            "width": width,
-            "height": height,
-            "rotation": float(index.rotation) if index.rotation else None,
-            "color_primaries": index.color.primaries,
-            "color_space": index.color.matrix,
-            "color_transfer_characteristic": index.color.transfer,
-            "pixel_format": index.pixel_format,
+            **fields_of_index(index),
             "begin_stream_seconds_from_content": begin if is_exact else None,
             "end_stream_seconds_from_content": end if is_exact else None,
             "num_frames_from_content": len(index) if is_exact else None,
@@ -364,3 +350,50 @@ def _steps(start: int, stop: int, step: int) -> range:
     if step < 1:
         raise ValueRuntimeError(f"Step must be greater than 0; is {step}")
     return range(start, max(start, stop), step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Timeline:
+    """The times of all frames in seconds.
+
+    Attributes:
+        begins: when each frame is first shown.
+        durations: for how long; up to the next frame where the container does not say.
+        begin: when the first frame is first shown.
+        end: when the last one ends.
+    """
+
+    begins: NDArray[np.float64]
+    durations: NDArray[np.float64]
+    begin: float
+    end: float
+
+    @classmethod
+    def of(cls, index: VideoIndex) -> _Timeline:
+        """The times that an index has."""
+        begins = index.boundaries[:-1]
+        base = index.time_base
+        ticks = _durations(index)
+        last = int((np.sort(index.pts) + ticks).max(initial=0))
+        end = last * base.numerator / base.denominator
+        durations = ticks * float(base.numerator) / base.denominator
+        return cls(begins, durations, float(begins.min(initial=end)), end)
+
+    def at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Frames on screen at times inside the video: the last that begins at or before each."""
+        return np.searchsorted(self.begins[1:], times, side="right").astype(np.int64)
+
+    def between(self, start: float, stop: float) -> NDArray[np.int64]:
+        """Frames on screen at some time from `start` to before `stop`."""
+        if start == stop:
+            return np.empty(0, np.int64)
+        first = int(self.at(np.array([start]))[0])
+        return np.arange(first, int(np.searchsorted(self.begins, stop, side="left")))
+
+
+def _durations(index: VideoIndex) -> NDArray[np.int64]:
+    told = index.packets["duration"][index.frame_packets].astype(np.int64)
+    gaps = np.diff(index.pts)
+    if (told > 0).all() or not len(gaps):
+        return told.clip(0)
+    return np.where(told > 0, told, np.append(gaps, gaps[-1])).clip(0)
