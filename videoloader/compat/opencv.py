@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.frames_ahead import FramesAhead
 from videoloader.compat.opening import ClosedWhenCollected, frame_rate, open_first_video
+from videoloader.compat.single_frames import FramesAhead
 from videoloader.errors import VideoError
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Generator, Iterator
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import torch
@@ -13,20 +14,23 @@ from numpy.typing import ArrayLike
 
 from videoloader.compat.decord.base import (
     DECORDError,
+    DECORDLimitReachedError,
     RefusedError,
     as_decord_errors,
     as_integer,
     as_source,
 )
 from videoloader.compat.decord.bridge import Frames, bridge_out
-from videoloader.compat.decord.fault_tolerance import TolerantFrames
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
-from videoloader.compat.kept_frames import KeptFrames
 from videoloader.compat.opening import ClosedWhenCollected, frame_rate, open_video
+from videoloader.compat.single_frames import KeptFrames
 from videoloader.errors import DecodeError, FrameRangeError
 from videoloader.video import Video
 
 __all__ = ["VideoReader"]
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+_log = logging.getLogger(__name__)
 
 _MOST_THREADS = 64
 _SKIPPED = 4  # frames that are read past rather than beginning anew
@@ -84,7 +88,7 @@ class VideoReader:
         self._tolerant = None
         if fault_tol > 0:
             limit = fault_tol if fault_tol >= 1 else fault_tol * len(self._video)
-            self._tolerant = TolerantFrames(self._video, limit, self._resizing)
+            self._tolerant = _TolerantFrames(self._video, limit, self._resizing)
         self._closing = ClosedWhenCollected(self._video)
         self._frames = partial(_decode, self._video, self._resizing, self._tolerant)
         self._kept = None
@@ -178,7 +182,7 @@ class VideoReader:
     def __repr__(self) -> str:
         return f"<VideoReader {self._video.name}: {len(self)} frames, {self.ctx}>"
 
-    def _numbers(self, indices: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _numbers(self, indices: Any) -> Numbers:
         """Frame numbers inside the video, in the shape that is given."""
         with np.errstate(invalid="ignore"):  # what is no number lies outside
             numbers = np.asarray(indices).astype(np.int64)
@@ -232,8 +236,8 @@ class VideoReader:
 def _decode(
     video: Video,
     resizing: dict[str, Any],
-    tolerant: TolerantFrames | None,
-    numbers: np.ndarray[Any, np.dtype[np.int64]],
+    tolerant: _TolerantFrames | None,
+    numbers: Numbers,
 ) -> torch.Tensor:
     """Frames by number, all at once."""
     with as_decord_errors:
@@ -243,3 +247,58 @@ def _decode(
             if tolerant is None:
                 raise
             return tolerant.get(numbers)
+
+
+class _TolerantFrames:
+    """The frames of a video some of which are damaged.
+
+    Args:
+        video: to read.
+        limit: of damaged frames; one more is an error.
+        resizing: the size of the frames and its filter, as `Video.get_frames` takes them.
+    """
+
+    def __init__(self, video: Video, limit: float, resizing: dict[str, Any]) -> None:
+        self._video = video
+        self._limit = limit
+        self._resizing = resizing
+        self._replacements: dict[int, int] = {}
+
+    def get(self, numbers: Numbers) -> torch.Tensor:
+        """Frames by number.
+
+        Raises:
+            DECORDLimitReachedError: too many were damaged so far.
+            DecodeError: no frame before a damaged one, or after it, decodes.
+        """
+        return torch.stack([self._frame(int(number)) for number in numbers])
+
+    def _frame(self, number: int) -> torch.Tensor:
+        known = self._replacements.get(number)
+        if known is not None:
+            return self._decode(known)
+        before, after = range(number - 1, -1, -1), range(number + 1, len(self._video))
+        failure: DecodeError | None = None
+        for place in (number, *before, *after):
+            try:
+                frame = self._decode(place)
+            except DecodeError as error:
+                failure = failure or error
+                continue
+            if place != number:
+                self._replace(number, place, failure)
+            return frame
+        assert failure is not None
+        raise failure
+
+    def _decode(self, number: int) -> torch.Tensor:
+        return self._video.get_frames([number], **self._resizing).frames[0]
+
+    def _replace(self, number: int, place: int, failure: Any) -> None:
+        self._replacements[number] = place
+        _log.warning("%s; frame %d is given in its place", failure, place)
+        if len(self._replacements) > self._limit:
+            raise DECORDLimitReachedError(
+                f"{self._video.name}: {len(self._replacements)} frames do not decode, fault_tol "
+                f"allows {self._limit:g}; {failure}"
+            )

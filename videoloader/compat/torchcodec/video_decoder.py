@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.frames_ahead import FramesAhead
 from videoloader.compat.opening import MATRIX, ClosedWhenCollected
 from videoloader.compat.runtime_errors import (
     PlayedOutsideError,
     ValueRuntimeError,
     as_runtime_errors,
 )
+from videoloader.compat.single_frames import FramesAhead
 from videoloader.compat.torchcodec.arguments import (
     as_frame_numbers,
     as_integer,
