@@ -8,12 +8,11 @@ from videoloader import fn
 from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation, Policy, augmentation, select, signed_bin
 from videoloader.auto_aug.core.decorated import check_keywords
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
     keywords_of,
-    translation_limits,
     translations,
     wide_enhancements,
 )
@@ -174,14 +173,14 @@ def auto_augment(
         raise ArgumentError(
             f"policy_name must be one of {', '.join(_POLICIES)}, got {policy_name!r}"
         )
-    limits = translation_limits(max_translate_abs, max_translate_rel, shape)
+    limits = {"max_translate_abs": max_translate_abs, "max_translate_rel": max_translate_rel}
     if policy_name == "reduced_image_net":  # has no shifts
-        given = [key for key, value in limits.items() if key != "use_shape" and value is not None]
+        given = [key for key, value in limits.items() if value is not None]
         if given:
             raise ArgumentError(f"policy reduced_image_net has no shifts, got {', '.join(given)}")
         policy = get_reduced_image_net_policy()
     else:
-        policy = _POLICIES[policy_name](**limits)
+        policy = _POLICIES[policy_name](shape is not None, **limits)
     keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(policy, data, seed, keywords)
 
@@ -196,16 +195,8 @@ def auto_augment_image_net(
     seed: int | None = None,
 ) -> DataNode:
     """`auto_augment` with the policy `image_net`."""
-    return auto_augment(
-        data,
-        "image_net",
-        shape,
-        fill_value,
-        interp_type,
-        max_translate_abs,
-        max_translate_rel,
-        seed,
-    )
+    limits = max_translate_abs, max_translate_rel
+    return auto_augment(data, "image_net", shape, fill_value, interp_type, *limits, seed)
 
 
 def apply_auto_augment(
@@ -266,15 +257,9 @@ _POLICIES: dict[str, Any] = {
 
 
 def _policy(
-    name: str,
-    text: str,
-    use_shape: bool = False,
-    limit_abs: Limit = None,
-    limit_rel: Limit = None,
+    name: str, text: str, use_shape: bool = False, limit_abs: Limit = None, limit_rel: Limit = None
 ) -> Policy:
-    along_x, along_y = translations(
-        use_shape=use_shape, limit_abs=limit_abs, limit_rel=limit_rel, most_abs=250, most_rel=1.0
-    )
+    along_x, along_y = translations(use_shape, limit_abs, limit_rel, most=(250, 1.0))
     known: dict[str, Augmentation] = {
         **wide_enhancements(),
         "translate_x": along_x,

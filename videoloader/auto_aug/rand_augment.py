@@ -8,14 +8,13 @@ from typing import Any
 from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation
 from videoloader.auto_aug.core.decorated import check_keywords
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
     keywords_of,
     one_of,
     suite_of,
-    translation_limits,
     translations,
     wide_enhancements,
     without,
@@ -29,9 +28,6 @@ __all__ = [
     "get_rand_augment_suite",
     "rand_augment",
 ]
-
-_MOST_PIXELS = 100
-_MOST_PART = _MOST_PIXELS / 224
 
 
 def rand_augment(
@@ -51,7 +47,7 @@ def rand_augment(
     """Augment each sample `n` times in a row, by augmentations of one suite drawn at random.
 
     Args:
-        data: images HWC or clips FHWC, uint8. The frames of a clip are augmented alike.
+        data: images HWC or clips FHWC, uint8. The frames of a clip get the same augmentation.
         n: augmentations in a row.
         m: magnitude bin of all of them, from 0 to `num_magnitude_bins - 1`.
         num_magnitude_bins: number of parts of the ranges of magnitudes.
@@ -70,9 +66,7 @@ def rand_augment(
         excluded: names of augmentations that the suite goes without.
     """
     make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
-    suite = without(
-        make(**translation_limits(max_translate_abs, max_translate_rel, shape)), excluded
-    )
+    suite = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
     keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(suite, data, n, m, num_magnitude_bins, seed, keywords)
 
@@ -111,13 +105,7 @@ def get_rand_augment_suite(
         max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 100 by default.
         max_translate_rel: greatest shift as a part of the size; 100/224 by default.
     """
-    shifts = translations(
-        use_shape=use_shape,
-        limit_abs=max_translate_abs,
-        limit_rel=max_translate_rel,
-        most_abs=_MOST_PIXELS,
-        most_rel=_MOST_PART,
-    )
+    shifts = translations(use_shape, max_translate_abs, max_translate_rel, most=(100, 100 / 224))
     return suite_of(shifts, shear=0.3, rotate=30, enhance=(0, 0.9), posterize=4)
 
 

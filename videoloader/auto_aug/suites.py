@@ -7,7 +7,7 @@ from typing import Any
 
 from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation, select, signed_bin
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph.nodes import DataNode
 
@@ -17,7 +17,6 @@ __all__ = [
     "keywords_of",
     "one_of",
     "suite_of",
-    "translation_limits",
     "translations",
     "wide_enhancements",
     "without",
@@ -31,7 +30,7 @@ Shape = DataNode | Sequence[int] | None
 
 
 def translations(
-    *, use_shape: bool, limit_abs: Limit, limit_rel: Limit, most_abs: float, most_rel: float
+    use_shape: bool, limit_abs: Limit, limit_rel: Limit, *, most: tuple[float, float]
 ) -> tuple[Augmentation, Augmentation]:
     """The shifts along x and y, each up to a limit.
 
@@ -39,8 +38,7 @@ def translations(
         use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
         limit_abs: greatest number of pixels.
         limit_rel: greatest part.
-        most_abs: the limit if none is given.
-        most_rel: likewise.
+        most: the default limits, absolute and relative.
     """
     unused, name = (
         (limit_abs, "max_translate_abs") if use_shape else (limit_rel, "max_translate_rel")
@@ -48,8 +46,8 @@ def translations(
     if unused is not None:
         told = "parts of the shape" if use_shape else "numbers of pixels, as there is no shape"
         raise ArgumentError(f"{name} is given, but shifts are {told}")
-    given, most = (limit_rel, most_rel) if use_shape else (limit_abs, most_abs)
-    limit = most if given is None else given
+    given = limit_rel if use_shape else limit_abs
+    limit = most[use_shape] if given is None else given
     limits = list(limit) if isinstance(limit, Sequence) else [limit, limit]
     if len(limits) != 2:
         raise ArgumentError(f"the limit of a shift is a number or (height, width), got {given!r}")
@@ -60,15 +58,6 @@ def translations(
         else (a.translate_x_no_shape, a.translate_y_no_shape)
     )
     return along_x.augmentation((0, width)), along_y.augmentation((0, height))
-
-
-def translation_limits(limit_abs: Limit, limit_rel: Limit, shape: Shape) -> dict[str, Any]:
-    """The arguments of functions that make suites and policies."""
-    return {
-        "use_shape": shape is not None,
-        "max_translate_abs": limit_abs,
-        "max_translate_rel": limit_rel,
-    }
 
 
 def keywords_of(fill_value: int | None, interp_type: Any, shape: Shape) -> dict[str, Any]:

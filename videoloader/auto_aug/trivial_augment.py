@@ -7,14 +7,13 @@ from typing import Any
 
 from videoloader.auto_aug.core import Augmentation
 from videoloader.auto_aug.core.decorated import check_keywords
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
     keywords_of,
     one_of,
     suite_of,
-    translation_limits,
     translations,
     without,
 )
@@ -52,11 +51,10 @@ def trivial_augment_wide(
         seed: of the draws.
         excluded: names of augmentations that the suite goes without.
     """
-    suite = get_trivial_augment_wide_suite(
-        **translation_limits(max_translate_abs, max_translate_rel, shape)
-    )
+    suite = get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel)
     keywords = keywords_of(fill_value, interp_type, shape)
-    return _apply(without(suite, excluded), data, num_magnitude_bins, seed, keywords)
+    draws = Draws(3, seed)
+    return one_of(without(suite, excluded), draws, data, None, num_magnitude_bins, keywords)
 
 
 def apply_trivial_augment(
@@ -76,7 +74,9 @@ def apply_trivial_augment(
         **kwargs: further arguments, for the augmentations that take them.
     """
     check_keywords(augmentations, kwargs)
-    return _apply(augmentations, data, num_magnitude_bins, seed, kwargs)
+    if not augmentations:
+        raise ArgumentError("there are no augmentations to choose from")
+    return one_of(augmentations, Draws(3, seed), data, None, num_magnitude_bins, kwargs)
 
 
 def get_trivial_augment_wide_suite(
@@ -89,23 +89,5 @@ def get_trivial_augment_wide_suite(
         max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 32 by default.
         max_translate_rel: greatest shift as a part of the size; 1 by default.
     """
-    shifts = translations(
-        use_shape=use_shape,
-        limit_abs=max_translate_abs,
-        limit_rel=max_translate_rel,
-        most_abs=32,
-        most_rel=1.0,
-    )
+    shifts = translations(use_shape, max_translate_abs, max_translate_rel, most=(32, 1.0))
     return suite_of(shifts, shear=0.99, rotate=135, enhance=(0.01, 0.99), posterize=2)
-
-
-def _apply(
-    augmentations: Sequence[Augmentation],
-    data: DataNode,
-    num_magnitude_bins: int,
-    seed: int | None,
-    keywords: dict[str, Any],
-) -> DataNode:
-    if not augmentations:
-        raise ArgumentError("there are no augmentations to choose from")
-    return one_of(augmentations, Draws(3, seed), data, None, num_magnitude_bins, keywords)

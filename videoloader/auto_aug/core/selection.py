@@ -1,15 +1,17 @@
-"""One of several operators for each sample."""
+"""One of several operators for each sample, and the random numbers that choose it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from videoloader import fn, math
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph.merging import merge, predicate_node
 from videoloader.pipeline.graph.nodes import Branch, DataNode, inside
+from videoloader.types import DataType
 
-__all__ = ["select"]
+__all__ = ["Draws", "select"]
 
 
 def select(
@@ -44,3 +46,33 @@ def select(
         return merge(is_below, *sides)
 
     return among(0, len(ops))  # type: ignore[no-any-return]  # as the functions promise
+
+
+class Draws:
+    """Independent random numbers of the samples.
+
+    One operator draws all of them: several with the same seed would give the same numbers.
+
+    Args:
+        count: of numbers for each sample.
+        seed: as that of `fn.random.uniform`.
+    """
+
+    def __init__(self, count: int, seed: int | None) -> None:
+        self._numbers: Any = fn.random.uniform(
+            range=(0, 1), shape=(count,), dtype=DataType.FLOAT64, seed=seed
+        )
+        self._taken = 0
+
+    def number(self) -> Any:
+        """The next number of each sample, from 0 to below 1."""
+        self._taken += 1
+        return self._numbers[self._taken - 1]
+
+    def choice(self, count: int) -> DataNode:
+        """For each sample one of the integers below `count`."""
+        return fn.cast(math.floor(self.number() * count), dtype=DataType.INT32)  # type: ignore[no-any-return]
+
+    def sign(self) -> DataNode:
+        """For each sample 0 or 1."""
+        return self.choice(2)
