@@ -1,4 +1,4 @@
-"""Augmentations with the ranges of magnitudes that the policies share."""
+"""Suites of augmentations with their ranges of magnitudes, shared by the policies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Limit = float | Sequence[float] | None
 """A limit of a shift: one for both directions, or (height, width)."""
 
 Shape = DataNode | Sequence[int] | None
-"""Height and width of pictures: the same for all, or of each sample."""
+"""Height and width of the frames: the same for all samples, or a data node."""
 
 
 def translations(
@@ -35,9 +35,9 @@ def translations(
     """The shifts along x and y, each up to a limit.
 
     Args:
-        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
-        limit_abs: greatest number of pixels.
-        limit_rel: greatest part.
+        use_shape: shifts relative to the size of a frame, else in pixels.
+        limit_abs: largest shift in pixels.
+        limit_rel: largest shift relative to the size.
         most: the default limits, absolute and relative.
     """
     unused, name = (
@@ -61,7 +61,7 @@ def translations(
 
 
 def keywords_of(fill_value: int | None, interp_type: Any, shape: Shape) -> dict[str, Any]:
-    """What `apply` functions pass on to augmentations."""
+    """The keywords for augmentations."""
     keywords = {"fill_value": fill_value, "interp_type": interp_type}
     return keywords if shape is None else {**keywords, "shape": shape}
 
@@ -74,14 +74,14 @@ def suite_of(
     enhance: tuple[float, float],
     posterize: int,
 ) -> list[Augmentation]:
-    """The 14 augmentations of RandAugment and TrivialAugment, the higher the bin the stronger.
+    """The 14 augmentations of RandAugment and TrivialAugment; higher bins are stronger.
 
     Args:
         shifts: along x and y.
-        shear: the most, as a part of the distance.
-        rotate: the most degrees.
-        enhance: least and most change of the factors of colours and sharpness.
-        posterize: the fewest bits.
+        shear: largest shear, relative to the distance.
+        rotate: largest angle in degrees.
+        enhance: smallest and largest change of the factors of colours and sharpness.
+        posterize: fewest bits kept.
     """
     return [
         *shifts,
@@ -105,7 +105,7 @@ def one_of(
     num_magnitude_bins: int,
     keywords: dict[str, Any],
 ) -> DataNode:
-    """Augment each sample by one of some augmentations; None draws the magnitude bin too."""
+    """Augment each sample by a random augmentation; a `magnitude_bin` of None is drawn too."""
     chosen = draws.choice(len(augmentations))
     number = draws.choice(num_magnitude_bins) if magnitude_bin is None else magnitude_bin
     return select(
@@ -119,7 +119,7 @@ def one_of(
 
 
 def wide_enhancements() -> dict[str, Augmentation]:
-    """Colour augmentations whose factor is 0.1 in the first bin and 1.9 in the last, by name."""
+    """Colour augmentations with factors from 0.1 in the first bin to 1.9 in the last, by name."""
     plain = {
         each.name: each.augmentation((0.1, 1.9), randomly_negate=False, mag_to_param=None)
         for each in (a.brightness, a.contrast, a.color)

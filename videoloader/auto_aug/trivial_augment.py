@@ -34,22 +34,21 @@ def trivial_augment_wide(
     seed: int | None = None,
     excluded: Sequence[str] | None = None,
 ) -> DataNode:
-    """Augment each sample once, by an augmentation and a magnitude bin drawn at random.
+    """Augment each sample once, by a random augmentation with a random magnitude bin.
 
     Args:
-        data: images HWC or clips FHWC, uint8. The frames of a clip are augmented alike.
-        num_magnitude_bins: number of parts of the ranges of magnitudes.
-        shape: (height, width) of the pictures, or a data node with that; shifts are then parts of
-            it, else numbers of pixels.
-        fill_value: of places behind the border after a shift, shear or rotation; None repeats the
-            border.
+        data: images HWC or clips FHWC, uint8. The frames of a clip get the same augmentation.
+        num_magnitude_bins: magnitude bins of each augmentation.
+        shape: (height, width) of the frames, or a data node with it; shifts are then relative to
+            it, else in pixels.
+        fill_value: outside the frame after a shift, shear or rotation; None repeats the border.
         interp_type: of the same operators: INTERP_LINEAR, the default, or INTERP_NN.
-        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 32 by default.
+        max_translate_abs: largest shift in pixels, or (vertical, horizontal); 32 by default.
             Only without `shape`.
-        max_translate_rel: greatest shift as a part of the size, or (vertical, horizontal); 1 by
+        max_translate_rel: largest shift relative to the size, or (vertical, horizontal); 1 by
             default. Only with `shape`.
         seed: of the draws.
-        excluded: names of augmentations that the suite goes without.
+        excluded: names of augmentations to leave out of the suite.
     """
     suite = get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel)
     keywords = keywords_of(fill_value, interp_type, shape)
@@ -64,14 +63,14 @@ def apply_trivial_augment(
     seed: int | None = None,
     **kwargs: Any,
 ) -> DataNode:
-    """Augment each sample once, by an augmentation of a list and a bin drawn at random.
+    """Augment each sample once, by a random augmentation of a list with a random bin.
 
     Args:
         augmentations: to draw from.
         data: images or clips.
-        num_magnitude_bins: number of parts of the ranges of magnitudes.
+        num_magnitude_bins: magnitude bins of each augmentation.
         seed: of the draws.
-        **kwargs: further arguments, for the augmentations that take them.
+        **kwargs: passed to the augmentations that take them.
     """
     check_keywords(augmentations, kwargs)
     if not augmentations:
@@ -82,12 +81,12 @@ def apply_trivial_augment(
 def get_trivial_augment_wide_suite(
     use_shape: bool = False, max_translate_abs: Limit = None, max_translate_rel: Limit = None
 ) -> list[Augmentation]:
-    """The 14 augmentations of the wide space of TrivialAugment.
+    """The 14 augmentations of TrivialAugment Wide.
 
     Args:
-        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
-        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 32 by default.
-        max_translate_rel: greatest shift as a part of the size; 1 by default.
+        use_shape: shifts relative to the size of a frame, else in pixels.
+        max_translate_abs: largest shift in pixels, or (vertical, horizontal); 32 by default.
+        max_translate_rel: largest shift relative to the size; 1 by default.
     """
     shifts = translations(use_shape, max_translate_abs, max_translate_rel, most=(32, 1.0))
     return suite_of(shifts, shear=0.99, rotate=135, enhance=(0.01, 0.99), posterize=2)

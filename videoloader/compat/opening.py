@@ -1,4 +1,4 @@
-"""How drop-ins open videos and sound: colours and streams of the libraries they stand for."""
+"""Opens videos and sound with the colours and stream choice of the replaced libraries."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def open_video(source: VideoSource | Source | Item, **options: Any) -> Video:
 
 
 def open_first_video(source: VideoSource | Source, **options: Any) -> Video:
-    """`open_video` of the first video stream, in place of the one that FFmpeg calls best.
+    """`open_video` of the first video stream instead of FFmpeg's best one.
 
-    For libraries that ask PyAV or OpenCV for video stream 0.
+    PyAV and OpenCV read this stream by default.
     """
     video = open_video(source, **options)
     if video.index.stream == 0:
@@ -68,13 +68,13 @@ def open_first_video(source: VideoSource | Source, **options: Any) -> Video:
 
 
 def index_first_video(source: VideoSource) -> VideoIndex:
-    """The index of the stream that `open_first_video` takes."""
+    """The index of the stream that `open_first_video` opens."""
     with open_first_video(source) as video:
         return video.index
 
 
 def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
-    """The first sound of a file; None if it has none, or one without packets.
+    """The first audio stream of a file; None if there is none, or it has no packets.
 
     `options` are those of `Audio`.
     """
@@ -82,7 +82,7 @@ def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
         first = next((stream for stream in container.streams if stream.type == "audio"), None)
         if first is None or not any(packet.size for packet in container.demux(first)):
             return None
-        number = first.index  # the container takes its streams along when it closes
+        number = first.index  # read before the container is closed
     return Audio(source, stream=number, **options)
 
 
@@ -117,7 +117,7 @@ def layout_of(output_format: str) -> Layout:
 
 
 def stream_numbers(source: VideoSource | Source, kind: str) -> list[int]:
-    """The numbers of the streams of a file that are `video`, or `audio`, in its header."""
+    """The numbers of the streams of kind `video` or `audio` in the header of a file."""
     with _container(source) as container:
         return [stream.index for stream in container.streams if stream.type == kind]
 
@@ -159,10 +159,10 @@ def frame_rate(index: VideoIndex) -> float:
 
 
 def first_module(names: Iterable[str], hint: str) -> ModuleType:
-    """The first of some modules that can be imported.
+    """Import the first module of several that is installed.
 
     Raises:
-        ImportError: none can; `hint` says what to install.
+        ImportError: none is; `hint` says what to install.
     """
     wanted = tuple(names)
     for name in wanted:
@@ -171,5 +171,5 @@ def first_module(names: Iterable[str], hint: str) -> ModuleType:
         except ModuleNotFoundError as error:
             package = name.partition(".")[0]
             if error.name is None or error.name.partition(".")[0] != package:
-                raise  # the package is there, and lacks something of its own
+                raise  # the package is installed, one of its dependencies is not
     raise ModuleNotFoundError(f"{' or '.join(wanted)} is not installed; {hint}")

@@ -21,11 +21,11 @@ __all__ = [
 
 
 class ValueRuntimeError(ArgumentError, RuntimeError):
-    """An argument without a meaning."""
+    """An invalid argument."""
 
 
 class TypeRuntimeError(ArgumentTypeError, RuntimeError):
-    """An argument of a type that is not taken."""
+    """An argument of the wrong type."""
 
 
 class PlayedOutsideError(FrameRangeError, RuntimeError):
@@ -33,15 +33,15 @@ class PlayedOutsideError(FrameRangeError, RuntimeError):
 
 
 class FileRuntimeError(SourceError, RuntimeError):
-    """The bytes of a video cannot be had."""
+    """The bytes of a video cannot be read."""
 
 
 class FormatRuntimeError(FormatError, RuntimeError):
-    """The bytes are no video, or the container is damaged."""
+    """The bytes are not a video, or the container is damaged."""
 
 
 class UnsupportedRuntimeError(UnsupportedError, RuntimeError):
-    """The video, or a way to decode it, is outside what this library or machine does."""
+    """This library or this machine cannot decode the video as requested."""
 
 
 class RaisedAs:

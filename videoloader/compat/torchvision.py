@@ -1,4 +1,4 @@
-"""`torchvision.io.read_video` and what goes with it, which torchvision 0.26 removed.
+"""`torchvision.io.read_video` and related functions, which torchvision 0.26 removed.
 
 from videoloader.compat import torchvision
 torchvision.install()
@@ -49,8 +49,8 @@ def read_video(
 ) -> tuple[torch.Tensor, torch.Tensor, dict[str, float]]:
     """The frames of a video from one time to another, both included.
 
-    If none begins at `start_pts`, the frame on screen then is the first. Times are those of the
-    container, as `read_video_timestamps` gives them.
+    If none begins at `start_pts`, the frame on screen at that time is the first. Times are those of
+    the container, as `read_video_timestamps` gives them.
 
     Args:
         filename: path, URL or bytes.
@@ -65,7 +65,7 @@ def read_video(
 
     Raises:
         VideoError: the video does not decode.
-        ValueError: the end is before the start, or an argument has no meaning.
+        ValueError: the end is before the start, or an argument is invalid.
     """
     layout = layout_of(output_format)
     end = math.inf if end_pts is None else end_pts
@@ -90,12 +90,12 @@ def read_video(
 def read_video_timestamps(
     filename: VideoSource, pts_unit: Unit = "pts"
 ) -> tuple[list[int] | list[Fraction], float | None]:
-    """When each frame begins: in ticks of the container, or in seconds as fractions; and the rate.
+    """The begin of each frame, in ticks of the container or fractions of seconds; the frame rate.
 
     Nothing is decoded.
 
     Raises:
-        VideoError: the file is no video.
+        VideoError: the file is not a video.
     """
     _check_unit(pts_unit)
     index = index_first_video(filename)
@@ -107,7 +107,7 @@ def read_video_timestamps(
 
 
 def install() -> None:
-    """Put these into `torchvision.io` and `torchvision.datasets`, with or without its own.
+    """Put these functions and classes into `torchvision.io` and `torchvision.datasets`.
 
     `Kinetics`, `UCF101` and `HMDB51` then decode with this library.
 
@@ -123,11 +123,11 @@ def install() -> None:
 
 
 def _ticks(start: Any, end: Any, tick: Fraction, unit: str) -> tuple[int, float]:
-    """The limits in ticks: down from the start, up from the end."""
+    """The limits in ticks; the start is rounded down, the end up."""
     _check_unit(unit)
     if unit == "pts":
         return math.floor(start), end
-    # A float is off by far less than a tick: 1 / 3 means the tick at a third of a second.
+    # Rounding of a float is far below a tick: 1 / 3 means the tick at a third of a second.
     first, last = (_in_ticks(limit, tick) for limit in (start, end))
     return math.floor(first), last if last == math.inf else math.ceil(last)
 

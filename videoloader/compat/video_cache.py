@@ -30,11 +30,11 @@ class _Entry:
 class VideoCache:
     """Open videos by path or URL, with their indexes and decoders.
 
-    Threads may share it. A fork goes on with the videos of its parent, each with a decoder of its
-    own. A local file that has changed is opened again.
+    Thread-safe. A forked process keeps the videos of its parent and opens its own decoders. A local
+    file that has changed is opened again.
 
     Args:
-        max_size: videos that are kept open; None for no limit.
+        max_size: videos kept open; None for no limit.
         **options: of `Video`.
     """
 
@@ -63,7 +63,7 @@ class VideoCache:
             self._give_back(entry)
 
     def clear(self) -> None:
-        """Close all videos, those in use when they no longer are."""
+        """Close all videos; those in use are closed when they are given back."""
         with self._lock:
             entries = [*self._entries.values()]
             self._entries.clear()
@@ -96,7 +96,7 @@ class VideoCache:
             entry.video.close()
 
     def _drop(self, entries: list[_Entry]) -> list[Video]:
-        """Entries are kept no longer; those of them that nobody uses."""
+        """Mark entries as dropped; returns the videos of those that are not in use."""
         for entry in entries:
             entry.is_kept = False
         return [entry.video for entry in entries if entry.users <= 0]
@@ -107,7 +107,7 @@ class VideoCache:
 
 
 def _state(path: str) -> tuple[int, ...] | None:
-    """What changes with a local file; None of anything else."""
+    """Identity, size and time of a local file; None for anything else."""
     with suppress(OSError):
         found = os.stat(path)
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -22,21 +22,21 @@ EXTENSIONS = "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg
 
 @dataclass(frozen=True, kw_only=True)
 class VideoHandler:
-    """Decodes the videos of samples; other files are left to other handlers. It pickles.
+    """Decodes the videos of samples and leaves other files to other handlers. Picklable.
 
     Gives (frames, audio, info), as `webdataset.torch_video`: frames in the layout, all of the sound
     as (channels, samples) in the type that it is stored in, (1, 0) without sound, and `video_fps`,
     `audio_fps`, `frames_indices` and `num_frames`.
 
     Args:
-        clips: which frames, such as `UniformClip(8)`; all by default. One that draws takes its
-            middle choice: a handler does not know which sample it is given.
+        clips: which frames, such as `UniformClip(8)`; all by default. Random samplers use their
+            middle choice, since a handler does not know the number of the sample.
         size: (height, width) to resize to, or one number for both, which stretches.
         dtype, layout: as for `Video.get_frames`.
         device: where frames are given.
         audio: decode the sound; False gives (1, 0), and no `audio_fps`.
         resize_shorter: length of the shorter side instead of `size`, which keeps the aspect ratio.
-        extensions: of files that are videos, with spaces between them.
+        extensions: of video files, separated by spaces.
     """
 
     clips: ClipSampler | None = None
@@ -51,7 +51,7 @@ class VideoHandler:
     def __call__(
         self, key: str, data: bytes
     ) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]] | None:
-        """Decode a file of a sample, or give None if it is no video.
+        """Decode a file of a sample, or give None if it is not a video.
 
         Args:
             key: its name, or what follows the first dot of it.

@@ -25,13 +25,13 @@ __all__ = ["AudioReader"]
 class AudioReader:
     """The sound of a file as decord gives it: float32 (channels, samples), in the bridge's type.
 
-    All samples are decoded when the first of them, or their number, is asked for.
+    All samples are decoded on the first access to any of them or to their number.
 
     Args:
         uri: path or URL, or an open file, which is read to its end.
-        ctx: `cpu(0)`; with `gpu(n)` the samples are decoded on the CPU and given there.
+        ctx: `cpu(0)`; with `gpu(n)` samples still come on the CPU.
         sample_rate: to resample to; that of the file if -1.
-        mono: mix the channels to one, with the weights of FFmpeg's resampler.
+        mono: mix to one channel with the weights of FFmpeg's resampler.
 
     Raises:
         DECORDError: the file cannot be read, or has no sound.
@@ -96,7 +96,7 @@ class AudioReader:
         return self.shape[1] / self.sample_rate
 
     def add_padding(self) -> int:
-        """Put silence in front, so that the sound begins at time 0; gives its samples."""
+        """Prepend silence so that the sound begins at time 0; returns its number of samples."""
         if self._padding == 0:
             count = max(round(self._audio.begin_seconds * self.sample_rate), 0)
             self._array = torch.nn.functional.pad(self._array, (count, 0))
@@ -104,7 +104,7 @@ class AudioReader:
         return self._padding
 
     def get_info(self) -> None:
-        """Print what is known of the stream."""
+        """Print the properties of the stream."""
         header = self._audio.header
         lines = (
             f"audio stream [{header.stream}]: {header.codec}",

@@ -1,4 +1,4 @@
-"""decord's `AVReader`: frames with the sound that is played while each is shown."""
+"""decord's `AVReader`: frames, each with the sound played while it is shown."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _ROUNDING = 1e-3  # samples
 class AVReader:
     """A video with its sound: each frame with the samples from its time to that of the next.
 
-    Silence stands where a frame is shown before the sound begins; behind the end of the sound
-    there are fewer samples, or none. The samples of frames that follow each other adjoin.
+    Frames before the sound begins get silence, frames after its end fewer samples or none. The
+    samples of consecutive frames are contiguous.
 
     Args:
         uri: path or URL, or an open file, which is read to its end.
         ctx: `cpu(0)` or `gpu(n)`, for the frames.
         sample_rate: to resample to; that of the file if -1.
-        mono: mix the channels to one, with the weights of FFmpeg's resampler.
-        width: as in `VideoReader`, and so the others.
+        mono: mix to one channel with the weights of FFmpeg's resampler.
+        width: as in `VideoReader`, like the other arguments.
         height: likewise.
         num_threads: likewise.
         fault_tol: likewise.
@@ -76,7 +76,7 @@ class AVReader:
         return [self._sound(number) for number in numbers.tolist()], frames
 
     def _sound(self, number: int) -> Frames:
-        """What is played while a frame is shown."""
+        """The samples played while a frame is shown."""
         audio = self._audio._audio
         times = self._video._video.index.boundaries[number : number + 2] - audio.begin_seconds
         start, stop = (

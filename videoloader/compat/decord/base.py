@@ -1,4 +1,4 @@
-"""decord's errors."""
+"""decord's errors, and conversions of arguments."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class DECORDLimitReachedError(VideoError, RuntimeError):
 
 
 class RefusedError(ArgumentError, AssertionError):
-    """An argument that decord asserts to be otherwise."""
+    """An argument that decord rejects with an assertion."""
 
 
 class _NoIntegerError(DECORDError, TypeError):
-    """A value that is no integer."""
+    """A value that is not an integer."""
 
 
 def as_source(uri: Any) -> Any:
-    """What a reader is given, an open file as its bytes."""
+    """The argument of a reader; an open file is read to its end."""
     if isinstance(uri, io.TextIOBase):
         raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
     return uri.read() if hasattr(uri, "read") else uri
@@ -49,7 +49,7 @@ def as_integer(given: Any, name: str) -> int:
     """An integer of any type.
 
     Raises:
-        DECORDError, TypeError: it is none.
+        DECORDError, TypeError: it is not an integer.
     """
     try:
         return operator.index(given)

@@ -33,28 +33,28 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 _log = logging.getLogger(__name__)
 
 _MOST_THREADS = 64
-_SKIPPED = 4  # frames that are read past rather than beginning anew
+_SKIPPED = 4  # frames that are read and dropped rather than starting a new read
 
 
 class _SeekError(FrameRangeError, RefusedError):
-    """A frame to seek to that the video does not have."""
+    """A seek to a frame outside the video."""
 
 
 class VideoReader:
-    """A video as decord gives it: frame numbers in, uint8 RGB out, in the type of the bridge.
+    """A video as decord gives it: uint8 RGB frames by number, in the type of the bridge.
 
-    Frames are exact. They are decoded one after another while they are asked for one after
-    another, and by the fewest packets otherwise; where many are asked for one by one of one GOP, it
-    is decoded once and kept, up to 256 MB. Threads may not share a reader.
+    Frames are exact. Consecutive requests are decoded sequentially, others from the fewest packets.
+    A GOP from which many single frames are requested is decoded once and kept, up to 256 MB. Not
+    thread-safe.
 
     Args:
         uri: path or URL, or an open file, which is read to its end.
         ctx: `cpu(0)` or `gpu(n)`.
-        width: of the frames given; that of the video if -1.
+        width: of the frames; that of the video if -1.
         height: likewise.
-        num_threads: that decode; as many as is useful if 0 or less.
-        fault_tol: damaged frames that are replaced by the frame before: at most so many, or if
-            below 1 so large a part of the video. With -1 a damaged frame is an error.
+        num_threads: decoder threads; 0 or less lets this library choose.
+        fault_tol: most damaged frames that are replaced by the frame before; below 1 as a
+            fraction of the video. With -1 a damaged frame is an error.
 
     Raises:
         DECORDError: the video cannot be read.
@@ -82,7 +82,7 @@ class VideoReader:
         size = (height if height > 0 else shown[0], width if width > 0 else shown[1])
         self.height, self.width = size
         self._resizing: dict[str, Any] = {}
-        if size != shown:  # the filter of decord, which a GPU would leave to the CPU
+        if size != shown:  # bicubic as in decord, except on a GPU, where it would run on the CPU
             filter_ = "bicubic" if self.ctx.device == "cpu" else "triangular"
             self._resizing = {"size": size, "interpolation": filter_}
         self._tolerant = None
@@ -94,8 +94,8 @@ class VideoReader:
         self._kept = None
         if self.ctx.device == "cpu":
             self._kept = KeptFrames(self._video.index, self._frames, (*size, 3))
-        self._position = 0  # of the frame that `next` gives
-        self._last = -2  # that was given by itself
+        self._position = 0  # number of the frame that `next` gives
+        self._last = -2  # number of the last single frame
         self._reading: Generator[torch.Tensor, None, None] | None = None  # gives frame `_position`
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class VideoReader:
         return (self[number] for number in range(len(self)))
 
     def next(self) -> Frames:
-        """The frame after the one given last.
+        """The frame after the last one given.
 
         Raises:
             StopIteration: the last one was given.
@@ -134,13 +134,13 @@ class VideoReader:
         numbers = self._numbers(indices).reshape(-1)
         if len(numbers):
             self._stop_reading()
-            # As in decord, `next` goes on from the last frame that was decoded and not repeated.
+            # As in decord, `next` continues after the last frame decoded; repeats do not count.
             self._last = int(numbers[np.unique(numbers, return_index=True)[1].max()])
             self._position = self._last + 1
         return bridge_out(self._frames(numbers))
 
     def get_frame_timestamp(self, idx: ArrayLike | slice) -> np.ndarray[Any, Any]:
-        """Seconds from the first frame at which frames begin and end: (N, 2), or (2,)."""
+        """(begin, end) of frames in seconds from the first frame: (N, 2), or (2,)."""
         if isinstance(idx, slice):
             idx = range(*idx.indices(len(self)))
         numbers = self._numbers(idx)
@@ -154,15 +154,15 @@ class VideoReader:
         return [int(number) for number in self._video.index.keyframes]
 
     def get_avg_fps(self) -> float:
-        """Frames a second, as the container states or over the whole video."""
+        """Frames a second, as the container states, else on average."""
         return frame_rate(self._video.index)
 
     def seek(self, pos: int) -> None:
-        """Have `next` give this frame; as exact as `seek_accurate`, unlike decord's."""
+        """Same as `seek_accurate`; decord's goes to a keyframe."""
         self.seek_accurate(pos)
 
     def seek_accurate(self, pos: int) -> None:
-        """Have `next` give this frame."""
+        """Make this frame the one that `next` gives."""
         pos = as_integer(pos, "a frame number")
         if not 0 <= pos < len(self):
             raise _SeekError(
@@ -173,7 +173,7 @@ class VideoReader:
             self._position = pos
 
     def skip_frames(self, num: int = 1) -> None:
-        """Leave out the next frames."""
+        """Skip the next frames."""
         num = as_integer(num, "a number of frames")
         if num < 1:
             raise RefusedError(f"the number of frames to skip is at least 1, got {num}")
@@ -183,8 +183,8 @@ class VideoReader:
         return f"<VideoReader {self._video.name}: {len(self)} frames, {self.ctx}>"
 
     def _numbers(self, indices: Any) -> Numbers:
-        """Frame numbers inside the video, in the shape that is given."""
-        with np.errstate(invalid="ignore"):  # what is no number lies outside
+        """Frame numbers from 0, in the given shape; raises for numbers outside the video."""
+        with np.errstate(invalid="ignore"):  # NaN becomes a number outside the video
             numbers = np.asarray(indices).astype(np.int64)
         outside = (numbers < -len(self)) | (numbers >= len(self))
         if outside.any():
@@ -195,7 +195,7 @@ class VideoReader:
         return np.where(numbers < 0, numbers + len(self), numbers)
 
     def _frame(self, number: int) -> torch.Tensor:
-        """One frame: the next of those that are being read, or by itself."""
+        """One frame, from the current sequential read or decoded separately."""
         self._move(number)
         if self._reading is None and number == self._last + 1 and self._tolerant is None:
             self._reading = self._video.iterate(number, **self._resizing)
@@ -208,7 +208,7 @@ class VideoReader:
         return frame
 
     def _move(self, number: int) -> None:
-        """Bring the frames that are being read to this one, or stop reading."""
+        """Advance the sequential read to this frame, or stop it."""
         ahead = number - self._position
         if self._reading is not None and 0 <= ahead <= _SKIPPED:
             for _ in range(ahead):
@@ -218,7 +218,7 @@ class VideoReader:
         self._position = number
 
     def _read(self) -> torch.Tensor:
-        """The next of the frames that are being read; an error ends the reading."""
+        """The next frame of the sequential read; an error ends it."""
         assert self._reading is not None
         try:
             with as_decord_errors:
@@ -239,7 +239,7 @@ def _decode(
     tolerant: _TolerantFrames | None,
     numbers: Numbers,
 ) -> torch.Tensor:
-    """Frames by number, all at once."""
+    """Decode frames by number in one call."""
     with as_decord_errors:
         try:
             return video.get_frames(numbers, **resizing).frames
@@ -250,12 +250,12 @@ def _decode(
 
 
 class _TolerantFrames:
-    """The frames of a video some of which are damaged.
+    """Replaces damaged frames of a video by the frame before, up to a limit.
 
     Args:
         video: to read.
-        limit: of damaged frames; one more is an error.
-        resizing: the size of the frames and its filter, as `Video.get_frames` takes them.
+        limit: most damaged frames; one more is an error.
+        resizing: size and filter, as keywords of `Video.get_frames`.
     """
 
     def __init__(self, video: Video, limit: float, resizing: dict[str, Any]) -> None:
@@ -268,7 +268,7 @@ class _TolerantFrames:
         """Frames by number.
 
         Raises:
-            DECORDLimitReachedError: too many were damaged so far.
+            DECORDLimitReachedError: more frames than the limit are damaged.
             DecodeError: no frame before a damaged one, or after it, decodes.
         """
         return torch.stack([self._frame(int(number)) for number in numbers])

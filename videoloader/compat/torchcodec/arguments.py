@@ -23,14 +23,14 @@ __all__ = [
     "check_range",
 ]
 
-_MOST_THREADS = 64  # FFmpeg takes no more for one decoder
+_MOST_THREADS = 64  # FFmpeg's limit for one decoder
 
 
 def as_integer(given: Any, name: str) -> int:
     """An integer of any type, numpy's and tensors of one element included; no float.
 
     Raises:
-        TypeRuntimeError: it is none.
+        TypeRuntimeError: it is not such a number.
     """
     try:
         if not isinstance(given, float | str | bytes):
@@ -44,7 +44,7 @@ def as_seconds(given: Any, name: str) -> float:
     """A number of any type as a float.
 
     Raises:
-        TypeRuntimeError: it is none.
+        TypeRuntimeError: it is not such a number.
     """
     try:
         if not isinstance(given, str | bytes):
@@ -55,7 +55,7 @@ def as_seconds(given: Any, name: str) -> float:
 
 
 def as_thread_count(given: Any) -> int | None:
-    """Threads that decode; None for as many as are useful."""
+    """Decoder threads; None lets this library choose."""
     if given is None:
         raise ValueRuntimeError("num_ffmpeg_threads = None should be an int.")
     count = as_integer(given, "num_ffmpeg_threads")
@@ -63,11 +63,11 @@ def as_thread_count(given: Any) -> int | None:
 
 
 def as_frame_numbers(indices: Any) -> NDArray[np.int64]:
-    """Frame numbers, negative ones included; floats and truth values of a tensor are cut to int.
+    """Frame numbers, negative ones included; floats and bools in a tensor are truncated to int.
 
     Raises:
         TypeRuntimeError: not numbers.
-        ValueRuntimeError: numbers that are no integers, or lists of several lengths.
+        ValueRuntimeError: numbers that are not integers, or lists of unequal lengths.
     """
     if isinstance(indices, torch.Tensor):
         return indices.detach().to("cpu", torch.int64).reshape(-1).numpy()
@@ -104,7 +104,7 @@ for each of them, got {seconds!r:.80}"
 
 
 def check_range(start: float, stop: float) -> None:
-    """Fail if a range of seconds ends before it begins."""
+    """Raise if a range of seconds ends before it begins."""
     if not start <= stop:
         raise ArgumentError(
             f"Invalid start seconds: {start}. It must be less than or equal to stop seconds "
@@ -113,7 +113,7 @@ def check_range(start: float, stop: float) -> None:
 
 
 def check_mappings(mappings: Any, index: VideoIndex) -> None:
-    """Fail unless mappings list the frames of the index.
+    """Raise unless `custom_frame_mappings` lists the frames of the index.
 
     Args:
         mappings: JSON, `{"frames": [{"pts": ..., "duration": ..., "key_frame": ...}, ...]}`, or a
@@ -121,7 +121,7 @@ def check_mappings(mappings: Any, index: VideoIndex) -> None:
         index: of the stream.
 
     Raises:
-        ArgumentError: it is no such JSON, or is of another stream.
+        ArgumentError: the JSON is invalid, or lists another stream.
     """
     try:
         text = mappings.read() if hasattr(mappings, "read") else mappings

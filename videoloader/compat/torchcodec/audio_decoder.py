@@ -20,10 +20,10 @@ __all__ = ["AudioDecoder", "WavDecoder"]
 
 
 class AudioDecoder:
-    """The sound of an audio file or a video as torchcodec gives it: float32 (channels, samples).
+    """The sound of a file as torchcodec gives it: float32 (channels, samples).
 
-    Samples are those of FFmpeg's decode of the whole stream. Reading forward goes on where the last
-    read ended.
+    Samples are those of FFmpeg's decode of the whole stream. Reading forward continues where the
+    last read ended.
 
     Args:
         source: path, URL, bytes, uint8 tensor, or file with `read` and `seek`.
@@ -80,7 +80,7 @@ class AudioDecoder:
 
         Raises:
             ArgumentError: the range ends before it begins.
-            PlayedOutsideError: the range lies before the sound, or behind it.
+            PlayedOutsideError: the range lies before the sound or after it.
         """
         if stop_seconds is not None:
             check_range(start_seconds, stop_seconds)
@@ -97,7 +97,7 @@ class AudioDecoder:
         return AudioSamples(data, begin, data.shape[1] / rate, rate)
 
     def _is_outside(self, start: float, stop: float | None) -> bool:
-        """Whether a range has nothing in common with the sound; an empty one is nowhere."""
+        """Whether a range does not overlap the sound; False for an empty range."""
         audio = self._audio
         if start == stop:
             return False
@@ -119,7 +119,7 @@ class WavDecoder(AudioDecoder):
 
 
 def _positive(given: Any, name: str) -> int | None:
-    """A number of channels or samples.
+    """A number of channels, or a sample rate.
 
     Raises:
         TypeRuntimeError: no integer.

@@ -34,8 +34,8 @@ class ContainerMetadata(Described):
     """A file and its streams.
 
     Attributes:
-        duration_seconds_from_header: None if it does not say.
-        bit_rate_from_header: bits a second; 0 if it does not say.
+        duration_seconds_from_header: None if unknown.
+        bit_rate_from_header: bits a second; 0 if unknown.
         best_video_stream_index: FFmpeg's choice, None without video.
         best_audio_stream_index: FFmpeg's choice, None without sound.
         streams: all of them, by number: a `VideoStreamHeaderMetadata`, an
@@ -50,13 +50,13 @@ class ContainerMetadata(Described):
 
 
 def get_container_metadata(source: Any) -> ContainerMetadata:
-    """What the header of a file says of it and of its streams; decodes nothing.
+    """The metadata of a file and its streams from its header; decodes nothing.
 
     Args:
         source: path, URL, bytes, uint8 tensor, or file with `read` and `seek`.
 
     Raises:
-        VideoError, RuntimeError: FFmpeg opens no such file.
+        VideoError, RuntimeError: FFmpeg cannot open the file.
     """
     with as_runtime_errors, open_source(as_source(source)) as opened:
         with open_container(opened, "media file") as container:
@@ -95,7 +95,7 @@ def _describe(stream: Stream) -> StreamMetadata:
 
 
 def _with_video(stream: StreamMetadata, source: Source) -> StreamMetadata:
-    """What tables and header say of a video stream."""
+    """The metadata of a video stream, from the index and the header."""
     known: dict[str, Any] = dict.fromkeys(field.name for field in fields(VideoStreamHeaderMetadata))
     number = stream.stream_index
     try:

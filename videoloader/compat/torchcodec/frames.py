@@ -1,4 +1,4 @@
-"""What decoding gives: frames with their times."""
+"""Decoded frames and samples with their times."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Frame(Described):
 
     Attributes:
         data: (C, H, W), or (H, W, C).
-        pts_seconds: when it is shown, in seconds.
-        duration_seconds: for how long.
+        pts_seconds: presentation time.
+        duration_seconds: display duration.
     """
 
     data: torch.Tensor
@@ -39,11 +39,11 @@ class Frame(Described):
 
 @dataclass(repr=False)
 class FrameBatch(Described):
-    """Several frames, or clips of frames. Indexing and iterating give batches of the parts.
+    """Several frames, or clips of frames. Indexing and iteration give batches.
 
     Attributes:
         data: (..., C, H, W), or (..., H, W, C), with one or two leading dimensions.
-        pts_seconds: float64, of the leading dimensions; on the CPU.
+        pts_seconds: float64, in the shape of the leading dimensions; on the CPU.
         duration_seconds: likewise.
     """
 
@@ -78,12 +78,12 @@ class FrameBatch(Described):
 
 @dataclass(repr=False)
 class AudioSamples(Described):
-    """Samples of sound. They unpack, as a `Frame` does.
+    """Samples of sound; they unpack like a `Frame`.
 
     Attributes:
         data: float32 (channels, samples), from -1 to 1.
-        pts_seconds: when the first is played, in seconds.
-        duration_seconds: for how long they are.
+        pts_seconds: time of the first sample.
+        duration_seconds: of all samples.
         sample_rate: samples a second.
     """
 

@@ -64,22 +64,20 @@ class CpuFallbackStatus:
 class VideoDecoder:
     """The frames of one video stream, by number or by time.
 
-    Frames are exact in both seek modes and are found without a scan of the file. Colours are
-    swscale's, as torchcodec's are. Threads may share a decoder, and it pickles unless it is of an
-    open file.
+    Frames are exact in both seek modes, without a scan of the file. Colours are swscale's, as in
+    torchcodec. Thread-safe; picklable unless the source is an open file.
 
     Args:
         source: path, URL, bytes, uint8 tensor of the file, or an object with `read` and `seek`.
         stream_index: number of the stream in the container; FFmpeg's best by default.
-        dimension_order: `NCHW` gives views of frames that lie in memory as `NHWC`.
-        num_ffmpeg_threads: that decode; 0 for as many as this process may use processors.
-        device: where frames are given; torch's default device by default.
-        seek_mode: both are exact; `approximate` leaves the fields `*_from_content` of the metadata
-            empty.
+        dimension_order: `NCHW` gives views of frames stored as `NHWC`.
+        num_ffmpeg_threads: decoder threads; 0 for the number of usable processors.
+        device: of the frames; torch's default device by default.
+        seek_mode: both are exact; `approximate` leaves the metadata `*_from_content` empty.
         transforms: `Resize`, `CenterCrop`, `RandomCrop`, or torchvision's of the same names.
         output_dtype: `torch.uint8`; `torch.float32` from 0 to 1; `auto` gives float32 for PQ and
-            HLG, whose signal is given as it is coded.
-        custom_frame_mappings: JSON that ffprobe printed; checked against the index and not needed.
+            HLG, without a change of the coded signal.
+        custom_frame_mappings: JSON of ffprobe; only checked against the index.
 
     Attributes:
         metadata: `VideoStreamMetadata`.
@@ -190,7 +188,7 @@ class VideoDecoder:
     def get_frames_at(self, indices: torch.Tensor | Sequence[int]) -> FrameBatch:
         """Frames by number, in any order; negative numbers count from the end.
 
-        Tensors of floats are cut to integers.
+        Floats in a tensor are truncated.
 
         Raises:
             IndexError: there is no such frame.
@@ -237,7 +235,7 @@ class VideoDecoder:
         Args:
             start_seconds: within the video.
             stop_seconds: exclusive.
-            fps: give the frames on screen every 1/fps seconds instead, with these times.
+            fps: give the frames on screen every 1/fps seconds instead, with those times.
 
         Raises:
             ValueError: the range does not lie within the video.
@@ -266,7 +264,7 @@ class VideoDecoder:
         return torch.from_numpy(self._video.index.keyframes.copy())
 
     def _describe(self, index: VideoIndex) -> dict[str, Any]:
-        """What of the metadata the index tells."""
+        """The metadata that the index knows."""
         is_exact = self._seek_mode == "exact"
         begin, end = self._times.begin, self._times.end
         return {
@@ -322,7 +320,7 @@ class VideoDecoder:
         )
 
     def _data(self, frames: Sequence[int] | NDArray[np.int64]) -> torch.Tensor:
-        """Frames by number as (F, C, H, W) or (F, H, W, C), always (H, W, C) in memory."""
+        """Frames by number as (F, C, H, W) or (F, H, W, C), in the memory order of the latter."""
         how = self._geometry
         with as_runtime_errors:
             data = self._video.get_frames(
@@ -357,10 +355,10 @@ class _Timeline:
     """The times of all frames in seconds.
 
     Attributes:
-        begins: when each frame is first shown.
-        durations: for how long; up to the next frame where the container does not say.
-        begin: when the first frame is first shown.
-        end: when the last one ends.
+        begins: presentation time of each frame.
+        durations: of each frame; until the next one if the container has none.
+        begin: time of the first frame.
+        end: end of the last frame.
     """
 
     begins: NDArray[np.float64]
@@ -370,7 +368,7 @@ class _Timeline:
 
     @classmethod
     def of(cls, index: VideoIndex) -> _Timeline:
-        """The times that an index has."""
+        """The times of an index."""
         begins = index.boundaries[:-1]
         base = index.time_base
         ticks = _durations(index)
