@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from videoloader.compat.opening import frame_rate, open_first_video, read_sound
@@ -63,8 +64,9 @@ class VideoHandler:
         if key.rpartition(".")[2].lower() not in self.extensions.split():
             return None
         with open_first_video(data, device=self.device) as video:
+            every = np.arange(len(video))
             clip = video.get_frames(
-                None if self.clips is None else sample_frames(self.clips, video.index).reshape(-1),
+                every if self.clips is None else sample_frames(self.clips, video.index).reshape(-1),
                 size=self.size,
                 resize_shorter=self.resize_shorter,
                 dtype=self.dtype,

@@ -29,14 +29,8 @@ class Described:
         return "\n  ".join([f"{type(self).__name__}:", *lines]) + "\n"
 
     def _line(self, name: str) -> str:
-        """A field: tensors by shape; whole seconds and rates of streams without a fraction."""
         value = getattr(self, name)
-        if name == "data":
-            return f"data (shape): {value.shape}"
-        is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
-        if is_whole and isinstance(self, StreamMetadata):
-            value = int(value)
-        return f"{name}: {value}"
+        return f"data (shape): {value.shape}" if name == "data" else f"{name}: {value}"
 
 
 @dataclass(repr=False)
@@ -58,6 +52,12 @@ class StreamMetadata(Described):
     codec: str | None
     stream_index: int
     media_type: str
+
+    def _line(self, name: str) -> str:
+        """Whole seconds and rates are printed without a fraction."""
+        value = getattr(self, name)
+        is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
+        return f"{name}: {int(value) if is_whole else value}"
 
 
 @dataclass(repr=False)
