@@ -33,8 +33,8 @@ _Place: TypeAlias = "Callable[[Piece], Fraction | float]"
 
 _log = logging.getLogger(__name__)
 
-_MOST_VALUES = 1 << 31  # of one range, over all channels
-_FAR = 2  # seconds that are skipped, where a file can be entered anywhere
+_MOST_VALUES = 1 << 31  # in one range, over all channels
+_FAR = 2  # seconds ahead from which seeking is used, in files with exact seeking
 
 
 class Audio:
@@ -53,8 +53,8 @@ class Audio:
         sample_rate: samples a second.
         num_channels: channels.
         begin_seconds: when the first sample is played, on the clock of the video's frames.
-        header: what the file says of the stream.
-        warnings: what is missing of a truncated file, as far as it was read; also logged.
+        header: stream properties.
+        warnings: missing parts of a truncated file, found by reading so far; also logged.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Audio:
     def read_seconds(
         self, start_seconds: float | None, stop_seconds: float | None, *, pad: bool
     ) -> NDArray[Any]:
-        """What `get_samples` gives, for programs without torch."""
+        """`get_samples` as a numpy array, for programs without torch."""
         start = None if start_seconds is None else _as_fraction("start_seconds", start_seconds)
         stop = None if stop_seconds is None else _as_fraction("stop_seconds", stop_seconds)
         if start is not None and stop is not None and stop < start:
@@ -229,7 +229,7 @@ class Audio:
     def read_numbers(self, start: int, stop: int | None) -> NDArray[Any]:
         """The samples from number `start` to before `stop`, or the end; for programs without torch.
 
-        Fewer where the sound has not all of them.
+        Samples outside the sound are left out.
         """
         if stop is not None and stop <= start:
             stop = start
@@ -255,7 +255,7 @@ class Audio:
         return samples
 
     def _read(self, start: _Place, stop: _Place) -> NDArray[Any]:
-        """Samples between two places."""
+        """The converted samples between two boundaries."""
         with self._lock, _naming(self.name):
             signal, base, first, last = self._gather(start, stop)
             decoded = self._stream.last.stop
@@ -270,16 +270,18 @@ class Audio:
     def _mirrored(
         self, levels: NDArray[np.float32], base: int, decoded: int
     ) -> tuple[NDArray[np.float32], int]:
-        """Samples, with what stands for those beyond the ends of the sound, as FFmpeg has it.
+        """Extend samples beyond the ends of the sound by mirroring, as FFmpeg does.
 
-        Before the first sample the sound is mirrored at it, behind the last one at its end.
+        The first sample is not repeated, the last one is.
         """
         assert self._filter is not None
         reach, count = self._filter.reach, levels.shape[1]
         before = behind = 0
         if base == 0:
             before = min(reach, max(count - 1, 0))
-        if base + count == decoded:  # all there is, or more than the filter reaches
+        if (
+            base + count == decoded
+        ):  # the end of what is decoded: the end of the sound, or beyond the reach of the filter
             behind = min(reach, count)
         mirrored = [levels[:, before:0:-1], levels, levels[:, count - behind :][:, ::-1]]
         return np.concatenate(mirrored, axis=1), base - before
@@ -333,7 +335,7 @@ class Audio:
             yield self._stream.last
 
     def _advance(self) -> bool:
-        """Decode the next piece; False at the end, where it is known whether the file is whole."""
+        """Decode the next piece; False at the end, where missing parts are noted."""
         if self._stream.advance():
             return True
         self._note_missing()

@@ -1,4 +1,4 @@
-"""A part of a sound to decode, which travels to worker processes."""
+"""Requests for decoded sound, which are sent to worker processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DecodedSound", "SoundRequest"]
 
 
 class DecodedSound(NamedTuple):
-    """Samples (channels, n), and how many of them make a second."""
+    """Samples (channels, n) and the sample rate."""
 
     samples: NDArray[Any]
     sample_rate: int
@@ -24,16 +24,16 @@ class DecodedSound(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SoundRequest:
-    """A sound, and which part of it is wanted: by the clock of the pictures, or in samples.
+    """A part of a sound, by the clock of the video or in whole samples.
 
     Attributes:
-        source: what it is opened by.
+        source: of the file.
         name: of the file, for messages.
         dtype: of the samples, see `Audio`.
-        played: (start, stop) in seconds on the clock of the pictures: exactly as many samples as
-            fit in between, zeros where there is no sound; in place of the next two.
-        offset: seconds to leave out at the beginning, in whole samples.
-        length: seconds to give, in whole samples; up to the end by default.
+        played: (start, stop) in seconds on the clock of the video; gives exactly the samples that
+            fit between them, zeros outside the sound. Replaces `offset` and `length`.
+        offset: seconds to skip at the beginning, in whole samples.
+        length: seconds to read, in whole samples; up to the end by default.
     """
 
     source: str | bytes | Item
@@ -44,7 +44,7 @@ class SoundRequest:
     length: float | None = None
 
     def decode(self) -> DecodedSound:
-        """The samples; those of `offset` and `length` as far as the sound has them.
+        """Read the samples; `offset` and `length` may give fewer at the end of the sound.
 
         Raises:
             VideoError: the sound cannot be decoded, or ends before `offset`.

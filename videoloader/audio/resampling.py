@@ -29,7 +29,7 @@ class Filter:
 
     Attributes:
         ratio: input samples from one output sample to the next.
-        reach: input samples on either side that an output sample is made of.
+        reach: input samples on either side that contribute to an output sample.
     """
 
     def __init__(
@@ -119,10 +119,10 @@ class Filter:
 
 
 def check_rates(in_rate: float, out_rate: float) -> None:
-    """Refuse what no sound is resampled to, before memory is taken for it.
+    """Refuse extreme ratios before memory is allocated.
 
     Raises:
-        UnsupportedError: the rates differ too much; that of a damaged header may be anything.
+        UnsupportedError: the rates differ too much, as with a damaged header.
     """
     if not 1 / _MOST_RATIO <= out_rate / in_rate <= _MOST_RATIO:
         raise UnsupportedError(
@@ -161,7 +161,7 @@ def _weights(
     Args:
         distances: of the sample number `reach` from the output sample, 0 to 1.
         lobes: of the sinc on either side.
-        cutoff: of the filter, as a part of that of the input.
+        cutoff: of the filter, relative to the input's Nyquist frequency.
         reach: input samples on either side.
     """
     table = _lookup(lobes)
@@ -182,7 +182,7 @@ def _weights(
 
 @functools.lru_cache(maxsize=8)
 def _lookup(lobes: int) -> NDArray[np.float32]:
-    """DALI's table of the windowed sinc, with zeros before and behind it."""
+    """DALI's table of the windowed sinc, padded with zeros."""
     count = 2 * lobes * _STEPS + 1
     from_middle = np.arange(count) - count // 2
     hann = 0.5 * (1 + np.cos(from_middle * (2 * np.pi / count)))

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Piece", "SoundStream", "StreamHeader"]
 
-_DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: its demuxers skip what they can
+_DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: demuxers skip the stream where they can
 
-# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers and no
-# null behind them, so where there are 8 or more it reads memory that is no plane, and crashes.
+# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers without a
+# terminating null, so PyAV reads beyond them for 8 or more planes, and crashes.
 _PLANES = 7
 
 _MIXED = "flt"  # interleaved, so that any number of channels is one plane
@@ -41,15 +41,15 @@ _COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
 
 _LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
 
-_LEADING, _CUT = 64, 2  # packets before the first frame and behind the last that may be no sound
+_LEADING, _CUT = 64, 2  # undecodable packets allowed before the first frame and after the last
 
-# Containers whose header states how long the sound is, and by how many seconds what is decoded may
-# be shorter: encoder delay and padding count or not. MP3 files state it in a frame of tags.
+# Containers whose header states the duration, and by how many seconds the decoded sound may be
+# shorter: encoder delay and padding may be included. MP3 files state it in a frame of tags.
 _STATED = {"flac": 0.0, "wav": 0.0, "w64": 0.0, "aiff": 0.0, "au": 0.0, "mov": 0.25, "mp3": 0.25}
 _MP3_TAGS = b"Xing", b"Info"
-_MP3_SEARCHED = 1 << 20  # bytes in which they are searched; pictures may lie before them
+_MP3_SEARCHED = 1 << 20  # bytes to search for them; pictures may precede them
 
-_GAP = Fraction(40, 1000)  # seconds; times of sound in Matroska are off by as much as half of this
+_GAP = Fraction(40, 1000)  # seconds; timestamps in Matroska are off by up to half of this
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ class SoundStream:
         is_counted: whether seeking is exact, since times follow from file offsets.
         first: the first piece.
         last: the piece that was decoded last.
-        is_broken: whether an error ended decoding, so that a stream of its own has to begin again.
-        warning: what is missing of the file, as far as it is known; at the end of the stream it is.
+        is_broken: whether decoding ended with an error and has to restart with a new stream.
+        warning: missing parts of the file; complete at the end of the stream.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class SoundStream:
         return frame is not None
 
     def _find_stated(self, source: Source) -> tuple[float, float] | None:
-        """The seconds that the header states, and how far they may be off; None if it does not."""
+        """The duration in the header and its tolerance in seconds; None if not stated."""
         name = self._container.format.name.split(",")[0]
         if name not in _STATED or self.header.duration is None:
             return None
@@ -252,7 +252,7 @@ class SoundStream:
         return stated, _STATED[name] + 1.5 / self.sample_rate
 
     def _missing(self) -> str:
-        """What the file lacks, once all of it is decoded."""
+        """The warning of a truncated file, after all of it is decoded."""
         if self._is_cut:
             return "truncated: the last packet is not whole"
         end = self.last.seconds + Fraction(self.last.samples.shape[1], self.sample_rate)
@@ -288,7 +288,7 @@ class SoundStream:
         """Decoded frames from the current position on.
 
         A few undecodable packets before the first frame or after the last one are ignored: they
-        are tags, or the rest of a truncated packet. Elsewhere they count as damage.
+        are tags or the rest of a truncated packet. Elsewhere they count as damage.
         """
         import av
 
@@ -347,7 +347,9 @@ def _choose(container: InputContainer, stream: int | None) -> AudioStream:
         raise UnsupportedError(f"the codec of stream {best.index} has no decoder")
     for each in streams:
         if each.index != best.index:
-            with suppress(AttributeError):  # PyAV before 17; then their packets are read in vain
+            with suppress(
+                AttributeError
+            ):  # PyAV before 17, where their packets are read and dropped
                 each.discard = cast(Any, _DISCARD_ALL)
     return cast("AudioStream", best)
 
@@ -369,7 +371,7 @@ def _words(kind: tuple[int, int, str]) -> str:
 
 
 def _is_cut_adts(packet: av.Packet[Any]) -> bool:
-    """Whether a packet is a frame of an AAC file that says that it is longer."""
+    """Whether a packet is an ADTS frame shorter than its header states."""
     head = bytes(memoryview(packet)[:6])
     if len(head) < 6 or head[0] != 0xFF or head[1] & 0xF6 != 0xF0:
         return False

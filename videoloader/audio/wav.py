@@ -34,16 +34,16 @@ _KINDS = {
 _SYNC_WORDS = re.compile(
     rb"\x7f\xfe\x80\x01|\xfe\x7f\x01\x80|\x1f\xff\xe8\0|\xff\x1f\0\xe8|\x72\xf8\x1f\x4e"
 )
-_SEARCHED = 1 << 13  # bytes of samples that are searched for them
+_SEARCHED = 1 << 13  # bytes of samples to search for them
 
 _MOST_CHUNKS = 256
-_UNKNOWN = 0x7FFFF000  # bytes; sizes from here on stand for one that was not known
+_UNKNOWN = 0x7FFFF000  # bytes; sizes from here on mean unknown
 _PIECE = 1 << 16  # samples
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the samples of a file lie, and what they are.
+    """Position and format of the samples of a file.
 
     `begin` and `size` are in bytes; `stated` is the size by the header.
     """

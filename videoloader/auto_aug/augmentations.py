@@ -1,6 +1,6 @@
-"""The augmentations of images and clips that policies are made of, uint8 with channels last.
+"""The augmentations of the policies, for uint8 images and clips with channels last.
 
-Each is called with a batch, a magnitude bin and the number of bins; see `core.augmentation`.
+Each takes a batch, a magnitude bin and the number of bins; see `core.augmentation`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def warp_y_param(magnitude: float) -> list[float]:
 
 
 def shift_enhance_range(magnitude: float) -> float:
-    """The factor of a magnitude: 1 leaves the picture as it is, and is that of 0."""
+    """The factor of a magnitude; magnitude 0 gives 1, which changes nothing."""
     return 1 + magnitude
 
 
@@ -70,7 +70,7 @@ def poster_mask_uint8(magnitude: float) -> NDArray[np.uint8]:
 
 
 def solarize_add_shift(shift: float) -> NDArray[np.uint8]:
-    """The number to add to dark values, as uint8."""
+    """The uint8 number to add to dark values."""
     if not 0 <= shift <= _MOST_SHIFT:
         raise ArgumentError(f"solarize_add adds from 0 to {_MOST_SHIFT}, got {shift}")
     return np.array(int(shift), np.uint8)
@@ -86,7 +86,7 @@ def sharpness_kernel(magnitude: float) -> NDArray[np.float32]:
 
 
 def sharpness_kernel_shifted(magnitude: float) -> NDArray[np.float32]:
-    """The filter of a magnitude that leaves the picture as it is at 1."""
+    """The filter of a magnitude; 1 changes nothing."""
     return sharpness_kernel(magnitude - 1)
 
 
@@ -94,7 +94,7 @@ def sharpness_kernel_shifted(magnitude: float) -> NDArray[np.float32]:
 def shear_x(
     data: DataNode, shear: DataNode, fill_value: int | None = 128, interp_type: Any = None
 ) -> Any:
-    """Shear along x: move each row by a part of its distance from the top."""
+    """Shear along x: shift each row in proportion to its distance from the top."""
     return _warp(data, fn.transforms.shear(shear=shear), fill_value, interp_type)
 
 
@@ -102,7 +102,7 @@ def shear_x(
 def shear_y(
     data: DataNode, shear: DataNode, fill_value: int | None = 128, interp_type: Any = None
 ) -> Any:
-    """Shear along y: move each column by a part of its distance from the left."""
+    """Shear along y: shift each column in proportion to its distance from the left."""
     return _warp(data, fn.transforms.shear(shear=shear), fill_value, interp_type)
 
 
@@ -114,7 +114,7 @@ def translate_x(
     fill_value: int | None = 128,
     interp_type: Any = None,
 ) -> Any:
-    """Move pictures along x by a part of their width; `shape` is (height, width)."""
+    """Shift along x by a fraction of the width; `shape` is (height, width)."""
     return _translate(data, rel_offset * shape[1], fill_value, interp_type)
 
 
@@ -124,7 +124,7 @@ def translate_x(
 def translate_x_no_shape(
     data: DataNode, offset: DataNode, fill_value: int | None = 128, interp_type: Any = None
 ) -> Any:
-    """Move pictures along x by a number of pixels."""
+    """Shift along x by a number of pixels."""
     return _translate(data, offset, fill_value, interp_type)
 
 
@@ -136,7 +136,7 @@ def translate_y(
     fill_value: int | None = 128,
     interp_type: Any = None,
 ) -> Any:
-    """Move pictures along y by a part of their height; `shape` is (height, width)."""
+    """Shift along y by a fraction of the height; `shape` is (height, width)."""
     return _translate(data, rel_offset * shape[0], fill_value, interp_type)
 
 
@@ -146,7 +146,7 @@ def translate_y(
 def translate_y_no_shape(
     data: DataNode, offset: DataNode, fill_value: int | None = 128, interp_type: Any = None
 ) -> Any:
-    """Move pictures along y by a number of pixels."""
+    """Shift along y by a number of pixels."""
     return _translate(data, offset, fill_value, interp_type)
 
 
@@ -158,7 +158,7 @@ def rotate(
     interp_type: Any = None,
     rotate_keep_size: bool = True,
 ) -> Any:
-    """Rotate pictures by an angle in degrees, counter-clockwise."""
+    """Rotate by an angle in degrees, counter-clockwise."""
     return fn.rotate(
         data,
         angle=angle,
@@ -176,7 +176,7 @@ def brightness(data: DataNode, parameter: DataNode) -> Any:
 
 @augmentation(mag_range=(0, 0.9), randomly_negate=True, mag_to_param=shift_enhance_range)
 def contrast(data: DataNode, parameter: DataNode) -> Any:
-    """Multiply the distance of values from the mean grey of their picture by a factor."""
+    """Scale the difference of values from the mean grey of the image by a factor."""
     means = fn.reductions.mean(data, axis_names="HW", keep_dims=True)
     grey = Constant([0.299, 0.587, 0.114], dtype=DataType.FLOAT, device=data.device)
     center = fn.reductions.sum(means * grey, axes=[-1], keep_dims=True)
@@ -199,13 +199,13 @@ def sharpness(data: DataNode, kernel: DataNode) -> Any:
 
 @augmentation(mag_range=(0, 4), mag_to_param=poster_mask_uint8, param_device="auto")
 def posterize(data: DataNode, mask: DataNode) -> Any:
-    """Keep the highest bits of values."""
+    """Keep the highest bits of each value."""
     return data & mask
 
 
 @augmentation(mag_range=(256, 0), param_device="auto")
 def solarize(data: DataNode, threshold: DataNode) -> Any:
-    """Invert values from a threshold on."""
+    """Invert values at or above a threshold."""
     is_bright = fn.cast_like(data >= threshold, data)
     return data ^ (is_bright * Constant(255, dtype=DataType.UINT8))
 
@@ -213,7 +213,7 @@ def solarize(data: DataNode, threshold: DataNode) -> Any:
 @augmentation(mag_range=(0, 110), mag_to_param=solarize_add_shift, param_device="auto")
 def solarize_add(data: DataNode, shift: DataNode) -> Any:
     """Add a number to values below 128."""
-    is_dark = fn.cast_like(data < 128, data)  # 127 + 128 is the largest sum: it cannot overflow
+    is_dark = fn.cast_like(data < 128, data)  # at most 127 + 128: no overflow
     return data + is_dark * shift
 
 
@@ -225,27 +225,27 @@ def invert(data: DataNode, _: None) -> Any:
 
 @augmentation
 def equalize(data: DataNode, _: None) -> Any:
-    """Equalise the histogram of each channel of each picture."""
+    """Equalise the histogram of each channel of each image."""
     return fn.equalize(data)
 
 
 @augmentation
 def auto_contrast(data: DataNode, _: None) -> Any:
-    """Stretch the values of each channel of each picture from 0 to 255.
+    """Stretch the values of each channel of each image to 0 to 255.
 
-    A channel of one value stays as it is.
+    A channel with a single value is unchanged.
     """
     low = fn.reductions.min(data, axis_names="HW", keep_dims=True)
     high = fn.reductions.max(data, axis_names="HW", keep_dims=True)
     span = fn.cast(high - low, dtype=DataType.FLOAT)
     is_flat = fn.cast(high == low, dtype=DataType.FLOAT)
-    factor = (255 - 254 * is_flat) / (span + is_flat)  # 1 where all values are alike
+    factor = (255 - 254 * is_flat) / (span + is_flat)  # 1 where all values are equal
     return fn.cast_like((data - low * (1 - is_flat)) * factor, data)
 
 
 @augmentation
 def identity(data: DataNode, _: None) -> Any:
-    """The data as it is."""
+    """Return the data unchanged."""
     return data
 
 

@@ -1,4 +1,4 @@
-"""AutoAugment (https://arxiv.org/abs/1805.09501): sequences of augmentations that were learned."""
+"""AutoAugment (https://arxiv.org/abs/1805.09501): learned sequences of augmentations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from videoloader import fn
 from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation, Policy, augmentation, select, signed_bin
 from videoloader.auto_aug.core.decorated import check_keywords
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
     keywords_of,
-    translation_limits,
     translations,
     wide_enhancements,
 )
@@ -154,19 +153,18 @@ def auto_augment(
     max_translate_rel: Limit = None,
     seed: int | None = None,
 ) -> DataNode:
-    """Augment each sample by a sequence that is drawn from a policy of the paper.
+    """Augment each sample by a random sequence of a policy of the paper.
 
     Args:
-        data: images HWC or clips FHWC, uint8. The frames of a clip are augmented alike.
+        data: images HWC or clips FHWC, uint8. The frames of a clip get the same augmentation.
         policy_name: `image_net`, `reduced_image_net`, `svhn` or `reduced_cifar10`.
-        shape: (height, width) of the pictures, or a data node with that; shifts are then parts of
-            it, else numbers of pixels.
-        fill_value: of places behind the border after a shift, shear or rotation; None repeats the
-            border.
+        shape: (height, width) of the frames, or a data node with it; shifts are then relative to
+            it, else in pixels.
+        fill_value: outside the frame after a shift, shear or rotation; None repeats the border.
         interp_type: of the same operators: INTERP_LINEAR, the default, or INTERP_NN.
-        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 250 by default.
+        max_translate_abs: largest shift in pixels, or (vertical, horizontal); 250 by default.
             Only without `shape`.
-        max_translate_rel: greatest shift as a part of the size, or (vertical, horizontal); 1 by
+        max_translate_rel: largest shift relative to the size, or (vertical, horizontal); 1 by
             default. Only with `shape`.
         seed: of the draws.
     """
@@ -174,14 +172,14 @@ def auto_augment(
         raise ArgumentError(
             f"policy_name must be one of {', '.join(_POLICIES)}, got {policy_name!r}"
         )
-    limits = translation_limits(max_translate_abs, max_translate_rel, shape)
+    limits = {"max_translate_abs": max_translate_abs, "max_translate_rel": max_translate_rel}
     if policy_name == "reduced_image_net":  # has no shifts
-        given = [key for key, value in limits.items() if key != "use_shape" and value is not None]
+        given = [key for key, value in limits.items() if value is not None]
         if given:
             raise ArgumentError(f"policy reduced_image_net has no shifts, got {', '.join(given)}")
         policy = get_reduced_image_net_policy()
     else:
-        policy = _POLICIES[policy_name](**limits)
+        policy = _POLICIES[policy_name](shape is not None, **limits)
     keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(policy, data, seed, keywords)
 
@@ -196,28 +194,20 @@ def auto_augment_image_net(
     seed: int | None = None,
 ) -> DataNode:
     """`auto_augment` with the policy `image_net`."""
-    return auto_augment(
-        data,
-        "image_net",
-        shape,
-        fill_value,
-        interp_type,
-        max_translate_abs,
-        max_translate_rel,
-        seed,
-    )
+    limits = max_translate_abs, max_translate_rel
+    return auto_augment(data, "image_net", shape, fill_value, interp_type, *limits, seed)
 
 
 def apply_auto_augment(
     policy: Policy, data: DataNode, seed: int | None = None, **kwargs: Any
 ) -> DataNode:
-    """Augment each sample by a sequence that is drawn from a policy.
+    """Augment each sample by a random sequence of a policy.
 
     Args:
         policy: the sequences; each is equally likely.
         data: images or clips.
         seed: of the draws.
-        **kwargs: further arguments, for the augmentations that take them.
+        **kwargs: passed to the augmentations that take them.
     """
     check_keywords(policy.augmentations.values(), kwargs)
     return _apply(policy, data, seed, kwargs)
@@ -229,15 +219,15 @@ def get_image_net_policy(
     """The policy for ImageNet.
 
     Args:
-        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
-        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 250 by default.
-        max_translate_rel: greatest shift as a part of the size; 1 by default.
+        use_shape: shifts relative to the size of a frame, else in pixels.
+        max_translate_abs: largest shift in pixels, or (vertical, horizontal); 250 by default.
+        max_translate_rel: largest shift relative to the size; 1 by default.
     """
     return _policy("ImageNetPolicy", _IMAGE_NET, use_shape, max_translate_abs, max_translate_rel)
 
 
 def get_reduced_image_net_policy() -> Policy:
-    """The policy for a part of ImageNet. It has no shifts."""
+    """The policy for reduced ImageNet, which has no shifts."""
     return _policy("ReducedImageNetPolicy", _REDUCED_IMAGE_NET)
 
 
@@ -251,7 +241,7 @@ def get_svhn_policy(
 def get_reduced_cifar10_policy(
     use_shape: bool = False, max_translate_abs: Limit = None, max_translate_rel: Limit = None
 ) -> Policy:
-    """The policy for a part of CIFAR-10; arguments as in `get_image_net_policy`."""
+    """The policy for reduced CIFAR-10; arguments as in `get_image_net_policy`."""
     return _policy(
         "ReducedCifar10Policy", _REDUCED_CIFAR10, use_shape, max_translate_abs, max_translate_rel
     )
@@ -266,15 +256,9 @@ _POLICIES: dict[str, Any] = {
 
 
 def _policy(
-    name: str,
-    text: str,
-    use_shape: bool = False,
-    limit_abs: Limit = None,
-    limit_rel: Limit = None,
+    name: str, text: str, use_shape: bool = False, limit_abs: Limit = None, limit_rel: Limit = None
 ) -> Policy:
-    along_x, along_y = translations(
-        use_shape=use_shape, limit_abs=limit_abs, limit_rel=limit_rel, most_abs=250, most_rel=1.0
-    )
+    along_x, along_y = translations(use_shape, limit_abs, limit_rel, most=(250, 1.0))
     known: dict[str, Augmentation] = {
         **wide_enhancements(),
         "translate_x": along_x,
@@ -315,7 +299,7 @@ def _apply(policy: Policy, data: DataNode, seed: int | None, keywords: dict[str,
     chosen = draws.choice(len(sequences))
     for place in range(length):
         steps = [steps[place] if place < len(steps) else (_skip, 0.0, None) for steps in sequences]
-        # The first operator does nothing: samples for which the step is not applied get it.
+        # Operator 0 does nothing; samples that skip the step select it.
         ops = [_skip, *{id(step[0]): step[0] for step in steps if step[0] is not _skip}.values()]
         numbers = {id(each): number for number, each in enumerate(ops)}
         is_applied = draws.number() < _of_sequence(chosen, [step[1] for step in steps])
@@ -333,7 +317,7 @@ def _apply(policy: Policy, data: DataNode, seed: int | None, keywords: dict[str,
 
 
 def _of_sequence(chosen: DataNode, values: list[Any]) -> Any:
-    """What a list has for the sequence of each sample."""
+    """The value for the sequence of each sample."""
     is_real = any(isinstance(each, float) for each in values)
     return fn.lookup_table(
         chosen,

@@ -8,14 +8,13 @@ from typing import Any
 from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation
 from videoloader.auto_aug.core.decorated import check_keywords
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.auto_aug.suites import (
     Limit,
     Shape,
     keywords_of,
     one_of,
     suite_of,
-    translation_limits,
     translations,
     wide_enhancements,
     without,
@@ -29,9 +28,6 @@ __all__ = [
     "get_rand_augment_suite",
     "rand_augment",
 ]
-
-_MOST_PIXELS = 100
-_MOST_PART = _MOST_PIXELS / 224
 
 
 def rand_augment(
@@ -48,31 +44,28 @@ def rand_augment(
     monotonic_mag: bool = True,
     excluded: Sequence[str] | None = None,
 ) -> DataNode:
-    """Augment each sample `n` times in a row, by augmentations of one suite drawn at random.
+    """Augment each sample `n` times in a row, by random augmentations of a suite.
 
     Args:
-        data: images HWC or clips FHWC, uint8. The frames of a clip are augmented alike.
+        data: images HWC or clips FHWC, uint8. The frames of a clip get the same augmentation.
         n: augmentations in a row.
         m: magnitude bin of all of them, from 0 to `num_magnitude_bins - 1`.
-        num_magnitude_bins: number of parts of the ranges of magnitudes.
-        shape: (height, width) of the pictures, or a data node with that; shifts are then parts of
-            it, else numbers of pixels.
-        fill_value: of places behind the border after a shift, shear or rotation; None repeats the
-            border.
+        num_magnitude_bins: magnitude bins of each augmentation.
+        shape: (height, width) of the frames, or a data node with it; shifts are then relative to
+            it, else in pixels.
+        fill_value: outside the frame after a shift, shear or rotation; None repeats the border.
         interp_type: of the same operators: INTERP_LINEAR, the default, or INTERP_NN.
-        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 100 by default.
+        max_translate_abs: largest shift in pixels, or (vertical, horizontal); 100 by default.
             Only without `shape`.
-        max_translate_rel: greatest shift as a part of the size, or (vertical, horizontal);
+        max_translate_rel: largest shift relative to the size, or (vertical, horizontal);
             100/224 by default. Only with `shape`.
         seed: of the draws.
-        monotonic_mag: whether a higher bin is stronger, for all augmentations; without,
-            `get_rand_augment_non_monotonic_suite` is used.
-        excluded: names of augmentations that the suite goes without.
+        monotonic_mag: use a suite in which higher bins are stronger, else
+            `get_rand_augment_non_monotonic_suite`.
+        excluded: names of augmentations to leave out of the suite.
     """
     make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
-    suite = without(
-        make(**translation_limits(max_translate_abs, max_translate_rel, shape)), excluded
-    )
+    suite = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
     keywords = keywords_of(fill_value, interp_type, shape)
     return _apply(suite, data, n, m, num_magnitude_bins, seed, keywords)
 
@@ -86,16 +79,16 @@ def apply_rand_augment(
     seed: int | None = None,
     **kwargs: Any,
 ) -> DataNode:
-    """Augment each sample `n` times in a row, by augmentations drawn from a list.
+    """Augment each sample `n` times in a row, by random augmentations of a list.
 
     Args:
         augmentations: to draw from.
         data: images or clips.
         n: augmentations in a row.
         m: magnitude bin of all of them.
-        num_magnitude_bins: number of parts of the ranges of magnitudes.
+        num_magnitude_bins: magnitude bins of each augmentation.
         seed: of the draws.
-        **kwargs: further arguments, for the augmentations that take them.
+        **kwargs: passed to the augmentations that take them.
     """
     check_keywords(augmentations, kwargs)
     return _apply(augmentations, data, n, m, num_magnitude_bins, seed, kwargs)
@@ -107,17 +100,11 @@ def get_rand_augment_suite(
     """The 14 augmentations of RandAugment.
 
     Args:
-        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
-        max_translate_abs: greatest shift in pixels, or (vertical, horizontal); 100 by default.
-        max_translate_rel: greatest shift as a part of the size; 100/224 by default.
+        use_shape: shifts relative to the size of a frame, else in pixels.
+        max_translate_abs: largest shift in pixels, or (vertical, horizontal); 100 by default.
+        max_translate_rel: largest shift relative to the size; 100/224 by default.
     """
-    shifts = translations(
-        use_shape=use_shape,
-        limit_abs=max_translate_abs,
-        limit_rel=max_translate_rel,
-        most_abs=_MOST_PIXELS,
-        most_rel=_MOST_PART,
-    )
+    shifts = translations(use_shape, max_translate_abs, max_translate_rel, most=(100, 100 / 224))
     return suite_of(shifts, shear=0.3, rotate=30, enhance=(0, 0.9), posterize=4)
 
 
@@ -126,9 +113,8 @@ def get_rand_augment_non_monotonic_suite(
 ) -> list[Augmentation]:
     """The augmentations of RandAugment with the ranges of AutoAugment.
 
-    The colour factors go from 0.1 to 1.9, so the bin in the middle is the weakest; posterize and
-    solarize are the weaker the higher the bin is. The arguments are those of
-    `get_rand_augment_suite`.
+    Colour factors range from 0.1 to 1.9, so the middle bin is the weakest. Higher bins of posterize
+    and solarize are weaker. Arguments as for `get_rand_augment_suite`.
     """
     others = {
         **wide_enhancements(),

@@ -1,4 +1,4 @@
-"""Augmentations with the ranges of magnitudes that the policies share."""
+"""Suites of augmentations with their ranges of magnitudes, shared by the policies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation, select, signed_bin
-from videoloader.auto_aug.draws import Draws
+from videoloader.auto_aug.core.selection import Draws
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph.nodes import DataNode
 
@@ -17,7 +17,6 @@ __all__ = [
     "keywords_of",
     "one_of",
     "suite_of",
-    "translation_limits",
     "translations",
     "wide_enhancements",
     "without",
@@ -27,20 +26,19 @@ Limit = float | Sequence[float] | None
 """A limit of a shift: one for both directions, or (height, width)."""
 
 Shape = DataNode | Sequence[int] | None
-"""Height and width of pictures: the same for all, or of each sample."""
+"""Height and width of the frames: the same for all samples, or a data node."""
 
 
 def translations(
-    *, use_shape: bool, limit_abs: Limit, limit_rel: Limit, most_abs: float, most_rel: float
+    use_shape: bool, limit_abs: Limit, limit_rel: Limit, *, most: tuple[float, float]
 ) -> tuple[Augmentation, Augmentation]:
     """The shifts along x and y, each up to a limit.
 
     Args:
-        use_shape: whether shifts are parts of the size of a picture, else numbers of pixels.
-        limit_abs: greatest number of pixels.
-        limit_rel: greatest part.
-        most_abs: the limit if none is given.
-        most_rel: likewise.
+        use_shape: shifts relative to the size of a frame, else in pixels.
+        limit_abs: largest shift in pixels.
+        limit_rel: largest shift relative to the size.
+        most: the default limits, absolute and relative.
     """
     unused, name = (
         (limit_abs, "max_translate_abs") if use_shape else (limit_rel, "max_translate_rel")
@@ -48,8 +46,8 @@ def translations(
     if unused is not None:
         told = "parts of the shape" if use_shape else "numbers of pixels, as there is no shape"
         raise ArgumentError(f"{name} is given, but shifts are {told}")
-    given, most = (limit_rel, most_rel) if use_shape else (limit_abs, most_abs)
-    limit = most if given is None else given
+    given = limit_rel if use_shape else limit_abs
+    limit = most[use_shape] if given is None else given
     limits = list(limit) if isinstance(limit, Sequence) else [limit, limit]
     if len(limits) != 2:
         raise ArgumentError(f"the limit of a shift is a number or (height, width), got {given!r}")
@@ -62,17 +60,8 @@ def translations(
     return along_x.augmentation((0, width)), along_y.augmentation((0, height))
 
 
-def translation_limits(limit_abs: Limit, limit_rel: Limit, shape: Shape) -> dict[str, Any]:
-    """The arguments of functions that make suites and policies."""
-    return {
-        "use_shape": shape is not None,
-        "max_translate_abs": limit_abs,
-        "max_translate_rel": limit_rel,
-    }
-
-
 def keywords_of(fill_value: int | None, interp_type: Any, shape: Shape) -> dict[str, Any]:
-    """What `apply` functions pass on to augmentations."""
+    """The keywords for augmentations."""
     keywords = {"fill_value": fill_value, "interp_type": interp_type}
     return keywords if shape is None else {**keywords, "shape": shape}
 
@@ -85,14 +74,14 @@ def suite_of(
     enhance: tuple[float, float],
     posterize: int,
 ) -> list[Augmentation]:
-    """The 14 augmentations of RandAugment and TrivialAugment, the higher the bin the stronger.
+    """The 14 augmentations of RandAugment and TrivialAugment; higher bins are stronger.
 
     Args:
         shifts: along x and y.
-        shear: the most, as a part of the distance.
-        rotate: the most degrees.
-        enhance: least and most change of the factors of colours and sharpness.
-        posterize: the fewest bits.
+        shear: largest shear, relative to the distance.
+        rotate: largest angle in degrees.
+        enhance: smallest and largest change of the factors of colours and sharpness.
+        posterize: fewest bits kept.
     """
     return [
         *shifts,
@@ -116,7 +105,7 @@ def one_of(
     num_magnitude_bins: int,
     keywords: dict[str, Any],
 ) -> DataNode:
-    """Augment each sample by one of some augmentations; None draws the magnitude bin too."""
+    """Augment each sample by a random augmentation; a `magnitude_bin` of None is drawn too."""
     chosen = draws.choice(len(augmentations))
     number = draws.choice(num_magnitude_bins) if magnitude_bin is None else magnitude_bin
     return select(
@@ -130,7 +119,7 @@ def one_of(
 
 
 def wide_enhancements() -> dict[str, Augmentation]:
-    """Colour augmentations whose factor is 0.1 in the first bin and 1.9 in the last, by name."""
+    """Colour augmentations with factors from 0.1 in the first bin to 1.9 in the last, by name."""
     plain = {
         each.name: each.augmentation((0.1, 1.9), randomly_negate=False, mag_to_param=None)
         for each in (a.brightness, a.contrast, a.color)

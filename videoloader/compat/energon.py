@@ -15,7 +15,13 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.audio import Audio
-from videoloader.compat.opening import frame_rate, open_first_video, open_sound, stream_numbers
+from videoloader.compat.opening import (
+    frame_rate,
+    nearest_samples,
+    open_first_video,
+    open_sound,
+    stream_numbers,
+)
 from videoloader.compat.webdataset import EXTENSIONS
 from videoloader.errors import ArgumentError, FormatError, FrameRangeError
 from videoloader.sampling import frames_at_times
@@ -33,7 +39,7 @@ Device = Literal["cpu", "gpu"] | int
 class AVData:
     """Clips, with their (start, end) in seconds.
 
-    Of video uint8 (F, C, H, W); of audio (channels, samples), in the type that they are stored in.
+    Video is uint8 (F, C, H, W); audio is (channels, samples) in the stored type.
     """
 
     video_clips: list[torch.Tensor] = field(default_factory=list)
@@ -44,7 +50,7 @@ class AVData:
 
 @dataclass
 class AVMetadata:
-    """What is known of a file; durations in seconds."""
+    """Metadata of a file; durations in seconds."""
 
     video_duration: float | None = None
     video_num_frames: int | None = None
@@ -58,13 +64,13 @@ class AVMetadata:
 
 
 class AVDecoder:
-    """Decodes clips of one file, video and sound, when they are asked for.
+    """Decodes clips of the video and sound of one file on request.
 
-    It pickles with its stream: bytes and `io.BytesIO` do, open files do not.
+    Picklable if its stream is: bytes and `io.BytesIO` are, open files are not.
 
     Args:
         stream: an open binary file, or the bytes.
-        suppress_warnings: without effect; frames are exact in either unit.
+        suppress_warnings: without effect.
         device: where frames are given: `cpu`, `gpu`, or the number of a GPU.
     """
 
@@ -81,7 +87,7 @@ class AVDecoder:
 
     @cached_property
     def _video(self) -> Video:
-        """Opened when it is asked for: a file of sound has none."""
+        """Opened on first use: a sound file has no video."""
         return open_first_video(self.stream, device=_device(self._device))
 
     @cached_property
@@ -112,16 +118,16 @@ class AVDecoder:
         """Clips by their first and last frame, both included; all are decoded together.
 
         Args:
-            video_clip_ranges: (start, end) of each clip: frame numbers, or seconds, of which the
-                frames on screen are taken; beyond the last frame the last one.
+            video_clip_ranges: (start, end) of each clip, as frame numbers, or as seconds that stand
+                for the frame on screen; an end after the last frame means the last frame.
             video_unit: `frames` or `seconds`.
             video_out_frame_size: (width, height) to resize to.
 
         Returns:
-            uint8 frames (F, C, H, W) of each clip, and when each clip begins and ends, in seconds.
+            uint8 frames (F, C, H, W) and (begin, end) in seconds of each clip.
 
         Raises:
-            FrameRangeError: a clip begins behind the last frame, or ends before it begins.
+            FrameRangeError: a clip begins after the last frame, or ends before it begins.
             VideoError: the video does not decode.
         """
         if video_unit not in ("frames", "seconds"):
@@ -144,14 +150,13 @@ class AVDecoder:
         """Clips of sound.
 
         Args:
-            audio_clip_ranges: (start, end) of each clip, the end excluded, from the nearest sample
-                on; clips that are equally long have equally many. What lies outside the sound is
-                left out.
+            audio_clip_ranges: (start, end) of each clip, end excluded, from the nearest sample on;
+                clips of equal duration have the same number of samples. Parts outside the sound
+                are left out.
             audio_unit: `seconds` on the clock of the file, or `samples` by number from time 0.
 
         Returns:
-            Samples (channels, n) of each clip in the type that they are stored in, and when each
-            begins and ends, in seconds.
+            Samples (channels, n) in the stored type and (begin, end) in seconds of each clip.
 
         Raises:
             FormatError: there is no sound in the file.
@@ -165,10 +170,9 @@ class AVDecoder:
         clips, times = [], []
         for limits in audio_clip_ranges:
             start, end = (limit / scale for limit in limits)
-            nearest = start - 0.5 / rate  # ranges of `Audio` begin at the sample behind a time
             count = math.inf if end == math.inf else math.floor((end - start) * rate + 0.5)
-            stop = None if end == math.inf else nearest + max(count, 0) / rate
-            samples = audio.get_samples(nearest, stop)
+            stop = None if end == math.inf else start + max(count, 0) / rate
+            samples = nearest_samples(audio, start, stop)
             if not samples.shape[1]:
                 raise FrameRangeError(
                     f"{audio.name}: a clip from {limits[0]} to {limits[1]} {audio_unit} requested, "
@@ -201,7 +205,7 @@ class AVDecoder:
         return data
 
     def get_frames(self, video_decode_audio: bool = False) -> AVData:
-        """All frames as one clip, with all samples if they are asked for; those of a sound file."""
+        """All frames as one clip, with all samples on request; of a sound file the samples."""
         if not self.has_video_stream():
             return self.get_audio()
         if video_decode_audio and self.has_audio_stream():
@@ -213,7 +217,7 @@ class AVDecoder:
         return frame_rate(self._video.index)
 
     def get_video_duration(self, get_frame_count: bool = False) -> tuple[float, int | None]:
-        """Seconds, and the number of frames if it is asked for."""
+        """Seconds, and the number of frames on request."""
         return self._video.index.duration, len(self._video) if get_frame_count else None
 
     def get_audio_duration(self) -> float | None:
@@ -238,16 +242,16 @@ class AVDecoder:
         get_audio_duration: bool = True,  # noqa: ARG002
         get_audio_num_samples: bool = False,
     ) -> AVMetadata:
-        """What is known of the file.
+        """Metadata of the file.
 
         Args:
-            get_video: of the video, all of which is at hand.
+            get_video: fill in the fields of the video.
             get_video_duration: without effect.
             get_video_frame_count: without effect.
             get_video_frame_size: without effect.
-            get_audio: of the sound, whose header is read.
+            get_audio: fill in the fields of the sound.
             get_audio_duration: without effect.
-            get_audio_num_samples: the samples too, for which all of the sound is decoded.
+            get_audio_num_samples: also count the samples, which decodes all of the sound.
         """
         found = AVMetadata()
         if get_video and self.has_video_stream():
@@ -277,7 +281,7 @@ class AVDecoder:
         return self._audio
 
     def close(self) -> None:
-        """Let go of the decoders; the stream stays open."""
+        """Close the decoders; the stream stays open."""
         for opened in (self.__dict__.get("_video"), self.__dict__.get("_audio")):
             if opened is not None:
                 opened.close()
@@ -306,10 +310,10 @@ class AVDecoder:
 
 
 class AVWebdatasetDecoder:
-    """Decodes videos and sounds of samples, or gives an `AVDecoder` for each, other files not.
+    """Decodes the videos and sounds of samples, or gives an `AVDecoder` for each.
 
     Args:
-        video_decode_audio: give the sound of videos too.
+        video_decode_audio: decode the sound of videos too.
         av_decode: `AVDecoder`, or `torch` for all frames and samples as `AVData`.
         device: where frames are given.
     """
@@ -327,7 +331,7 @@ class AVWebdatasetDecoder:
         self.device = device
 
     def __call__(self, key: str, data: bytes) -> AVData | AVDecoder | None:
-        """What a file of a sample becomes, None if it is neither video nor sound."""
+        """The decoded file of a sample, or its decoder; None if it is neither video nor sound."""
         if key.rpartition(".")[2].lower() not in (*EXTENSIONS.split(), *_SOUND):
             return None
         decoder = AVDecoder(data, device=self.device)
@@ -340,5 +344,5 @@ class AVWebdatasetDecoder:
 
 
 def _device(device: Device) -> str:
-    """A device of Energon as one of PyTorch."""
+    """The PyTorch name of an Energon device."""
     return f"cuda:{device}" if isinstance(device, int) else {"gpu": "cuda"}.get(device, device)

@@ -43,7 +43,7 @@ class VideoPlugin:
         device: where frames are decoded.
 
     Raises:
-        InitializationError: of ImageIO; it is no video, or is to be written.
+        InitializationError: of ImageIO; not a video, or opened for writing.
     """
 
     def __init__(self, request: Any, *, device: str = "cpu") -> None:
@@ -52,7 +52,7 @@ class VideoPlugin:
         if request.mode.io_mode != core.IOMode.read:
             raise core.InitializationError("videoloader reads videos and writes none")
         source = request.raw_uri
-        if not isinstance(source, str | bytes | io.IOBase):  # one of ImageIO's own kinds
+        if not isinstance(source, str | bytes | io.IOBase):  # a resource type of ImageIO
             source = request.get_file()
         try:
             self._video = open_first_video(source, device=device)
@@ -96,11 +96,7 @@ class VideoPlugin:
             yield np.ascontiguousarray(frame.cpu().numpy()[..., order])
 
     def write(self, *_: Any, **__: Any) -> None:
-        """Refused.
-
-        Raises:
-            UnsupportedError: always.
-        """
+        """Not supported: raises `UnsupportedError`."""
         raise UnsupportedError("videoloader writes no videos; use another plugin of ImageIO")
 
     def properties(
@@ -123,7 +119,7 @@ class VideoPlugin:
         index: int | EllipsisType = ...,
         exclude_applied: bool = True,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """What is known of the video, or of a frame: `time` in seconds and `key_frame`.
+        """Metadata of the video, or of a frame: `time` in seconds and `key_frame`.
 
         Raises:
             IndexError: there is no such frame.
@@ -146,7 +142,7 @@ class VideoPlugin:
         }
 
     def close(self) -> None:
-        """Let go of the file and the decoder."""
+        """Close the file and the decoder."""
         self._video.close()
         self.request.finish()
 

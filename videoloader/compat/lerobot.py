@@ -43,11 +43,11 @@ _cache: VideoCache | None = None
 
 
 class FrameTimestampError(VideoError, ValueError):
-    """No frame is near enough to a time that was asked for."""
+    """No frame is within the tolerance of a requested time."""
 
 
 def _caught_there() -> type[FrameTimestampError]:
-    """`FrameTimestampError`, which is LeRobot's too where that is imported."""
+    """`FrameTimestampError`; also a subclass of LeRobot's if LeRobot is imported."""
     theirs = getattr(sys.modules.get(_MODULE), "FrameTimestampError", None)
     if theirs is None:
         return FrameTimestampError
@@ -69,10 +69,10 @@ def decode_video_frames(
     Args:
         video_path: path or URL.
         timestamps: in seconds, in any order, repeated or not.
-        tolerance_s: the most seconds between a time and the presentation time of its frame.
-        backend: without effect; there is one.
+        tolerance_s: largest distance in seconds between a time and its frame.
+        backend: without effect.
         return_uint8: give uint8 from 0 to 255.
-        is_depth: give luma as it is coded, for depth and grey video.
+        is_depth: give the coded luma, for depth and grey video.
         cache: where videos are kept open; `default_cache()` by default.
 
     Returns:
@@ -80,8 +80,8 @@ def decode_video_frames(
         bits, 0 to 1023 of 10, 0 to 4095 of 12, 0 to 65535 of 16.
 
     Raises:
-        FrameTimestampError: a frame is further away than the tolerance; names the times that were
-            asked for, and those of the frames.
+        FrameTimestampError: a frame is further away than the tolerance; lists the requested times
+            and those of the frames.
         VideoError: the video does not decode.
     """
     with (default_cache() if cache is None else cache).lend(video_path) as video:
@@ -144,7 +144,7 @@ def decode_camera_frames(
 
 
 def default_cache() -> VideoCache:
-    """The cache of calls that name none: 100 videos, or `LEROBOT_VIDEO_DECODER_CACHE_SIZE`."""
+    """The cache of calls without one: 100 videos, or `LEROBOT_VIDEO_DECODER_CACHE_SIZE`."""
     global _cache
     if _cache is None:
         given = os.environ.get(_SIZE_VARIABLE, "100").strip().lower()
@@ -153,7 +153,7 @@ def default_cache() -> VideoCache:
 
 
 def install() -> None:
-    """Put `decode_video_frames` in the place of LeRobot's, wherever LeRobot has imported it.
+    """Replace LeRobot's `decode_video_frames`, wherever LeRobot has imported it.
 
     Raises:
         ImportError: LeRobot is not installed.
@@ -169,12 +169,12 @@ def _unit_range(levels: torch.Tensor) -> torch.Tensor:
     """Levels from 0 to 255 as float32 from 0 to 1."""
     if levels.is_cuda:
         return levels / 255
-    # One thread: those of torch wait for each other, which takes long on a busy machine.
+    # numpy uses one thread; torch's threads wait for each other on a busy machine.
     return torch.from_numpy(np.divide(levels.numpy(), np.float32(255), dtype=np.float32))
 
 
 def _nearest(video: Video, timestamps: Sequence[float], tolerance: float) -> NDArray[np.int64]:
-    """Frame numbers; of times before the first frame and past the last one, those frames."""
+    """The nearest frames; times outside the video give the first or the last one."""
     index = video.index
     if not len(index):
         raise DecodeError(f"{video.name}: the video has no frames")

@@ -27,8 +27,7 @@ class DecordInit:
 
     Args:
         io_backend: of MMEngine's file client; `disk` reads only what is decoded.
-        num_threads: that decode; 1 is what MMAction2 asks for by itself and leaves the choice to
-            this library.
+        num_threads: decoder threads; 1, the default of MMAction2, lets this library choose.
         **kwargs: of the file client.
     """
 
@@ -46,7 +45,7 @@ class DecordInit:
         """Open the video of a sample.
 
         Raises:
-            VideoError: it is none.
+            VideoError: the file is not a video.
         """
         threads = self.num_threads if self.num_threads > 1 else None
         video = open_video(self._source(results["filename"]), threads=threads)
@@ -56,7 +55,7 @@ class DecordInit:
         return results
 
     def _source(self, name: Any) -> Any:
-        """What is opened: a path, or the bytes that a file client gives."""
+        """A path, or the bytes from the file client."""
         if self.io_backend == "disk" or not isinstance(name, str):
             return name
         if self.file_client is None:
@@ -72,7 +71,7 @@ class DecordDecode:
     """Decodes `frame_inds` of `video_reader` to `imgs`, `original_shape` and `img_shape`.
 
     Args:
-        mode: `accurate`, or `efficient` for the last keyframe at or before each frame in its place.
+        mode: `accurate`, or `efficient` to give the last keyframe at or before each frame instead.
     """
 
     def __init__(self, mode: Literal["accurate", "efficient"] = "accurate") -> None:
@@ -108,7 +107,7 @@ class DecordDecode:
 
 
 def register() -> None:
-    """Put both in the place of MMAction2's in its registry, or in that of MMEngine.
+    """Register both in place of MMAction2's, in its registry or in that of MMEngine.
 
     Raises:
         ImportError: neither is installed.

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.frames_ahead import FramesAhead
 from videoloader.compat.opening import ClosedWhenCollected, frame_rate, open_first_video
+from videoloader.compat.single_frames import FramesAhead
 from videoloader.errors import VideoError
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video
@@ -29,9 +29,9 @@ _UNKNOWN = -1.0  # what `get` gives for properties that a capture lacks
 
 
 class VideoCapture:
-    """The frames of a video one after the other, as OpenCV has them: (H, W, 3) uint8, BGR.
+    """The frames of a video in order, as OpenCV gives them: (H, W, 3) uint8, BGR.
 
-    The number of a camera gives OpenCV's own capture. One capture is for one thread.
+    A camera number gives OpenCV's own capture. Not thread-safe.
 
     Args:
         filename: path, URL, bytes or open binary file.
@@ -64,10 +64,10 @@ class VideoCapture:
         apiPreference: int = cv2.CAP_ANY,  # noqa: ARG002, N803  (OpenCV's name)
         params: Sequence[int] = (),  # noqa: ARG002
     ) -> bool:
-        """Open another file; whether it is a video.
+        """Open another file; True if it is a video.
 
         Raises:
-            cv2.error, VideoError: it is none, after `setExceptionMode(True)`.
+            cv2.error, VideoError: it is not a video, after `setExceptionMode(True)`.
         """
         self.release()
         self._given = filename
@@ -87,13 +87,13 @@ class VideoCapture:
         return self._video is not None
 
     def release(self) -> None:
-        """Let go of the file and the decoder."""
+        """Close the file and the decoder."""
         if self._video is not None:
             self._video.close()
         self._video = None
 
     def grab(self) -> bool:
-        """Go on to the next frame, which `retrieve` decodes; False behind the last one."""
+        """Move to the next frame, which `retrieve` decodes; False after the last one."""
         if self._video is None or self._number >= len(self._video):
             return False
         self._number += 1
@@ -107,7 +107,7 @@ class VideoCapture:
         """The frame that was grabbed last.
 
         Args:
-            image: memory for it, used if it has its shape.
+            image: output memory, used if its shape fits.
             flag: without effect.
 
         Raises:
@@ -124,21 +124,21 @@ class VideoCapture:
         return True, image
 
     def read(self, image: NDArray[np.uint8] | None = None) -> tuple[bool, NDArray[np.uint8] | None]:
-        """The next frame: `grab` and `retrieve`; (False, None) behind the last one."""
+        """The next frame: `grab` and `retrieve`; (False, None) after the last one."""
         return self.retrieve(image) if self.grab() else (False, None)
 
     def get(self, propId: int) -> float:  # noqa: N803  (OpenCV's name)
-        """A property by `cv2.CAP_PROP_...`; -1 for those that are not known.
+        """A property by `cv2.CAP_PROP_...`; -1 for unknown ones.
 
-        `POS_MSEC` is the time of the frame that was read last, from the first frame on.
+        `POS_MSEC` is the time of the frame that was read last, relative to the first frame.
         """
         known = _PROPERTIES.get(propId)
         return _UNKNOWN if known is None or self._video is None else float(known(self))
 
     def set(self, propId: int, value: float) -> bool:  # noqa: N803  (OpenCV's name)
-        """Go to a frame by number, time or share of the video, or turn rotation off.
+        """Seek to a frame by number, time or share of the video, or switch rotation on or off.
 
-        Any frame is gone to exactly. Other properties are not set: False.
+        Seeks are exact. Returns False for other properties.
         """
         video = self._video
         if video is None:
@@ -163,11 +163,11 @@ class VideoCapture:
         return True
 
     def getBackendName(self) -> str:  # noqa: N802  (OpenCV's name)
-        """`FFMPEG`, whose frames these are."""
+        """`FFMPEG`, which decodes the frames."""
         return "FFMPEG"
 
     def setExceptionMode(self, enable: bool) -> None:  # noqa: N802  (OpenCV's name)
-        """Have `open` raise errors."""
+        """Choose whether `open` raises errors or returns False."""
         self._raises = bool(enable)
 
     def getExceptionMode(self) -> bool:  # noqa: N802  (OpenCV's name)
@@ -192,7 +192,7 @@ def _decode(video: Video, numbers: Sequence[int]) -> torch.Tensor:
 
 
 def _as_theirs(error: VideoError) -> VideoError:
-    """An error of ours that is a `cv2.error` too."""
+    """An error of this library that is also a `cv2.error`."""
     kind: type[VideoError] = type("CaptureError", (type(error), cv2.error), {})
     return kind(str(error))
 
@@ -204,7 +204,7 @@ def _milliseconds(capture: VideoCapture) -> float:
 
 
 def _fourcc(capture: VideoCapture) -> int:
-    """FFmpeg's name of the codec if it has four letters, and else that of the container."""
+    """FFmpeg's codec name if it has four letters, else the container's codec tag."""
     index = capture._opened().index
     name = index.codec if len(index.codec) == 4 else index.codec_tag
     return int.from_bytes(name.encode("latin-1", "replace")[:4].ljust(4, b"\0"), "little")

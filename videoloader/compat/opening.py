@@ -1,8 +1,9 @@
-"""How drop-ins open videos and sound: colours and streams of the libraries they stand for."""
+"""Opens videos and sound with the colours and stream choice of the replaced libraries."""
 
 from __future__ import annotations
 
 import importlib
+import math
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from videoloader.audio import Audio
-from videoloader.decoding.output import Matrix
+from videoloader.decoding.output import Layout, Matrix
+from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_container
 from videoloader.sources.items import Item
@@ -20,6 +22,7 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
 
 if TYPE_CHECKING:
+    import torch
     from av.container import InputContainer
 
 __all__ = [
@@ -28,9 +31,12 @@ __all__ = [
     "first_module",
     "frame_rate",
     "index_first_video",
+    "layout_of",
+    "nearest_samples",
     "open_first_video",
     "open_sound",
     "open_video",
+    "read_sound",
     "stream_numbers",
 ]
 
@@ -47,9 +53,9 @@ def open_video(source: VideoSource | Source | Item, **options: Any) -> Video:
 
 
 def open_first_video(source: VideoSource | Source, **options: Any) -> Video:
-    """`open_video` of the first video stream, in place of the one that FFmpeg calls best.
+    """`open_video` of the first video stream instead of FFmpeg's best one.
 
-    For libraries that ask PyAV or OpenCV for video stream 0.
+    PyAV and OpenCV read this stream by default.
     """
     video = open_video(source, **options)
     if video.index.stream == 0:
@@ -62,13 +68,13 @@ def open_first_video(source: VideoSource | Source, **options: Any) -> Video:
 
 
 def index_first_video(source: VideoSource) -> VideoIndex:
-    """The index of the stream that `open_first_video` takes."""
+    """The index of the stream that `open_first_video` opens."""
     with open_first_video(source) as video:
         return video.index
 
 
 def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
-    """The first sound of a file; None if it has none, or one without packets.
+    """The first audio stream of a file; None if there is none, or it has no packets.
 
     `options` are those of `Audio`.
     """
@@ -76,12 +82,42 @@ def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
         first = next((stream for stream in container.streams if stream.type == "audio"), None)
         if first is None or not any(packet.size for packet in container.demux(first)):
             return None
-        number = first.index  # the container takes its streams along when it closes
+        number = first.index  # read before the container is closed
     return Audio(source, stream=number, **options)
 
 
+def read_sound(
+    source: VideoSource, info: dict[str, Any], start: float | None = None, stop: float = math.inf
+) -> torch.Tensor:
+    """The samples between two times in seconds, in the stored type; (1, 0) without sound.
+
+    Puts the sample rate into `info` as `audio_fps`.
+    """
+    sound = open_sound(source, dtype="stored")
+    if sound is None:
+        import torch
+
+        return torch.empty((1, 0))
+    with sound:
+        info["audio_fps"] = sound.sample_rate
+        return sound.get_samples(start, None if stop == math.inf else stop)
+
+
+def nearest_samples(audio: Audio, start: float, stop: float | None) -> torch.Tensor:
+    """The samples from the one nearest to `start` to before the one nearest to `stop`."""
+    half = 0.5 / audio.sample_rate  # `get_samples` begins at the first sample at or after a time
+    return audio.get_samples(start - half, None if stop is None else stop - half)
+
+
+def layout_of(output_format: str) -> Layout:
+    """The layout that torchvision calls `THWC` or `TCHW`."""
+    if output_format.upper() not in ("THWC", "TCHW"):
+        raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+    return "FHWC" if output_format.upper() == "THWC" else "FCHW"
+
+
 def stream_numbers(source: VideoSource | Source, kind: str) -> list[int]:
-    """The numbers of the streams of a file that are `video`, or `audio`, in its header."""
+    """The numbers of the streams of kind `video` or `audio` in the header of a file."""
     with _container(source) as container:
         return [stream.index for stream in container.streams if stream.type == kind]
 
@@ -101,11 +137,15 @@ def _container(source: VideoSource | Source) -> Iterator[InputContainer]:
 class ClosedWhenCollected:
     """Closes a video or sound when the last object that holds this is collected.
 
-    For readers that nobody closes in the library they stand for.
+    For readers without `close`. Copies of a reader share it; a pickled reader gets a new one.
     """
 
     def __init__(self, opened: Video | Audio) -> None:
+        self._opened = opened
         weakref.finalize(self, opened.close).atexit = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClosedWhenCollected, (self._opened,)
 
 
 def frame_rate(index: VideoIndex) -> float:
@@ -119,10 +159,10 @@ def frame_rate(index: VideoIndex) -> float:
 
 
 def first_module(names: Iterable[str], hint: str) -> ModuleType:
-    """The first of some modules that can be imported.
+    """Import the first module of several that is installed.
 
     Raises:
-        ImportError: none can; `hint` says what to install.
+        ImportError: none is; `hint` says what to install.
     """
     wanted = tuple(names)
     for name in wanted:
@@ -131,5 +171,5 @@ def first_module(names: Iterable[str], hint: str) -> ModuleType:
         except ModuleNotFoundError as error:
             package = name.partition(".")[0]
             if error.name is None or error.name.partition(".")[0] != package:
-                raise  # the package is there, and lacks something of its own
+                raise  # the package is installed, one of its dependencies is not
     raise ModuleNotFoundError(f"{' or '.join(wanted)} is not installed; {hint}")

@@ -31,14 +31,14 @@ class EncodedVideo:
 
     Args:
         file: an open binary file, bytes, path or URL.
-        video_name: what `name` gives.
-        decode_audio: give the sound too, of a file that has some.
+        video_name: value of `name`.
+        decode_audio: decode the sound too.
         perform_seek: without effect.
         device: where frames are given.
 
     Raises:
         FileNotFoundError: there is no such file.
-        RuntimeError: it is no video. Both are `VideoError` too.
+        RuntimeError: not a video. Both are also `VideoError`.
     """
 
     def __init__(
@@ -51,8 +51,13 @@ class EncodedVideo:
         device: str = "cpu",
     ) -> None:
         self._name = video_name
-        with _as_errors_of_pytorchvideo():
-            self._video: Video = open_first_video(file, device=device)
+        with as_runtime_errors:
+            try:
+                self._video: Video = open_first_video(file, device=device)
+            except SourceError as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    raise _MissingFileError(str(error)) from error
+                raise
             try:
                 self._audio = open_sound(file, dtype="stored") if decode_audio else None
             except BaseException:
@@ -68,11 +73,11 @@ class EncodedVideo:
         perform_seek: bool = True,
         **options: Any,
     ) -> Self:
-        """Open a path or URL; only what is decoded of it is read.
+        """Open a path or URL; only the parts that are decoded are read.
 
         Args:
             file_path: path or URL.
-            decode_audio: give the sound too.
+            decode_audio: decode the sound too.
             decoder: without effect; there is one.
             perform_seek: without effect.
             **options: `device`; others have no effect.
@@ -97,13 +102,12 @@ class EncodedVideo:
     ) -> dict[str, torch.Tensor | None]:
         """The frames that begin at `start_sec` or later, and before `end_sec`, and their sound.
 
-        Seconds from the first frame. A nanosecond does not count, so times in float64 give the
-        frames that they mean.
+        Times are in seconds from the first frame, with a tolerance of a nanosecond for rounding.
 
         Returns:
             `video`: float32 (C, T, H, W) from 0 to 255, None if no frame begins in that time;
-            `audio`: float32 (samples,) played in that time, the mean of the channels on the scale
-            that they are stored in; None if there are none, or `decode_audio` is False.
+            `audio`: float32 (samples,) of that time, the mean of the channels in the range of the
+            stored type; None if there are none, or `decode_audio` is False.
 
         Raises:
             VideoError: a frame does not decode.
@@ -118,7 +122,7 @@ class EncodedVideo:
         return {"video": clip.frames.float(), "audio": sound}
 
     def _sound(self, limits: NDArray[np.float64]) -> torch.Tensor | None:
-        """What is played between two times of the file's clock."""
+        """The mean of the channels between two times on the clock of the file."""
         start, stop = limits.tolist()
         if self._audio is None or stop <= start:
             return None
@@ -126,7 +130,7 @@ class EncodedVideo:
         return samples.double().mean(dim=0).float() if samples.shape[1] else None
 
     def close(self) -> None:
-        """Let go of the file and the decoders."""
+        """Close the file and the decoders."""
         self._video.close()
         if self._audio is not None:
             self._audio.close()
@@ -136,19 +140,8 @@ class _MissingFileError(SourceError, FileNotFoundError):
     """There is no such file."""
 
 
-class _as_errors_of_pytorchvideo(as_runtime_errors):  # noqa: N801  (reads as a clause of `with`)
-    """Raise errors as code for PyTorchVideo catches them."""
-
-    __slots__ = ()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, SourceError) and isinstance(error.__cause__, FileNotFoundError):
-            raise _MissingFileError(str(error)) from error
-        super().__exit__(kind, error, trace)
-
-
 def install() -> None:
-    """Have PyTorchVideo open encoded videos with this library, whatever decoder is named.
+    """Make PyTorchVideo open encoded videos with this library, whichever decoder is named.
 
     Data sets that name `decoder="pyav"` or leave it out need no change; folders of frames are read
     as before.

@@ -1,4 +1,4 @@
-"""A video reader for `qwen_vl_utils`, whose own rules say which frames are taken.
+"""A video reader for `qwen_vl_utils`, which selects the frames.
 
 from videoloader.compat import qwen_vl_utils
 qwen_vl_utils.register()
@@ -24,8 +24,8 @@ def register(*, default: bool = True) -> None:
     """Add the reader to `VIDEO_READER_BACKENDS` of `qwen_vl_utils`.
 
     Args:
-        default: use it from now on, unless the environment variable `FORCE_QWENVL_VIDEO_READER`
-            names another. Without it, only `FORCE_QWENVL_VIDEO_READER=videoloader` does.
+        default: use it unless the environment variable `FORCE_QWENVL_VIDEO_READER` names another
+            reader; if False, it is used only with `FORCE_QWENVL_VIDEO_READER=videoloader`.
     """
     module = _vision_process()
     module.VIDEO_READER_BACKENDS[NAME] = read_video
@@ -42,10 +42,10 @@ def read_video(ele: dict[str, Any]) -> tuple[torch.Tensor, dict[str, Any], float
             `max_frames`; `video_start` and `video_end` in seconds.
 
     Returns:
-        uint8 frames (T, C, H, W), what is known of the video, and the frames a second of the clip.
+        uint8 frames (T, C, H, W), metadata of the video, and the frame rate of the clip.
 
     Raises:
-        ValueError: a number of frames or a range that the rules of `qwen_vl_utils` refuse.
+        ValueError: `qwen_vl_utils` rejects the number of frames or the range.
         VideoError: the video does not decode.
     """
     module = _vision_process()

@@ -1,7 +1,4 @@
-"""Errors that are a `RuntimeError` too, as torchcodec and PyTorchVideo raise it.
-
-Each is an error of this library as well, so that code for either catches it.
-"""
+"""Errors of this library that are also those of the libraries that drop-ins stand for."""
 
 from __future__ import annotations
 
@@ -14,15 +11,21 @@ from videoloader.errors import (
     UnsupportedError,
 )
 
-__all__ = ["PlayedOutsideError", "TypeRuntimeError", "ValueRuntimeError", "as_runtime_errors"]
+__all__ = [
+    "PlayedOutsideError",
+    "RaisedAs",
+    "TypeRuntimeError",
+    "ValueRuntimeError",
+    "as_runtime_errors",
+]
 
 
 class ValueRuntimeError(ArgumentError, RuntimeError):
-    """An argument without a meaning."""
+    """An invalid argument."""
 
 
 class TypeRuntimeError(ArgumentTypeError, RuntimeError):
-    """An argument of a type that is not taken."""
+    """An argument of the wrong type."""
 
 
 class PlayedOutsideError(FrameRangeError, RuntimeError):
@@ -30,36 +33,50 @@ class PlayedOutsideError(FrameRangeError, RuntimeError):
 
 
 class FileRuntimeError(SourceError, RuntimeError):
-    """The bytes of a video cannot be had."""
+    """The bytes of a video cannot be read."""
 
 
 class FormatRuntimeError(FormatError, RuntimeError):
-    """The bytes are no video, or the container is damaged."""
+    """The bytes are not a video, or the container is damaged."""
 
 
 class UnsupportedRuntimeError(UnsupportedError, RuntimeError):
-    """The video, or a way to decode it, is outside what this library or machine does."""
+    """This library or this machine cannot decode the video as requested."""
 
 
-_KINDS: dict[type[Exception], type[Exception]] = {
-    SourceError: FileRuntimeError,
-    FormatError: FormatRuntimeError,
-    UnsupportedError: UnsupportedRuntimeError,
-    ArgumentError: ValueRuntimeError,
-}
+class RaisedAs:
+    """A `with` block that raises errors of this library as those of another one.
 
+    Args:
+        kinds: the error raised in place of each error; the first that matches counts.
+        kept: errors that pass as they are.
+    """
 
-class as_runtime_errors:  # noqa: N801  (reads as a clause of `with`)
-    """Raise errors about a file, or what is asked of it, as `RuntimeError` too."""
+    __slots__ = ("_kept", "_kinds")
 
-    __slots__ = ()
+    def __init__(
+        self, kinds: dict[type[Exception], type[Exception]], *, kept: tuple[type[Exception], ...]
+    ) -> None:
+        self._kinds = kinds
+        self._kept = kept
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is None or isinstance(error, RuntimeError | TypeError):
+        if error is None or isinstance(error, self._kept):
             return
-        for known, kind in _KINDS.items():
+        for known, kind in self._kinds.items():
             if isinstance(error, known):
                 raise kind(str(error)) from error
+
+
+as_runtime_errors = RaisedAs(
+    {
+        SourceError: FileRuntimeError,
+        FormatError: FormatRuntimeError,
+        UnsupportedError: UnsupportedRuntimeError,
+        ArgumentError: ValueRuntimeError,
+    },
+    kept=(RuntimeError, TypeError, FileNotFoundError),
+)

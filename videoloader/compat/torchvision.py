@@ -1,4 +1,4 @@
-"""`torchvision.io.read_video` and what goes with it, which torchvision 0.26 removed.
+"""`torchvision.io.read_video` and related functions, which torchvision 0.26 removed.
 
 from videoloader.compat import torchvision
 torchvision.install()
@@ -14,7 +14,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from videoloader.compat.opening import frame_rate, index_first_video, open_first_video, open_sound
+from videoloader.compat.opening import (
+    frame_rate,
+    index_first_video,
+    layout_of,
+    open_first_video,
+    read_sound,
+)
 from videoloader.compat.torchvision_clips import VideoClips
 from videoloader.compat.torchvision_reader import VideoReader
 from videoloader.compat.torchvision_writer import write_video
@@ -43,8 +49,8 @@ def read_video(
 ) -> tuple[torch.Tensor, torch.Tensor, dict[str, float]]:
     """The frames of a video from one time to another, both included.
 
-    If none begins at `start_pts`, the frame on screen then is the first. Times are those of the
-    container, as `read_video_timestamps` gives them.
+    If none begins at `start_pts`, the frame on screen at that time is the first. Times are those of
+    the container, as `read_video_timestamps` gives them.
 
     Args:
         filename: path, URL or bytes.
@@ -59,11 +65,9 @@ def read_video(
 
     Raises:
         VideoError: the video does not decode.
-        ValueError: the end is before the start, or an argument has no meaning.
+        ValueError: the end is before the start, or an argument is invalid.
     """
-    layout = output_format.upper()
-    if layout not in ("THWC", "TCHW"):
-        raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+    layout = layout_of(output_format)
     end = math.inf if end_pts is None else end_pts
     if end < start_pts:
         raise ArgumentError(
@@ -76,24 +80,22 @@ def read_video(
         if first > 0 and first_tick > 0 and (first == len(pts) or pts[first] != first_tick):
             first -= 1
         stop = int(np.searchsorted(pts, last_tick, side="right"))
-        frames = video.get_frames(
-            range(first, max(stop, first)), layout="FHWC" if layout == "THWC" else "FCHW"
-        ).frames
+        frames = video.get_frames(range(first, max(stop, first)), layout=layout).frames
         info: dict[str, float] = {"video_fps": frame_rate(video.index)}
     unit = 1 if pts_unit == "sec" else float(tick)
-    sound = _sound(filename, start_pts * unit, end * unit, info)
+    sound = read_sound(filename, info, float(start_pts * unit), float(end * unit))
     return frames, sound, info
 
 
 def read_video_timestamps(
     filename: VideoSource, pts_unit: Unit = "pts"
 ) -> tuple[list[int] | list[Fraction], float | None]:
-    """When each frame begins: in ticks of the container, or in seconds as fractions; and the rate.
+    """The begin of each frame, in ticks of the container or fractions of seconds; the frame rate.
 
     Nothing is decoded.
 
     Raises:
-        VideoError: the file is no video.
+        VideoError: the file is not a video.
     """
     _check_unit(pts_unit)
     index = index_first_video(filename)
@@ -104,18 +106,8 @@ def read_video_timestamps(
     return [tick * index.time_base for tick in ticks], rate
 
 
-def _sound(source: VideoSource, start: float, stop: float, info: dict[str, float]) -> torch.Tensor:
-    """Samples played between two times in seconds; puts the sample rate into `info`."""
-    sound = open_sound(source, dtype="stored")
-    if sound is None:
-        return torch.empty((1, 0))
-    with sound:
-        info["audio_fps"] = sound.sample_rate
-        return sound.get_samples(float(start), None if stop == math.inf else float(stop))
-
-
 def install() -> None:
-    """Put these into `torchvision.io` and `torchvision.datasets`, with or without its own.
+    """Put these functions and classes into `torchvision.io` and `torchvision.datasets`.
 
     `Kinetics`, `UCF101` and `HMDB51` then decode with this library.
 
@@ -131,11 +123,11 @@ def install() -> None:
 
 
 def _ticks(start: Any, end: Any, tick: Fraction, unit: str) -> tuple[int, float]:
-    """The limits in ticks: down from the start, up from the end."""
+    """The limits in ticks; the start is rounded down, the end up."""
     _check_unit(unit)
     if unit == "pts":
         return math.floor(start), end
-    # A float is off by far less than a tick: 1 / 3 means the tick at a third of a second.
+    # Rounding of a float is far below a tick: 1 / 3 means the tick at a third of a second.
     first, last = (_in_ticks(limit, tick) for limit in (start, end))
     return math.floor(first), last if last == math.inf else math.ceil(last)
 

@@ -1,4 +1,4 @@
-"""`VideoClips` of torchvision: all clips of some videos, by number."""
+"""`VideoClips` of torchvision: all clips of several videos, by number."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import frame_rate, index_first_video, open_first_video
-from videoloader.decoding.output import Layout
+from videoloader.compat.opening import frame_rate, index_first_video, layout_of, open_first_video
 from videoloader.errors import ArgumentError, VideoError
 
 __all__ = ["VideoClips"]
 
 
 class VideoClips:
-    """All clips of some videos, numbered through. It pickles.
+    """All clips of several videos, numbered consecutively. Picklable.
 
-    Making one reads the tables of the files and decodes nothing.
+    The constructor reads the indexes of the files and decodes nothing.
 
     Args:
         video_paths: paths or URLs.
         clip_length_in_frames: frames in a clip.
         frames_between_clips: from the start of one clip to that of the next.
         frame_rate: of the clips, by repeating and leaving out frames; that of the video by default.
-        _precomputed_metadata: `metadata` of another one of these videos.
+        _precomputed_metadata: `metadata` of another `VideoClips` of these videos.
         num_workers: threads that read files.
         output_format: `THWC` or `TCHW`.
         **_: sizes and audio options of old torchvision; without effect.
 
-    A file that is no video is warned of, and has no clips.
+    A file that is not a video gives a warning and has no clips.
     """
 
     def __init__(
@@ -54,8 +53,7 @@ class VideoClips:
         self.video_paths = list(video_paths)
         self.num_workers = num_workers
         self.output_format = output_format.upper()
-        if self.output_format not in ("THWC", "TCHW"):
-            raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
+        self._layout = layout_of(output_format)
         known = _precomputed_metadata or _read_tables(self.video_paths, num_workers)
         self.video_paths = known["video_paths"]
         self.video_pts: list[torch.Tensor] = known["video_pts"]
@@ -64,7 +62,7 @@ class VideoClips:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Paths, presentation times in ticks and frame rates, to make another one of."""
+        """Paths, presentation times in ticks and frame rates, for `_precomputed_metadata`."""
         return {
             "video_paths": self.video_paths,
             "video_pts": self.video_pts,
@@ -72,7 +70,7 @@ class VideoClips:
         }
 
     def compute_clips(self, num_frames: int, step: int, frame_rate: float | None = None) -> None:
-        """Divide the videos anew; arguments as of the class."""
+        """Recompute the clips; arguments as for the class."""
         self.num_frames, self.step, self.frame_rate = num_frames, step, frame_rate
         self._frames = [
             _divide(len(pts), num_frames, step, fps, frame_rate)
@@ -85,7 +83,7 @@ class VideoClips:
         self.cumulative_sizes: list[int] = np.cumsum([len(part) for part in self.clips]).tolist()
 
     def subset(self, indices: Sequence[int]) -> Self:
-        """The same of some of the videos."""
+        """A `VideoClips` of some of the videos."""
         known = {name: [of[i] for i in indices] for name, of in self.metadata.items()}
         return type(self)(
             known["video_paths"],
@@ -134,8 +132,7 @@ class VideoClips:
                     f"{video.name}: the presentation times in the metadata are not those of this "
                     "file; make the VideoClips again from the paths"
                 )
-            layout: Layout = "FHWC" if self.output_format == "THWC" else "FCHW"
-            tensor = video.get_frames(frames, layout=layout).frames
+            tensor = video.get_frames(frames, layout=self._layout).frames
             rate = frame_rate(video.index) if self.frame_rate is None else self.frame_rate
         return tensor, torch.empty((1, 0)), {"video_fps": rate}, place
 

@@ -1,4 +1,4 @@
-"""`torchvision.io.VideoReader`: the frames or samples of one stream after another, by time."""
+"""`torchvision.io.VideoReader`: reads a stream of frames or samples in order of time."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from videoloader.audio import Audio
 from videoloader.compat.opening import (
     ClosedWhenCollected,
     frame_rate,
+    nearest_samples,
     open_video,
     stream_numbers,
 )
@@ -23,7 +24,7 @@ from videoloader.video import Video
 
 __all__ = ["VideoReader"]
 
-_SAMPLES = 1024  # given at a time
+_SAMPLES = 1024  # in one part of sound
 
 
 class VideoReader:
@@ -32,7 +33,7 @@ class VideoReader:
     Args:
         src: path, URL, bytes, or a uint8 tensor of the file.
         stream: `video` or `audio`, or with a number, as `video:1` for the second.
-        num_threads: that decode; as many as are useful if 0.
+        num_threads: decoder threads; 0 lets this library choose.
         device: where frames are given.
 
     Raises:
@@ -59,7 +60,7 @@ class VideoReader:
         self.set_current_stream(stream)
 
     def set_current_stream(self, stream: str) -> bool:
-        """Read another stream, from its beginning; gives True.
+        """Read another stream from its beginning; returns True.
 
         Raises:
             FormatError: there is none.
@@ -69,11 +70,11 @@ class VideoReader:
         return True
 
     def seek(self, time_s: float, keyframes_only: bool = False) -> Self:
-        """Go on at a time in seconds: with the first frame, or sample, at it or later.
+        """Continue with the first frame or sample at or after a time in seconds.
 
         Args:
             time_s: on the clock of the file.
-            keyframes_only: go on at the last keyframe at that time or before it.
+            keyframes_only: continue at the last keyframe at or before that time.
         """
         if self._parts is not None:
             self._parts.close()
@@ -132,7 +133,7 @@ class VideoReader:
 
 
 def _number(video: Video, seconds: float, keyframes_only: bool) -> int:
-    """The first frame at a time or later, or the last keyframe at it or before."""
+    """The first frame at or after a time, or the last keyframe at or before it."""
     begins = video.index.boundaries[:-1]
     if not keyframes_only:
         return int(np.searchsorted(begins, seconds - NANOSECOND))
@@ -149,15 +150,13 @@ def _frames(video: Video, start: int) -> Generator[dict[str, Any], None, None]:
 
 
 def _sound(audio: Audio, start: float) -> Generator[dict[str, Any], None, None]:
-    """Samples from a time on, some at a time."""
+    """Samples from a time on, `_SAMPLES` at a time."""
     step = _SAMPLES / audio.sample_rate
     first = max(start, audio.begin_seconds)
     count = 0
     while True:
         time = first + count * step
-        # Half a sample before each, so that rounding moves no sample to the other part.
-        half = 0.5 / audio.sample_rate
-        samples = audio.get_samples(time - half, time + step - half)
+        samples = nearest_samples(audio, time, time + step)
         if not samples.shape[1]:
             return
         yield {"data": samples.T, "pts": time}

@@ -29,7 +29,7 @@ def write_video(
     audio_codec: str | None = None,
     audio_options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Encode frames, and sound beside them, with FFmpeg.
+    """Encode frames and, optionally, sound with FFmpeg.
 
     Args:
         filename: path; its suffix names the container.
@@ -43,7 +43,7 @@ def write_video(
         audio_options: of that encoder.
 
     Raises:
-        ArgumentError: an array is no such array, or FFmpeg does not encode it so.
+        ArgumentError: an array has the wrong shape or type, or FFmpeg cannot encode it.
     """
     import av
 
@@ -78,7 +78,7 @@ def write_video(
 
 
 def _sound_frame(samples: NDArray[Any], rate: int) -> Any:
-    """All samples as a frame, in the type that FFmpeg has for theirs."""
+    """All samples as one frame of FFmpeg, float32 or int16."""
     import av
 
     form = "fltp" if samples.dtype.kind == "f" else "s16p"

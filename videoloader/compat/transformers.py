@@ -25,12 +25,13 @@ def register(*, default: bool = True) -> None:
     """Add the decoder to `VIDEO_DECODERS` of `transformers`.
 
     Args:
-        default: have video processors read paths and URLs with it too, for which they name no
-            backend. It takes the place of `fetch_videos`.
+        default: also replace `fetch_videos`, so that video processors read paths and URLs with
+            this decoder.
     """
     _video_utils().VIDEO_DECODERS[NAME] = read_video
     if default:
-        _processors().VideoProcessorMixin.fetch_videos = _fetch_videos
+        processing: Any = importlib.import_module("transformers.video_processing_utils")
+        processing.VideoProcessorMixin.fetch_videos = _fetch_videos
 
 
 def read_video(
@@ -40,7 +41,7 @@ def read_video(
     device: str = "cpu",
     **kwargs: Any,
 ) -> tuple[torch.Tensor, Any]:
-    """Decode the frames that a function picks, as the readers of `transformers` do.
+    """Decode the frames that a function selects, as the readers of `transformers` do.
 
     Args:
         video_path: path, URL or open binary file.
@@ -52,7 +53,7 @@ def read_video(
         uint8 frames (T, C, H, W) and their `VideoMetadata`.
 
     Raises:
-        VideoError: the video does not decode, or lacks a frame that was picked.
+        VideoError: the video does not decode, or lacks a selected frame.
     """
     with open_video(video_path, device=device) as video:
         height, width = video.size
@@ -80,7 +81,3 @@ def _fetch_videos(self: Any, video_url_or_urls: Any, sample_indices_fn: Any = No
 
 def _video_utils() -> Any:
     return importlib.import_module("transformers.video_utils")
-
-
-def _processors() -> Any:
-    return importlib.import_module("transformers.video_processing_utils")

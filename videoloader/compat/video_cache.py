@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,11 @@ class _Entry:
 class VideoCache:
     """Open videos by path or URL, with their indexes and decoders.
 
-    Threads may share it. A fork goes on with the videos of its parent, each with a decoder of its
-    own. A local file that has changed is opened again.
+    Thread-safe. A forked process keeps the videos of its parent and opens its own decoders. A local
+    file that has changed is opened again.
 
     Args:
-        max_size: videos that are kept open; None for no limit.
+        max_size: videos kept open; None for no limit.
         **options: of `Video`.
     """
 
@@ -52,12 +53,17 @@ class VideoCache:
     def __contains__(self, path: str | os.PathLike[str]) -> bool:
         return os.fspath(path) in self._entries
 
-    def lend(self, path: str | os.PathLike[str]) -> _Loan:
+    @contextmanager
+    def lend(self, path: str | os.PathLike[str]) -> Iterator[Video]:
         """The video of a path or URL, which stays open for the length of a `with` block."""
-        return _Loan(self, os.fspath(path))
+        entry = self._take(os.fspath(path))
+        try:
+            yield entry.video
+        finally:
+            self._give_back(entry)
 
     def clear(self) -> None:
-        """Close all videos, those in use when they no longer are."""
+        """Close all videos; those in use are closed when they are given back."""
         with self._lock:
             entries = [*self._entries.values()]
             self._entries.clear()
@@ -90,7 +96,7 @@ class VideoCache:
             entry.video.close()
 
     def _drop(self, entries: list[_Entry]) -> list[Video]:
-        """Entries are kept no longer; those of them that nobody uses."""
+        """Mark entries as dropped; returns the videos of those that are not in use."""
         for entry in entries:
             entry.is_kept = False
         return [entry.video for entry in entries if entry.users <= 0]
@@ -100,25 +106,8 @@ class VideoCache:
             entry.users = 0
 
 
-class _Loan:
-    """A video of a cache, open for the length of a `with` block."""
-
-    __slots__ = ("_cache", "_entry", "_path")
-
-    def __init__(self, cache: VideoCache, path: str) -> None:
-        self._cache = cache
-        self._path = path
-
-    def __enter__(self) -> Video:
-        self._entry = self._cache._take(self._path)
-        return self._entry.video
-
-    def __exit__(self, *_: object) -> None:
-        self._cache._give_back(self._entry)
-
-
 def _state(path: str) -> tuple[int, ...] | None:
-    """What changes with a local file; None of anything else."""
+    """Identity, size and time of a local file; None for anything else."""
     with suppress(OSError):
         found = os.stat(path)
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,7 +1,7 @@
 """A video loader for vLLM: `VLLM_VIDEO_LOADER_BACKEND=videoloader`.
 
-vLLM finds it by the entry point `vllm.general_plugins` of this package, in all of its processes;
-`register` does the same by hand, also beside the sampling rules of a model.
+vLLM finds it through the entry point `vllm.general_plugins` of this package, in all processes.
+`register` does the same explicitly and can keep the sampling rule of a model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Source(NamedTuple):
-    """What vLLM's samplers know of a video."""
+    """The video metadata that vLLM's samplers read."""
 
     total_frames_num: int
     original_fps: float
@@ -38,7 +38,7 @@ class _Source(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """What vLLM's samplers are asked for."""
+    """The sampling that vLLM requests."""
 
     num_frames: int
     fps: float
@@ -46,7 +46,7 @@ class _Target(NamedTuple):
 
 
 def plugin() -> None:
-    """Register the loader where vLLM looks for plugins; a vLLM that it does not fit is told."""
+    """Entry point of vLLM: register the loader; logs a warning if that fails."""
     try:
         register()
     except Exception as error:  # noqa: BLE001  (a plugin that raises would end vLLM)
@@ -60,12 +60,12 @@ def register(
 
     Args:
         name: to choose it by, in `VLLM_VIDEO_LOADER_BACKEND` or `--media-io-kwargs`.
-        like: a loader of vLLM whose rule of sampling and whose defaults it has, such as
-            `qwen3_vl`, and that may pad the frames or add to the metadata.
-        video_processor: classes of video processors for which vLLM then takes it by itself.
+        like: the loader of vLLM whose sampling rule and defaults are used, such as `qwen3_vl`; it
+            may pad the frames or extend the metadata.
+        video_processor: classes of video processors for which vLLM selects it automatically.
 
     Returns:
-        The class of the loader, derived from the one it is like.
+        The class of the loader, derived from the class of `like`.
 
     Raises:
         ImportError: vLLM is not installed.
@@ -84,10 +84,10 @@ def register(
 
 
 def _loader(base: type[Any], module: ModuleType) -> type[Any]:
-    """A loader like another one, but for decoding.
+    """A subclass of a loader that decodes with this library.
 
-    Loaders of vLLM call that of the class above for the frames, and pad them, or add to the
-    metadata. So the class of this one goes between: above `base`, below the one that decodes.
+    Loaders of vLLM call `super().load_bytes` for the frames, then pad them or extend the metadata.
+    So the method resolution order puts ours after `base` and before the class that decodes.
     """
     root: Any = next(
         cls for cls in base.__mro__ if "load_bytes" in vars(cls) and not _calls_super(cls)
@@ -101,10 +101,9 @@ def _loader(base: type[Any], module: ModuleType) -> type[Any]:
     def load_bytes(
         cls: Any, /, data: bytes, *args: Any, **kwargs: Any
     ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
-        """Frames (T, H, W, C) uint8 of an encoded video, and what is known of them.
+        """Frames (T, H, W, C) uint8 of an encoded video, and their metadata.
 
-        Arguments are those of the loader that decodes in vLLM; keywords that it does not name are
-        for the rule of sampling.
+        Takes the arguments of vLLM's decoding loader; further keywords go to the sampling rule.
         """
         bound = signature.bind(data, *args, **kwargs)
         bound.apply_defaults()
@@ -143,7 +142,7 @@ def _calls_super(cls: type[Any]) -> bool:
 
 
 def _checked(module: ModuleType, backend: str | None, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of the rule of sampling; those of a decoder go no further than this.
+    """The options of the sampling rule; those of a decoder are dropped.
 
     Raises:
         ValueError: vLLM has no such backend, or the option is another backend's.
@@ -163,11 +162,7 @@ def _checked(module: ModuleType, backend: str | None, options: dict[str, Any]) -
 
 
 def _check_pixels(height: int, width: int) -> None:
-    """Refuse frames of more pixels than vLLM takes.
-
-    Raises:
-        ValueError: they have more.
-    """
+    """Raise `ValueError` for frames of more pixels than vLLM accepts."""
     envs = sys.modules.get("vllm.envs")
     limit = getattr(envs, "VLLM_MAX_IMAGE_PIXELS", 0)
     if 0 < limit < width * height:
@@ -178,13 +173,13 @@ def _check_pixels(height: int, width: int) -> None:
 
 
 def _prepared(cls: Any, source: _Source) -> Any:
-    """The hook of rules that count frames otherwise."""
+    """The metadata after the hook of loaders that count frames differently."""
     prepare = getattr(cls, "_prepare_source", None)
     return source if prepare is None else prepare(source)
 
 
 def _sampled(cls: Any, source: Any, target: _Target, options: dict[str, Any]) -> list[int]:
-    """Frame numbers by the rule of the loader, or evenly spread where it has none."""
+    """Frame numbers by the rule of the loader, evenly spaced if it has none."""
     rule = getattr(cls, "compute_frames_index_to_sample", None)
     if rule is not None:
         return [int(number) for number in rule(source, target, **options)]
@@ -197,7 +192,7 @@ def _sampled(cls: Any, source: Any, target: _Target, options: dict[str, Any]) ->
 
 
 def _metadata(cls: Any, source: Any, numbers: list[int]) -> dict[str, Any]:
-    """As `VideoMetadata` of `transformers` has it."""
+    """The fields of `VideoMetadata` of `transformers`."""
     create = getattr(cls, "create_hf_metadata", None)
     if create is not None:
         found: dict[str, Any] = create(

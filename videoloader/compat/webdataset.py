@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
-from videoloader.compat.opening import frame_rate, open_first_video, open_sound
+from videoloader.compat.opening import frame_rate, open_first_video, read_sound
 from videoloader.decoding.options import ElementType, FormOptions, Layout
 from videoloader.sampling.clips import ClipSampler, sample_frames
 from videoloader.system.options import documented
@@ -24,18 +25,18 @@ EXTENSIONS = "3gp avi flv h264 h265 hevc ivf m2ts m4v mjpeg mkv mov mp4 mpeg mpg
 @documented(FormOptions)
 @dataclass(frozen=True, kw_only=True)
 class VideoHandler:
-    """Decodes the videos of samples; other files are left to other handlers. It pickles.
+    """Decodes the videos of samples and leaves other files to other handlers. Picklable.
 
     Gives (frames, audio, info), as `webdataset.torch_video`: frames in the layout, all of the sound
     as (channels, samples) in the type that it is stored in, (1, 0) without sound, and `video_fps`,
     `audio_fps`, `frames_indices` and `num_frames`.
 
     Args:
-        clips: which frames, such as `UniformClip(8)`; all by default. One that draws takes its
-            middle choice: a handler does not know which sample it is given.
+        clips: which frames, such as `UniformClip(8)`; all by default. Random samplers use their
+            middle choice, since a handler does not know the number of the sample.
         device: where frames are given.
         audio: decode the sound; False gives (1, 0), and no `audio_fps`.
-        extensions: of files that are videos, with spaces between them.
+        extensions: of video files, separated by spaces.
     """
 
     clips: ClipSampler | None = None
@@ -50,7 +51,7 @@ class VideoHandler:
     def __call__(
         self, key: str, data: bytes
     ) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]] | None:
-        """Decode a file of a sample, or give None if it is no video.
+        """Decode a file of a sample, or give None if it is not a video.
 
         Args:
             key: its name, or what follows the first dot of it.
@@ -62,9 +63,9 @@ class VideoHandler:
         if key.rpartition(".")[2].lower() not in self.extensions.split():
             return None
         with open_first_video(data, device=self.device) as video:
-            numbers = range(len(video)) if self.clips is None else self._sampled(video.index)
+            every = np.arange(len(video))
             clip = video.get_frames(
-                numbers,
+                every if self.clips is None else sample_frames(self.clips, video.index).reshape(-1),
                 size=self.size,
                 resize_shorter=self.resize_shorter,
                 dtype=self.dtype,
@@ -75,20 +76,7 @@ class VideoHandler:
                 "frames_indices": clip.indices.tolist(),
                 "num_frames": len(video),
             }
-        return clip.frames, self._sound(data, info), info
-
-    def _sound(self, data: bytes, info: dict[str, Any]) -> torch.Tensor:
-        """All samples; puts the sample rate into `info`."""
-        sound = open_sound(data, dtype="stored") if self.audio else None
-        if sound is None:
-            return torch.empty((1, 0))
-        with sound:
-            info["audio_fps"] = sound.sample_rate
-            return sound.get_samples()
-
-    def _sampled(self, index: Any) -> Any:
-        assert self.clips is not None
-        return sample_frames(self.clips, index).reshape(-1)
+        return clip.frames, read_sound(data, info) if self.audio else torch.empty((1, 0)), info
 
 
 decode_video = VideoHandler()

@@ -1,4 +1,4 @@
-"""Augmentations: functions of data and a parameter, called with the magnitude of the parameter."""
+"""Augmentations: functions of data and a parameter, called with a magnitude bin."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Augmentation:
 
     Attributes:
         op: the function.
-        mag_range: the least and the greatest magnitude, or all magnitudes in an array; None for
+        mag_range: magnitudes of the first and last bin, or an array of all magnitudes; None for
             functions without a parameter.
-        randomly_negate: whether the magnitude of each sample is negated at random.
-        mag_to_param: magnitude -> parameter.
-        param_device: where the parameter is: "cpu", "gpu", or "auto" for where the data is.
-        name: for policies and lists of exclusions.
+        randomly_negate: whether magnitudes are negated at random, per sample.
+        mag_to_param: maps a magnitude to the parameter.
+        param_device: device of the parameter: "cpu", "gpu", or "auto" for that of the data.
+        name: in policies and in `excluded`.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Augmentation:
         """Augment a batch.
 
         Args:
-            data: images or clips; or a constant, the same for all samples.
-            magnitude_bin: how strongly: a number from 0 to `num_magnitude_bins - 1`, for all or
-                for each sample, or what `signed_bin` gives.
-            num_magnitude_bins: number of parts of the range of magnitudes.
-            **keywords: passed to the function, if it has them.
+            data: images or clips, or a constant for all samples.
+            magnitude_bin: a number from 0 to `num_magnitude_bins - 1`, for all samples or for each,
+                or a result of `signed_bin`.
+            num_magnitude_bins: number of magnitude bins.
+            **keywords: passed to the function if it takes them.
         """
         self.check_needed(keywords)
         data = promote(data, f"augmentation {self.name}")
@@ -230,17 +230,17 @@ def augmentation(
     name: str | None = None,
     augmentation_cls: type[Augmentation] | None = None,
 ) -> Any:
-    """Make an `Augmentation` of a function; a decorator.
+    """Decorator that makes an `Augmentation` of a function.
 
     Args:
-        function: takes a batch and a parameter, and gives a batch; further arguments come from
+        function: takes a batch and a parameter and returns a batch; further arguments come from
             the keywords of the call.
-        mag_range: the magnitudes of the first and the last bin, between which the others lie
-            evenly; or an array with the magnitude of each. Without, the parameter is None.
-        randomly_negate: negate the magnitude of each sample with a probability of one half.
-        mag_to_param: gives the parameter of a magnitude, a number or an array; by default the
-            magnitude itself. Called once for each magnitude, when the pipeline is defined.
-        param_device: where the parameter is: "cpu", "gpu", or "auto" for where the data is.
+        mag_range: magnitudes of the first and last bin, with the others evenly spaced between
+            them, or an array of all magnitudes. Without it, the parameter is None.
+        randomly_negate: negate the magnitude of each sample with probability 0.5.
+        mag_to_param: maps a magnitude to the parameter, a number or an array; by default the
+            magnitude itself. Called once per bin when the pipeline is defined.
+        param_device: device of the parameter: "cpu", "gpu", or "auto" for that of the data.
         name: the function's by default.
         augmentation_cls: class of the result.
     """
@@ -253,7 +253,7 @@ def augmentation(
 
 
 def check_keywords(augmentations: Iterable[Augmentation], given: Mapping[str, Any]) -> None:
-    """Fail if an augmentation lacks an argument, or a keyword is one of none of them."""
+    """Raise if an augmentation lacks an argument, or no augmentation takes a keyword."""
     known: set[str] = set()
     for each in augmentations:
         each.check_needed(given)

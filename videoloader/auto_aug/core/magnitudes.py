@@ -1,4 +1,4 @@
-"""Magnitude bins with a random sign, and the tables of parameters that they stand for."""
+"""Magnitude bins with a random sign, and tables of their parameters."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Parameters = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class SignedBin:
-    """A magnitude bin, and for each sample whether the magnitude is negated.
+    """A magnitude bin, with a flag per sample that negates the magnitude.
 
     Attributes:
-        bin: an int, or a data node with one for each sample.
+        bin: an int, or a data node with an int per sample.
         sign: a data node: 1 where the magnitude is negated, 0 elsewhere.
     """
 
@@ -31,7 +31,7 @@ class SignedBin:
     sign: DataNode
 
     def __getitem__(self, index: Any) -> SignedBin:
-        """The bin with one of several signs for each sample, or one of both."""
+        """Index the signs, and the bin if it is a data node."""
         chosen = self.bin[index] if isinstance(self.bin, DataNode) else self.bin
         return SignedBin(chosen, self.sign[index])
 
@@ -42,13 +42,13 @@ def signed_bin(
     seed: int | None = None,
     shape: Sequence[int] | None = None,
 ) -> SignedBin:
-    """Combine a magnitude bin with a sign, so that several augmentations share the draw.
+    """Combine a magnitude bin with a random sign that several augmentations share.
 
     Args:
-        magnitude_bin: an int, or a data node with one for each sample.
+        magnitude_bin: an int, or a data node with an int per sample.
         random_sign: 1 for each sample whose magnitude is negated, 0 for others; drawn by default.
         seed: of the draw.
-        shape: of the drawn signs, for several of them for each sample.
+        shape: of the drawn signs, for several per sample.
     """
     _check_kind(magnitude_bin)
     if random_sign is not None:
@@ -59,7 +59,7 @@ def signed_bin(
 
 
 def check_bin(magnitude_bin: Any, count: int, what: str) -> None:
-    """Fail unless a bin is a data node, or one of the first `count` integers."""
+    """Raise unless a bin is a data node or an int from 0 to `count - 1`."""
     _check_kind(magnitude_bin)
     if isinstance(magnitude_bin, int) and not 0 <= magnitude_bin < count:
         raise ArgumentError(f"{what}: magnitude bin {magnitude_bin} is not one of 0 to {count - 1}")
@@ -82,9 +82,9 @@ def parameter_table(
     """The parameter of each magnitude, along the first dimension of an array.
 
     Args:
-        magnitudes: what `to_parameter` is called with.
-        to_parameter: gives a number or an array, of one type and shape for all magnitudes.
-        what: has these parameters, for errors.
+        magnitudes: arguments of `to_parameter`.
+        to_parameter: returns numbers, or arrays of one type and shape.
+        what: name of the augmentation, for errors.
     """
     parameters = [np.asarray(to_parameter(magnitude)) for magnitude in magnitudes]
     kinds = {(each.dtype, each.shape) for each in parameters}

@@ -1,4 +1,4 @@
-"""Policies of AutoAugment: what may follow what, how probably, how strongly."""
+"""Policies of AutoAugment: sequences of augmentations with probabilities and magnitudes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Policy:
     """Sequences of augmentations; each sample gets a random one.
 
     Args:
-        name: for presentation.
-        num_magnitude_bins: number of parts of the ranges of magnitudes.
+        name: for `repr` and errors.
+        num_magnitude_bins: number of magnitude bins.
         sub_policies: the sequences. A step is an augmentation, the probability that it is applied,
             and its magnitude bin: None for augmentations without magnitudes.
     """
@@ -39,7 +39,7 @@ class Policy:
 
     @property
     def augmentations(self) -> dict[str, Augmentation]:
-        """All augmentations by name, sorted; names of several get a number behind."""
+        """All augmentations by name, sorted; equal names get a numeric suffix."""
         distinct = {id(step[0]): step[0] for steps in self.sub_policies for step in steps}
         by_name: dict[str, list[Augmentation]] = {}
         for each in distinct.values():

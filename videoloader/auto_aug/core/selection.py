@@ -1,15 +1,17 @@
-"""One of several operators for each sample."""
+"""One of several operators for each sample, and the random numbers that choose it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from videoloader import fn, math
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph.merging import merge, predicate_node
 from videoloader.pipeline.graph.nodes import Branch, DataNode, inside
+from videoloader.types import DataType
 
-__all__ = ["select"]
+__all__ = ["Draws", "select"]
 
 
 def select(
@@ -18,16 +20,16 @@ def select(
     *op_args: Any,
     **op_kwargs: Any,
 ) -> DataNode:
-    """Run for each sample the operator that it selects.
+    """Run for each sample the function that its index selects.
 
-    The batch is halved by the index until one operator is left, which runs on its samples alone.
-    This needs no `enable_conditionals`.
+    The batch is split by binary search on the index; each function runs on its samples only. This
+    does not need `enable_conditionals`.
 
     Args:
-        ops: functions, such as augmentations, that give one data node.
-        selected_op_idx: for each sample the place of its function in `ops`; on the CPU.
-        *op_args: of the functions; data nodes have their values for the samples of a function.
-        **op_kwargs: of the functions, likewise.
+        ops: functions, such as augmentations, that return one data node.
+        selected_op_idx: index into `ops` per sample, on the CPU.
+        *op_args: passed to the functions; data nodes are split like the batch.
+        **op_kwargs: likewise.
     """
     if not ops:
         raise ArgumentError("select has no operators to choose from")
@@ -44,3 +46,33 @@ def select(
         return merge(is_below, *sides)
 
     return among(0, len(ops))  # type: ignore[no-any-return]  # as the functions promise
+
+
+class Draws:
+    """Independent random numbers per sample.
+
+    One operator draws all of them: operators with the same seed draw the same numbers.
+
+    Args:
+        count: numbers per sample.
+        seed: as for `fn.random.uniform`.
+    """
+
+    def __init__(self, count: int, seed: int | None) -> None:
+        self._numbers: Any = fn.random.uniform(
+            range=(0, 1), shape=(count,), dtype=DataType.FLOAT64, seed=seed
+        )
+        self._taken = 0
+
+    def number(self) -> Any:
+        """The next number in [0, 1) per sample."""
+        self._taken += 1
+        return self._numbers[self._taken - 1]
+
+    def choice(self, count: int) -> DataNode:
+        """An integer from 0 to `count - 1` per sample."""
+        return fn.cast(math.floor(self.number() * count), dtype=DataType.INT32)  # type: ignore[no-any-return]
+
+    def sign(self) -> DataNode:
+        """0 or 1 per sample."""
+        return self.choice(2)

@@ -1,6 +1,6 @@
-"""decord's interface over this library: exact frames, the same colours, any container.
+"""decord's interface over this library, with exact frames and the same colours.
 
-Change the import, or call `install()` before whatever imports decord:
+Change the import, or call `install()` before modules that import decord:
 
 >>> from videoloader.compat.decord import VideoReader, bridge, cpu
 >>> reader = VideoReader("clip.mp4", ctx=cpu(0))  # doctest: +SKIP
@@ -58,9 +58,9 @@ _SUBMODULES = (
 
 
 def install() -> None:
-    """Make `import decord` give this module, in this process, from now on.
+    """Make `import decord` import this module in this process.
 
-    Names that were imported from the real decord before stay what they are.
+    Names imported from the real decord before remain unchanged.
     """
     sys.modules["decord"] = sys.modules[__name__]
     for name in _SUBMODULES:

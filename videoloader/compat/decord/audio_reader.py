@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 import sys
-import weakref
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,35 +15,23 @@ from videoloader.audio import Audio
 from videoloader.compat.decord.base import as_decord_errors, as_source
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
-from videoloader.compat.opening import open_sound
+from videoloader.compat.opening import ClosedWhenCollected, open_sound
 from videoloader.errors import FrameRangeError
 from videoloader.system.forking import cached_property
 
-__all__ = ["AudioReader", "open_audio"]
-
-
-def open_audio(source: Any, sample_rate: int, *, mono: bool) -> Audio:
-    """The first sound of a file with decord's arguments."""
-    options: dict[str, Any] = {
-        "sample_rate": sample_rate if sample_rate > 0 else None,
-        "num_channels": 1 if mono else None,
-        "mix": "plain",
-    }
-    with as_decord_errors():
-        audio = open_sound(source, **options)
-        return Audio(source, **options) if audio is None else audio  # says that there is none
+__all__ = ["AudioReader"]
 
 
 class AudioReader:
     """The sound of a file as decord gives it: float32 (channels, samples), in the bridge's type.
 
-    All samples are decoded when the first of them, or their number, is asked for.
+    All samples are decoded on the first access to any of them or to their number.
 
     Args:
         uri: path or URL, or an open file, which is read to its end.
-        ctx: `cpu(0)`; with `gpu(n)` the samples are decoded on the CPU and given there.
+        ctx: `cpu(0)`; with `gpu(n)` samples still come on the CPU.
         sample_rate: to resample to; that of the file if -1.
-        mono: mix the channels to one, with the weights of FFmpeg's resampler.
+        mono: mix to one channel with the weights of FFmpeg's resampler.
 
     Raises:
         DECORDError: the file cannot be read, or has no sound.
@@ -62,14 +49,22 @@ class AudioReader:
     ) -> None:
         as_context(cpu(0) if ctx is None else ctx)
         source = as_source(uri)
-        self._audio = open_audio(source, sample_rate, mono=mono)
-        weakref.finalize(self, self._audio.close).atexit = False
+        options: dict[str, Any] = {
+            "sample_rate": sample_rate if sample_rate > 0 else None,
+            "num_channels": 1 if mono else None,
+            "mix": "plain",
+        }
+        with as_decord_errors:
+            audio = open_sound(source, **options)
+            # `Audio` raises the error that there is no sound.
+            self._audio = Audio(source, **options) if audio is None else audio
+        self._closing = ClosedWhenCollected(self._audio)
         self.sample_rate = self._audio.sample_rate
         self._padding = 0
 
     @cached_property
     def _array(self) -> torch.Tensor:
-        with as_decord_errors(), self._audio as audio:
+        with as_decord_errors, self._audio as audio:
             return audio.get_samples()
 
     def __len__(self) -> int:
@@ -101,7 +96,7 @@ class AudioReader:
         return self.shape[1] / self.sample_rate
 
     def add_padding(self) -> int:
-        """Put silence in front, so that the sound begins at time 0; gives its samples."""
+        """Prepend silence so that the sound begins at time 0; returns its number of samples."""
         if self._padding == 0:
             count = max(round(self._audio.begin_seconds * self.sample_rate), 0)
             self._array = torch.nn.functional.pad(self._array, (count, 0))
@@ -109,7 +104,7 @@ class AudioReader:
         return self._padding
 
     def get_info(self) -> None:
-        """Print what is known of the stream."""
+        """Print the properties of the stream."""
         header = self._audio.header
         lines = (
             f"audio stream [{header.stream}]: {header.codec}",

@@ -1,23 +1,21 @@
-"""decord's `AVReader`: frames with the sound that is played while each is shown."""
+"""decord's `AVReader`: frames, each with the sound played while it is shown."""
 
 from __future__ import annotations
 
 import math
 import operator
 import os
-import weakref
 from typing import BinaryIO
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from videoloader.compat.decord.audio_reader import open_audio
-from videoloader.compat.decord.base import as_decord_errors, as_source
+from videoloader.compat.decord.audio_reader import AudioReader
+from videoloader.compat.decord.base import as_source
 from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray
 from videoloader.compat.decord.video_reader import VideoReader
-from videoloader.system.forking import cached_property
 
 __all__ = ["AVReader"]
 
@@ -27,15 +25,15 @@ _ROUNDING = 1e-3  # samples
 class AVReader:
     """A video with its sound: each frame with the samples from its time to that of the next.
 
-    Silence stands where a frame is shown before the sound begins; behind the end of the sound
-    there are fewer samples, or none. The samples of frames that follow each other adjoin.
+    Frames before the sound begins get silence, frames after its end fewer samples or none. The
+    samples of consecutive frames are contiguous.
 
     Args:
         uri: path or URL, or an open file, which is read to its end.
         ctx: `cpu(0)` or `gpu(n)`, for the frames.
         sample_rate: to resample to; that of the file if -1.
-        mono: mix the channels to one, with the weights of FFmpeg's resampler.
-        width: as in `VideoReader`, and so the others.
+        mono: mix to one channel with the weights of FFmpeg's resampler.
+        width: as in `VideoReader`, like the other arguments.
         height: likewise.
         num_threads: likewise.
         fault_tol: likewise.
@@ -57,8 +55,7 @@ class AVReader:
     ) -> None:
         source = as_source(uri)
         self._video = VideoReader(source, ctx, width, height, num_threads, fault_tol)
-        self._audio = open_audio(source, sample_rate, mono=mono)
-        weakref.finalize(self, self._audio.close).atexit = False
+        self._audio = AudioReader(source, None, sample_rate, mono)
 
     def __len__(self) -> int:
         """The number of frames."""
@@ -78,20 +75,16 @@ class AVReader:
         numbers = np.asarray(indices).reshape(-1).astype(np.int64) % len(self)
         return [self._sound(number) for number in numbers.tolist()], frames
 
-    @cached_property
-    def _samples(self) -> torch.Tensor:
-        with as_decord_errors(), self._audio as audio:
-            return audio.get_samples()
-
     def _sound(self, number: int) -> Frames:
-        """What is played while a frame is shown."""
-        times = self._video._video.index.boundaries[number : number + 2] - self._audio.begin_seconds
+        """The samples played while a frame is shown."""
+        audio = self._audio._audio
+        times = self._video._video.index.boundaries[number : number + 2] - audio.begin_seconds
         start, stop = (
-            math.ceil(seconds * self._audio.sample_rate - _ROUNDING) for seconds in times.tolist()
+            math.ceil(seconds * audio.sample_rate - _ROUNDING) for seconds in times.tolist()
         )
-        inside = self._samples[:, max(start, 0) : max(stop, 0)]
+        inside = self._audio._array[:, max(start, 0) : max(stop, 0)]
         before = min(max(-start, 0), stop - start)
         return bridge_out(torch.nn.functional.pad(inside, (before, 0)))
 
     def __repr__(self) -> str:
-        return f"<AVReader {self._video!r}, {self._audio!r}>"
+        return f"<AVReader {self._video!r}, {self._audio._audio!r}>"

@@ -1,4 +1,4 @@
-"""decord's errors."""
+"""decord's errors, and conversions of arguments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import operator
 from typing import Any
 
+from videoloader.compat.runtime_errors import RaisedAs
 from videoloader.errors import ArgumentError, FrameRangeError, VideoError
 
 __all__ = [
@@ -30,15 +31,15 @@ class DECORDLimitReachedError(VideoError, RuntimeError):
 
 
 class RefusedError(ArgumentError, AssertionError):
-    """An argument that decord asserts to be otherwise."""
+    """An argument that decord rejects with an assertion."""
 
 
 class _NoIntegerError(DECORDError, TypeError):
-    """A value that is no integer."""
+    """A value that is not an integer."""
 
 
 def as_source(uri: Any) -> Any:
-    """What a reader is given, an open file as its bytes."""
+    """The argument of a reader; an open file is read to its end."""
     if isinstance(uri, io.TextIOBase):
         raise ArgumentError(f"uri is a path or a file opened in binary mode, got {uri!r}")
     return uri.read() if hasattr(uri, "read") else uri
@@ -48,7 +49,7 @@ def as_integer(given: Any, name: str) -> int:
     """An integer of any type.
 
     Raises:
-        DECORDError, TypeError: it is none.
+        DECORDError, TypeError: it is not an integer.
     """
     try:
         return operator.index(given)
@@ -56,16 +57,6 @@ def as_integer(given: Any, name: str) -> int:
         raise _NoIntegerError(f"{name} is an integer, got {given!r:.80}") from error
 
 
-class as_decord_errors:  # noqa: N801  (reads as a clause of `with`)
-    """Raise errors of this library as decord's; frames out of range stay an `IndexError`."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if not isinstance(error, VideoError):
-            return
-        if not isinstance(error, FrameRangeError | DECORDError | DECORDLimitReachedError):
-            raise DECORDError(str(error)) from error
+as_decord_errors = RaisedAs(
+    {VideoError: DECORDError}, kept=(FrameRangeError, DECORDError, DECORDLimitReachedError)
+)

@@ -1,4 +1,4 @@
-"""decord's logging levels; FFmpeg's own messages are never shown here."""
+"""decord's logging levels; FFmpeg's own messages are never shown."""
 
 from __future__ import annotations
 

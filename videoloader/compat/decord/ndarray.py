@@ -19,7 +19,7 @@ _CPU, _GPU = 1, 2  # DLPack's numbers of devices
 
 @dataclass(frozen=True, slots=True)
 class DECORDContext:
-    """Where frames are decoded and given."""
+    """The device that frames are decoded on and returned on."""
 
     device_type: int
     device_id: int
@@ -44,7 +44,7 @@ def gpu(dev_id: int = 0) -> DECORDContext:
 
 
 def context(dev_type: str | int, dev_id: int = 0) -> DECORDContext:
-    """A device by decord's name of its kind: `cpu` or `gpu`, or DLPack's number of it.
+    """A device by decord's name of its kind, `cpu` or `gpu`, or by DLPack's number.
 
     Raises:
         RefusedError: no such kind.
@@ -56,7 +56,7 @@ def context(dev_type: str | int, dev_id: int = 0) -> DECORDContext:
 
 
 class NDArray:
-    """Frames in decord's own array type; it shares the memory of a tensor.
+    """decord's array type; shares the memory of a tensor.
 
     Args:
         tensor: of any shape, on the CPU or a GPU.
@@ -79,17 +79,17 @@ class NDArray:
 
     @property
     def ctx(self) -> DECORDContext:
-        """Where it lies."""
+        """The device of the array."""
         device = self._tensor.device
         return cpu(0) if device.type == "cpu" else gpu(device.index or 0)
 
     @property
     def context(self) -> DECORDContext:
-        """Where it lies."""
+        """The device of the array."""
         return self.ctx
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """A numpy array; of the same memory if it lies on the CPU."""
+        """A numpy array; shares the memory if that is on the CPU."""
         return self._tensor.cpu().numpy()
 
     def to_dlpack(self) -> Any:
@@ -126,7 +126,7 @@ class NDArray:
 
 
 def array(arr: ArrayLike | NDArray, ctx: DECORDContext | None = None) -> NDArray:
-    """An array with a copy of some values."""
+    """A copy of values as an array."""
     tensor = torch.from_numpy(np.array(arr))
     return NDArray(tensor.to((ctx or cpu(0)).device))
 
@@ -139,7 +139,7 @@ def empty(
 
 
 def as_context(ctx: object) -> DECORDContext:
-    """A context, or an error that says how to make one."""
+    """Check a context."""
     if not isinstance(ctx, DECORDContext):
         raise RefusedError(f"ctx is cpu(0) or gpu(0), got {ctx!r}")
     return ctx

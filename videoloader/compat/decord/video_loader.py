@@ -1,4 +1,4 @@
-"""decord's `VideoLoader`: batches of frames of many videos, one video a batch."""
+"""decord's `VideoLoader`: batches of frames of many videos, each from one video."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from videoloader.errors import ArgumentError
 
 __all__ = ["VideoLoader"]
 
-_OPEN = 32  # videos that stay open
+_OPEN = 32  # videos kept open
 _SHUFFLES = (0, 1, 2, 3)
-_AFTER = 2  # frames that decord leaves unread behind the last batch of a video
+_AFTER = 2  # frames that decord never reads after the last batch of a video
 
 
 class _ShuffleError(DECORDError, ArgumentError):
-    """A way to shuffle that there is not."""
+    """An unknown shuffle mode."""
 
 
 class VideoLoader:
     """Batches of many videos: (frames, indices).
 
     Frames are uint8 (B, H, W, 3), indices int64 (B, 2): number of the video and of the frame.
-    As in decord, at least two frames of a video follow the last batch, so that there are as many
-    batches as there.
+    As in decord, at least two frames of a video follow its last batch, so the number of batches is
+    the same.
 
     Args:
         uris: paths of the videos.
-        ctx: `cpu(0)` or `gpu(n)`, or several, which take turns at the videos.
+        ctx: `cpu(0)` or `gpu(n)`, or several, assigned to the videos in turn.
         shape: (B, H, W, 3) of a batch; with H or W of 0 or less, those of the video.
-        interval: frames left out between those of a batch.
-        skip: frames left out between batches.
+        interval: frames skipped between those of a batch.
+        skip: frames skipped between batches.
         shuffle: 0: in order; 1: videos at random, the batches of each in order; 2: all batches at
             random; 3: videos in order, the batches of each at random.
         prefetch: without effect.
@@ -84,7 +84,7 @@ class VideoLoader:
         return len(self._order)
 
     def reset(self) -> None:
-        """Begin the next epoch, shuffled anew."""
+        """Begin the next epoch with a new shuffle."""
         videos = [list(batches) for batches in self._batches]
         if self._shuffle == 1:
             videos = [videos[place] for place in self._random.permutation(len(videos))]
@@ -119,5 +119,5 @@ class VideoLoader:
             height, width = self._size
             context = self._contexts[number % len(self._contexts)]
             reader = VideoReader(self._uris[number], context, width, height)
-        self._readers[number] = reader  # the last one used is the last to go
+        self._readers[number] = reader  # the least recently used one is closed first
         return reader

@@ -1,7 +1,7 @@
 """torchcodec's decoders and samplers on this library's index, plans and decoders.
 
-`install()` puts it in torchcodec's place, so that code which imports torchcodec runs unchanged.
-Names that are not here are those of the installed torchcodec.
+After `install()`, code that imports torchcodec runs on this package unchanged. Names that this
+package lacks come from the installed torchcodec.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ __all__ = [
 ]
 
 __version__ = "0.17.0"
-"""Version of torchcodec whose interface this is."""
+"""The torchcodec version of this interface."""
 
 _AVCODEC_OFFSET = 54  # libavcodec 62 is that of FFmpeg 8
 
 
 def install() -> None:
-    """Make `import torchcodec` give this package, here and in processes forked from here.
+    """Make `import torchcodec` import this package, in this process and its forks.
 
-    Call it before the code that imports torchcodec: names that were imported from the real one stay
-    those of the real one.
+    Call it before the code that imports torchcodec; names imported earlier remain unchanged.
     """
     installed.remember()
     here = sys.modules[__name__]

@@ -1,7 +1,8 @@
-"""Arguments as torchcodec takes them: numbers, arrays, tensors and lists of any of these."""
+"""Checks and conversions of the arguments that torchcodec takes."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,27 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.compat.runtime_errors import TypeRuntimeError, ValueRuntimeError
+from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.index import VideoIndex
 
-__all__ = ["as_frame_numbers", "as_integer", "as_seconds", "as_thread_count", "as_times"]
+__all__ = [
+    "as_frame_numbers",
+    "as_integer",
+    "as_seconds",
+    "as_thread_count",
+    "as_times",
+    "check_mappings",
+    "check_range",
+]
 
-_MOST_THREADS = 64  # FFmpeg takes no more for one decoder
+_MOST_THREADS = 64  # FFmpeg's limit for one decoder
 
 
 def as_integer(given: Any, name: str) -> int:
     """An integer of any type, numpy's and tensors of one element included; no float.
 
     Raises:
-        TypeRuntimeError: it is none.
+        TypeRuntimeError: it is not such a number.
     """
     try:
         if not isinstance(given, float | str | bytes):
@@ -33,7 +44,7 @@ def as_seconds(given: Any, name: str) -> float:
     """A number of any type as a float.
 
     Raises:
-        TypeRuntimeError: it is none.
+        TypeRuntimeError: it is not such a number.
     """
     try:
         if not isinstance(given, str | bytes):
@@ -44,7 +55,7 @@ def as_seconds(given: Any, name: str) -> float:
 
 
 def as_thread_count(given: Any) -> int | None:
-    """Threads that decode; None for as many as are useful."""
+    """Decoder threads; None lets this library choose."""
     if given is None:
         raise ValueRuntimeError("num_ffmpeg_threads = None should be an int.")
     count = as_integer(given, "num_ffmpeg_threads")
@@ -52,11 +63,11 @@ def as_thread_count(given: Any) -> int | None:
 
 
 def as_frame_numbers(indices: Any) -> NDArray[np.int64]:
-    """Frame numbers, negative ones included; floats and truth values of a tensor are cut to int.
+    """Frame numbers, negative ones included; floats and bools in a tensor are truncated to int.
 
     Raises:
         TypeRuntimeError: not numbers.
-        ValueRuntimeError: numbers that are no integers, or lists of several lengths.
+        ValueRuntimeError: numbers that are not integers, or lists of unequal lengths.
     """
     if isinstance(indices, torch.Tensor):
         return indices.detach().to("cpu", torch.int64).reshape(-1).numpy()
@@ -90,3 +101,55 @@ for each of them, got {seconds!r:.80}"
     except (TypeError, ValueError) as error:
         raise ValueRuntimeError(message) from error
     raise ValueRuntimeError(message)
+
+
+def check_range(start: float, stop: float) -> None:
+    """Raise if a range of seconds ends before it begins."""
+    if not start <= stop:
+        raise ArgumentError(
+            f"Invalid start seconds: {start}. It must be less than or equal to stop seconds "
+            f"({stop})."
+        )
+
+
+def check_mappings(mappings: Any, index: VideoIndex) -> None:
+    """Raise unless `custom_frame_mappings` lists the frames of the index.
+
+    Args:
+        mappings: JSON, `{"frames": [{"pts": ..., "duration": ..., "key_frame": ...}, ...]}`, or a
+            file of it.
+        index: of the stream.
+
+    Raises:
+        ArgumentError: the JSON is invalid, or lists another stream.
+    """
+    try:
+        text = mappings.read() if hasattr(mappings, "read") else mappings
+        content = json.loads(text)
+    except (ValueError, TypeError) as error:
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        raise kind(
+            f"Invalid custom frame mappings: {error}. It should be a valid JSON string or a "
+            "file-like object."
+        ) from error
+    frames = content.get("frames") if isinstance(content, dict) else None
+    if not frames:
+        raise ArgumentError(
+            "Invalid custom frame mappings. The input is empty or missing the required 'frames' "
+            "key."
+        )
+    try:
+        pts = [int(frame["pts"] if "pts" in frame else frame["pkt_pts"]) for frame in frames]
+        for frame in frames:
+            int(frame["duration"] if "duration" in frame else frame["pkt_duration"])
+            int(frame["key_frame"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArgumentError(
+            "Invalid custom frame mappings. The 'pts'/'pkt_pts', 'duration'/'pkt_duration', and "
+            "'key_frame' keys are required in the frame metadata."
+        ) from error
+    if not np.array_equal(np.sort(pts), index.pts):
+        raise ArgumentError(
+            f"{index.name}: custom_frame_mappings lists {len(pts)} frames with other times than "
+            f"the {len(index)} of stream {index.stream}; leave it out, the index is exact without"
+        )

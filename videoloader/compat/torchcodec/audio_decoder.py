@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from videoloader.audio import Audio
+from videoloader.compat.opening import ClosedWhenCollected, nearest_samples
 from videoloader.compat.runtime_errors import (
     PlayedOutsideError,
     ValueRuntimeError,
     as_runtime_errors,
 )
-from videoloader.compat.torchcodec.arguments import as_integer
+from videoloader.compat.torchcodec.arguments import as_integer, check_range
 from videoloader.compat.torchcodec.frames import AudioSamples
 from videoloader.compat.torchcodec.metadata import AudioStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream
-from videoloader.errors import ArgumentError
 
 __all__ = ["AudioDecoder", "WavDecoder"]
 
 
 class AudioDecoder:
-    """The sound of an audio file or a video as torchcodec gives it: float32 (channels, samples).
+    """The sound of a file as torchcodec gives it: float32 (channels, samples).
 
-    Samples are those of FFmpeg's decode of the whole stream. Reading forward goes on where the last
-    read ended.
+    Samples are those of FFmpeg's decode of the whole stream. Reading forward continues where the
+    last read ended.
 
     Args:
         source: path, URL, bytes, uint8 tensor, or file with `read` and `seek`.
@@ -49,11 +48,11 @@ class AudioDecoder:
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
         rate = _positive(sample_rate, "sample_rate")
         channels = _positive(num_channels, "num_channels")
-        with as_runtime_errors(), naming_stream(stream, "an audio"):
+        with as_runtime_errors, naming_stream(stream, "an audio"):
             self._audio = Audio(
                 opened, stream=stream, sample_rate=rate, num_channels=channels, mix="plain"
             )
-        weakref.finalize(self, self._audio.close).atexit = False
+        self._closing = ClosedWhenCollected(self._audio)
         header = self._audio.header
         self.stream_index = header.stream
         self.metadata = AudioStreamMetadata(
@@ -81,19 +80,13 @@ class AudioDecoder:
 
         Raises:
             ArgumentError: the range ends before it begins.
-            PlayedOutsideError: the range lies before the sound, or behind it.
+            PlayedOutsideError: the range lies before the sound or after it.
         """
-        if stop_seconds is not None and not start_seconds <= stop_seconds:
-            raise ArgumentError(
-                f"Invalid start seconds: {start_seconds}. It must be less than or equal to stop "
-                f"seconds ({stop_seconds})."
-            )
+        if stop_seconds is not None:
+            check_range(start_seconds, stop_seconds)
         audio, rate = self._audio, self._audio.sample_rate
-        half = 0.5 / rate  # ranges of `Audio` begin at the sample behind a time
-        with as_runtime_errors():
-            data = audio.get_samples(
-                start_seconds - half, None if stop_seconds is None else stop_seconds - half
-            )
+        with as_runtime_errors:
+            data = nearest_samples(audio, start_seconds, stop_seconds)
         if not data.shape[1] and self._is_outside(start_seconds, stop_seconds):
             raise PlayedOutsideError(
                 f"{audio.name}: No audio frames were decoded: nothing is played from "
@@ -104,13 +97,13 @@ class AudioDecoder:
         return AudioSamples(data, begin, data.shape[1] / rate, rate)
 
     def _is_outside(self, start: float, stop: float | None) -> bool:
-        """Whether a range has nothing in common with the sound; an empty one is nowhere."""
+        """Whether a range does not overlap the sound; False for an empty range."""
         audio = self._audio
         if start == stop:
             return False
         if stop is not None and stop <= audio.begin_seconds:
             return True
-        with as_runtime_errors():
+        with as_runtime_errors:
             return start >= audio.begin_seconds + audio.num_samples / audio.sample_rate
 
 
@@ -126,7 +119,7 @@ class WavDecoder(AudioDecoder):
 
 
 def _positive(given: Any, name: str) -> int | None:
-    """A number of channels or samples.
+    """A number of channels, or a sample rate.
 
     Raises:
         TypeRuntimeError: no integer.

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.torchcodec.metadata import (
     AudioStreamHeaderMetadata,
+    Described,
     StreamMetadata,
     VideoStreamHeaderMetadata,
+    fields_of_index,
 )
 from videoloader.compat.torchcodec.opening import as_source
 from videoloader.errors import VideoError
-from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_container, read_stream_header
 from videoloader.indexing.video import index_video
 from videoloader.sources.opening import open_source
@@ -29,12 +30,12 @@ _MICROSECOND = Fraction(1, 1_000_000)
 
 
 @dataclass(repr=False)
-class ContainerMetadata:
+class ContainerMetadata(Described):
     """A file and its streams.
 
     Attributes:
-        duration_seconds_from_header: None if it does not say.
-        bit_rate_from_header: bits a second; 0 if it does not say.
+        duration_seconds_from_header: None if unknown.
+        bit_rate_from_header: bits a second; 0 if unknown.
         best_video_stream_index: FFmpeg's choice, None without video.
         best_audio_stream_index: FFmpeg's choice, None without sound.
         streams: all of them, by number: a `VideoStreamHeaderMetadata`, an
@@ -47,21 +48,17 @@ class ContainerMetadata:
     best_audio_stream_index: int | None
     streams: list[StreamMetadata]
 
-    def __repr__(self) -> str:
-        lines = [f"  {field.name}: {getattr(self, field.name)}\n" for field in fields(self)]
-        return f"{type(self).__name__}:\n{''.join(lines)}"
-
 
 def get_container_metadata(source: Any) -> ContainerMetadata:
-    """What the header of a file says of it and of its streams; decodes nothing.
+    """The metadata of a file and its streams from its header; decodes nothing.
 
     Args:
         source: path, URL, bytes, uint8 tensor, or file with `read` and `seek`.
 
     Raises:
-        VideoError, RuntimeError: FFmpeg opens no such file.
+        VideoError, RuntimeError: FFmpeg cannot open the file.
     """
-    with as_runtime_errors(), open_source(as_source(source)) as opened:
+    with as_runtime_errors, open_source(as_source(source)) as opened:
         with open_container(opened, "media file") as container:
             duration = container.duration
             video, audio = (container.streams.best(kind) for kind in ("video", "audio"))
@@ -98,39 +95,15 @@ def _describe(stream: Stream) -> StreamMetadata:
 
 
 def _with_video(stream: StreamMetadata, source: Source) -> StreamMetadata:
-    """What tables and header say of a video stream."""
-    common = (
-        stream.duration_seconds_from_header,
-        stream.begin_stream_seconds_from_header,
-        stream.bit_rate,
-        stream.codec,
-        stream.stream_index,
-        stream.media_type,
-    )
+    """The metadata of a video stream, from the index and the header."""
+    known: dict[str, Any] = dict.fromkeys(field.name for field in fields(VideoStreamHeaderMetadata))
     number = stream.stream_index
     try:
         index, header = index_video(source, stream=number), read_stream_header(source, number)
     except VideoError:  # a stream that lists no frames, or is damaged, is still a stream
-        return VideoStreamHeaderMetadata(
-            *common, None, None, None, None, None, None, None, None, None, None
-        )
-    width, height = _displayed_size(index)
-    return VideoStreamHeaderMetadata(
-        *common,
-        width,
-        height,
-        header.num_frames,
-        header.frame_rate,
-        header.pixel_aspect_ratio,
-        float(index.rotation) if index.rotation else None,
-        index.color.primaries,
-        index.color.matrix,
-        index.color.transfer,
-        index.pixel_format,
-    )
-
-
-def _displayed_size(index: VideoIndex) -> tuple[int, int]:
-    """Width and height, rotation applied."""
-    size = (index.width, index.height)
-    return size[::-1] if index.orientation.transpose else size
+        return VideoStreamHeaderMetadata(**{**known, **vars(stream)})
+    known |= fields_of_index(index)
+    known["num_frames_from_header"] = header.num_frames
+    known["average_fps_from_header"] = header.frame_rate
+    known["pixel_aspect_ratio"] = header.pixel_aspect_ratio
+    return VideoStreamHeaderMetadata(**{**known, **vars(stream)})

@@ -47,7 +47,7 @@ _CAPACITY = [20]  # torchcodec's default
 
 @contextmanager
 def set_cuda_backend(backend: str) -> Iterator[None]:
-    """Checks the name, `nvdec`, `beta` or `ffmpeg`; NVDEC decodes whichever is asked for."""
+    """Check the name, `nvdec`, `beta` or `ffmpeg`; NVDEC decodes in all cases."""
     if backend.lower() not in ("nvdec", "beta", "ffmpeg"):
         raise ArgumentError(
             f"Invalid CUDA backend ({backend}). Supported values are 'nvdec' and 'ffmpeg'."
@@ -56,14 +56,14 @@ def set_cuda_backend(backend: str) -> Iterator[None]:
 
 
 def set_nvdec_cache_capacity(capacity: int) -> None:
-    """Remembers the number; decoders are kept for as long as they are of use."""
+    """Store the number, without other effect."""
     if capacity < 0:
         raise ArgumentError(f"capacity must be non-negative, got {capacity}")
     _CAPACITY[0] = capacity
 
 
 def get_nvdec_cache_capacity() -> int:
-    """What `set_nvdec_cache_capacity` was given last."""
+    """The number that `set_nvdec_cache_capacity` stored."""
     return _CAPACITY[0]
 
 

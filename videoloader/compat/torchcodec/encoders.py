@@ -1,4 +1,4 @@
-"""torchcodec.encoders: sound; the other encoders are those of the installed torchcodec."""
+"""torchcodec.encoders: `AudioEncoder`; other encoders come from the installed torchcodec."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CHUNK = 1 << 16  # samples a frame, before the encoder divides it
 
 
 class AudioEncoder:
-    """Writes samples to an audio file, as its suffix or a format says.
+    """Writes samples to an audio file in the format of its suffix, or in a given one.
 
     Args:
         samples: float32 (channels, n) or (n,), from -1 to 1.
         sample_rate: samples a second.
 
     Raises:
-        ArgumentError: the samples are no such tensor, or the rate is not positive.
+        ArgumentError: the tensor has another type or shape, or the rate is not positive.
     """
 
     def __init__(self, samples: torch.Tensor, *, sample_rate: int) -> None:
@@ -58,11 +58,11 @@ class AudioEncoder:
         Args:
             dest: path.
             bit_rate: bits a second; FFmpeg's choice by default.
-            num_channels: mix to so many; those of the samples by default.
+            num_channels: mix to this number; that of the samples by default.
             sample_rate: resample to this rate; that of the samples by default.
 
         Raises:
-            ValueRuntimeError: FFmpeg has no such format, or does not encode such samples to it.
+            ValueRuntimeError: FFmpeg lacks the format, or cannot encode such samples in it.
         """
         self._write(os.fspath(dest), None, bit_rate, num_channels, sample_rate)
 
@@ -135,7 +135,7 @@ class AudioEncoder:
         container.mux(stream.encode(None))
 
     def _frame(self, start: int) -> av.AudioFrame:
-        """Some samples from one on."""
+        """At most `_CHUNK` samples from `start` on."""
         import av
 
         part = self._samples[:, start : start + _CHUNK].cpu().contiguous().numpy()

@@ -1,37 +1,26 @@
-"""What decoding gives: frames with their times."""
+"""Decoded frames and samples with their times."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from videoloader.compat.torchcodec.metadata import Described
+
 __all__ = ["AudioSamples", "Frame", "FrameBatch"]
 
 
-class _Described:
-    """Prints the shape of `data` in place of its values."""
-
-    def __repr__(self) -> str:
-        lines = [f"{type(self).__name__}:"]
-        for name in (field.name for field in fields(self)):  # type: ignore[arg-type]
-            value = getattr(self, name)
-            lines.append(
-                f"  data (shape): {value.shape}" if name == "data" else f"  {name}: {value}"
-            )
-        return "\n".join(lines) + "\n"
-
-
 @dataclass(repr=False)
-class Frame(_Described):
+class Frame(Described):
     """One frame. It unpacks: `data, pts_seconds, duration_seconds = frame`.
 
     Attributes:
         data: (C, H, W), or (H, W, C).
-        pts_seconds: when it is shown, in seconds.
-        duration_seconds: for how long.
+        pts_seconds: presentation time.
+        duration_seconds: display duration.
     """
 
     data: torch.Tensor
@@ -49,12 +38,12 @@ class Frame(_Described):
 
 
 @dataclass(repr=False)
-class FrameBatch(_Described):
-    """Several frames, or clips of frames. Indexing and iterating give batches of the parts.
+class FrameBatch(Described):
+    """Several frames, or clips of frames. Indexing and iteration give batches.
 
     Attributes:
         data: (..., C, H, W), or (..., H, W, C), with one or two leading dimensions.
-        pts_seconds: float64, of the leading dimensions; on the CPU.
+        pts_seconds: float64, in the shape of the leading dimensions; on the CPU.
         duration_seconds: likewise.
     """
 
@@ -88,13 +77,13 @@ class FrameBatch(_Described):
 
 
 @dataclass(repr=False)
-class AudioSamples(_Described):
-    """Samples of sound. They unpack, as a `Frame` does.
+class AudioSamples(Described):
+    """Samples of sound; they unpack like a `Frame`.
 
     Attributes:
         data: float32 (channels, samples), from -1 to 1.
-        pts_seconds: when the first is played, in seconds.
-        duration_seconds: for how long they are.
+        pts_seconds: time of the first sample.
+        duration_seconds: of all samples.
         sample_rate: samples a second.
     """
 

@@ -34,7 +34,7 @@ class ImageReadMode(Enum):
     GRAY_ALPHA = 2
     RGB = 3
     RGB_ALPHA = 4
-    RGBA = 4  # noqa: PIE796  (another name of the one above)
+    RGBA = 4  # noqa: PIE796  (an alias)
 
 
 def decode_image(
@@ -43,19 +43,19 @@ def decode_image(
     mode: str | ImageReadMode = "RGB",
     output_dtype: torch.dtype | Literal["auto"] = torch.uint8,
 ) -> torch.Tensor:
-    """A still image, turned as its EXIF says.
+    """A still image in its EXIF orientation.
 
     Args:
         source: path, bytes or uint8 tensor.
         mode: channels, as an `ImageReadMode` or the name of one.
-        output_dtype: `torch.uint8`, `torch.uint16`, or `auto` for the type that is stored.
+        output_dtype: `torch.uint8`, `torch.uint16`, or `auto` for the stored type.
 
     Returns:
         (C, H, W). Animations, which torchcodec gives as (N, C, H, W), are decoded by the installed
         torchcodec.
 
     Raises:
-        VideoError, RuntimeError: it does not decode, or is an animation and torchcodec is missing.
+        VideoError, RuntimeError: it does not decode, or is an animation without torchcodec.
     """
     wanted = _mode(mode)
     if output_dtype not in (torch.uint8, torch.uint16, "auto"):
@@ -63,7 +63,7 @@ def decode_image(
             f"Invalid output_dtype ({output_dtype}). Supported values are torch.uint8, "
             "torch.uint16, and 'auto'."
         )
-    with as_runtime_errors(), open_source(as_source(source)) as opened:
+    with as_runtime_errors, open_source(as_source(source)) as opened:
         data = memoryview(opened.read(0, opened.size))
         if _is_animation(data, opened):
             decode: Callable[..., torch.Tensor] = _torchcodecs(opened.name)
@@ -83,7 +83,7 @@ def decode_image(
 def _mode(given: str | ImageReadMode) -> ImageReadMode:
     if isinstance(given, ImageReadMode):
         return given
-    # An enumeration of the installed torchcodec, or of torchvision, has the same names.
+    # The enumerations of the installed torchcodec and of torchvision have the same names.
     name = given.name if isinstance(given, Enum) else given
     if not isinstance(name, str):
         raise ArgumentTypeError(f"mode must be a str (or ImageReadMode), got {type(given)}.")
@@ -113,12 +113,12 @@ def _torchcodecs(name: str) -> Any:
 
 
 def _with_channels(pixels: NDArray[Any], mode: ImageReadMode) -> NDArray[Any]:
-    """Pixels (H, W, C) that are grey or RGB, with alpha or without, with the channels of a mode."""
+    """Convert pixels (H, W, 1 to 4) to the channels of a mode."""
     if mode is ImageReadMode.UNCHANGED:
         return pixels
     channels = pixels.shape[-1]
     is_gray = mode in (ImageReadMode.GRAY, ImageReadMode.GRAY_ALPHA)
-    # A second channel, or a fourth, is alpha.
+    # The second of two channels and the fourth of four are alpha.
     shown = convert(pixels[..., : 3 if channels > 2 else 1], "GRAY" if is_gray else "RGB")
     if mode in (ImageReadMode.GRAY, ImageReadMode.RGB):
         return shown

@@ -1,6 +1,6 @@
-"""The torchcodec that is installed, for names that this package lacks.
+"""The installed torchcodec, for names that this package lacks.
 
-`install()` puts this package in front of it; it is imported when the first such name is asked for.
+It is imported on the first access to such a name, also after `install()` has taken its place.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ __all__ = ["find_name", "remember"]
 _OURS = __name__.rpartition(".")[0]
 _THEIRS = "torchcodec"
 _lock = threading.RLock()
-_found: list[ModuleType | str] = []  # the package, or why there is none
+_found: list[ModuleType | str] = []  # the package, or why it cannot be imported
 
 
 def remember() -> None:
-    """Keep the package that has been imported already, before its place is taken."""
+    """Keep a package that is already imported, before `install()` replaces it."""
     module = sys.modules.get(_THEIRS)
     if module is not None and module is not sys.modules[_OURS]:
         _found[:] = [module]
 
 
 def find_name(name: str, part: str = "") -> Any:
-    """What the installed torchcodec, or a module of it, has under a name.
+    """Look up a name in the installed torchcodec or in one of its modules.
 
     Raises:
         AttributeError: it has no such name, is not installed, or does not load.
@@ -51,9 +51,9 @@ def find_name(name: str, part: str = "") -> Any:
 
 
 def _imported() -> ModuleType | str:
-    """The package, imported beside this one, or why it is not there.
+    """Import the package beside this one; returns the reason if that fails.
 
-    Its modules import each other as `torchcodec`, so it has that name for as long as this takes.
+    Its modules import each other as `torchcodec`, so it has that name during the import.
     """
     ours = {name: module for name, module in sys.modules.items() if _is_in_place(name)}
     for name in ours:
@@ -71,6 +71,6 @@ def _imported() -> ModuleType | str:
 
 
 def _is_in_place(name: str) -> bool:
-    """Whether a module of this package stands under torchcodec's name."""
+    """Whether `sys.modules` has a module of this package under torchcodec's name."""
     is_torchcodec = name == _THEIRS or name.startswith(f"{_THEIRS}.")
     return is_torchcodec and sys.modules[name].__name__.startswith(_OURS)

@@ -1,4 +1,4 @@
-"""What is known of a stream, under torchcodec's names."""
+"""Stream metadata under torchcodec's names."""
 
 from __future__ import annotations
 
@@ -7,25 +7,40 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import StreamHeader
 
 __all__ = [
     "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
+    "Described",
     "StreamMetadata",
     "VideoStreamHeaderMetadata",
     "VideoStreamMetadata",
+    "fields_of_index",
 ]
 
 
+class Described:
+    """Base of dataclasses that torchcodec prints with one field a line."""
+
+    def __repr__(self) -> str:
+        lines = [self._line(field.name) for field in fields(self)]  # type: ignore[arg-type]
+        return "\n  ".join([f"{type(self).__name__}:", *lines]) + "\n"
+
+    def _line(self, name: str) -> str:
+        value = getattr(self, name)
+        return f"data (shape): {value.shape}" if name == "data" else f"{name}: {value}"
+
+
 @dataclass(repr=False)
-class StreamMetadata:
+class StreamMetadata(Described):
     """A stream, as the header of its container describes it.
 
     Attributes:
         duration_seconds_from_header: of the stream, or else of the container.
         begin_stream_seconds_from_header: time of its first frame.
-        bit_rate: bits a second; 0 if it does not say.
+        bit_rate: bits a second; 0 if unknown.
         codec: FFmpeg's name.
         stream_index: number of the stream in the container.
         media_type: `video`, `audio`, or FFmpeg's name of another kind.
@@ -38,16 +53,11 @@ class StreamMetadata:
     stream_index: int
     media_type: str
 
-    def __repr__(self) -> str:
-        lines = [f"  {field.name}: {_shown(field.name, self)}\n" for field in fields(self)]
-        return f"{type(self).__name__}:\n{''.join(lines)}"
-
-
-def _shown(name: str, metadata: StreamMetadata) -> Any:
-    """A field as torchcodec prints it: whole seconds and rates without a fraction."""
-    value = getattr(metadata, name)
-    is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
-    return int(value) if is_whole else value
+    def _line(self, name: str) -> str:
+        """Whole seconds and rates are printed without a fraction."""
+        value = getattr(self, name)
+        is_whole = isinstance(value, float) and value.is_integer() and name != "rotation"
+        return f"{name}: {int(value) if is_whole else value}"
 
 
 @dataclass(repr=False)
@@ -55,13 +65,13 @@ class VideoStreamHeaderMetadata(StreamMetadata):
     """A video stream, as the header of its container describes it.
 
     Attributes:
-        width: of the frames that are given, rotation applied, before transforms.
+        width: of the frames after rotation, before transforms.
         height: likewise.
-        num_frames_from_header: None if it does not say.
+        num_frames_from_header: None if unknown.
         average_fps_from_header: FFmpeg's guess at the rate of the stream.
-        pixel_aspect_ratio: width to height of a pixel; 0 if it does not say.
-        rotation: degrees counter-clockwise that frames were turned; None for none.
-        color_primaries: FFmpeg's name, None where untagged; so the next two.
+        pixel_aspect_ratio: width to height of a pixel; 0 if unknown.
+        rotation: applied rotation in degrees counter-clockwise; None for none.
+        color_primaries: FFmpeg's name, None if untagged, like the next two.
         color_space: the matrix from Y'CbCr to RGB.
         color_transfer_characteristic: the transfer function.
         pixel_format: FFmpeg's name.
@@ -79,9 +89,27 @@ class VideoStreamHeaderMetadata(StreamMetadata):
     pixel_format: str | None
 
 
+def fields_of_index(index: VideoIndex) -> dict[str, Any]:
+    """The fields of `VideoStreamHeaderMetadata` that an index knows."""
+    size = (index.width, index.height)
+    width, height = size[::-1] if index.orientation.transpose else size
+    return {
+        "codec": index.codec,
+        "stream_index": index.stream,
+        "media_type": "video",
+        "width": width,
+        "height": height,
+        "rotation": float(index.rotation) if index.rotation else None,
+        "color_primaries": index.color.primaries,
+        "color_space": index.color.matrix,
+        "color_transfer_characteristic": index.color.transfer,
+        "pixel_format": index.pixel_format,
+    }
+
+
 @dataclass(repr=False)
 class VideoStreamMetadata(VideoStreamHeaderMetadata):
-    """A video stream: what the header says, and what the index knows.
+    """A video stream, as its header and the index describe it.
 
     Attributes:
         begin_stream_seconds_from_content: time of the first frame; None with
@@ -108,13 +136,13 @@ class VideoStreamMetadata(VideoStreamHeaderMetadata):
     def of_index(
         cls, known: dict[str, Any], read_header: Callable[[], StreamHeader]
     ) -> VideoStreamMetadata:
-        """Metadata whose fields of the header are read when the first of them is asked for.
+        """Metadata whose header fields are read on the first access to one of them.
 
-        FFmpeg takes many times longer to look at a header than the index takes to be made.
+        FFmpeg takes many times longer to read a header than this library to make an index.
 
         Args:
             known: the other fields.
-            read_header: gives those of the header.
+            read_header: returns the header.
         """
         made = cls.__new__(cls)
         made.__dict__.update(known, _read_header=read_header)
@@ -137,7 +165,7 @@ _OF_HEADER = {
     "average_fps_from_header": "frame_rate",
     "pixel_aspect_ratio": "pixel_aspect_ratio",
 }
-"""Fields of `VideoStreamMetadata` that are read late, by fields of `StreamHeader`."""
+"""Fields of `VideoStreamMetadata` that are read lazily, and their names in `StreamHeader`."""
 
 
 @dataclass(repr=False)

@@ -1,4 +1,4 @@
-"""What a `VideoDecoder` may be given, and what of it is read besides the index."""
+"""Sources of torchcodec's decoders and their headers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def as_source(source: Any) -> Any:
     """A source as a `Video` takes it.
 
     Raises:
-        ArgumentTypeError: it is none of torchcodec's.
-        ValueRuntimeError: a tensor that is no file.
+        ArgumentTypeError: torchcodec takes no such source.
+        ValueRuntimeError: a tensor of another type or shape.
     """
     if isinstance(source, torch.Tensor):
         if source.dtype != torch.uint8 or source.ndim != 1:
@@ -47,7 +47,7 @@ def as_source(source: Any) -> Any:
 
 
 class _ReadAndSeek:
-    """A file that has no more than `read(size)` and `seek(offset, whence)`."""
+    """A file with only `read(size)` and `seek(offset, whence)`."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -59,7 +59,7 @@ class _ReadAndSeek:
 
 
 def read_header(source: Any, stream: int) -> StreamHeader:
-    """What the header of a source from `as_source` says of a stream."""
+    """The header of a stream of a source from `as_source`."""
     opened = open_source(source)
     try:
         return read_stream_header(opened, stream)
@@ -69,7 +69,7 @@ def read_header(source: Any, stream: int) -> StreamHeader:
 
 @contextmanager
 def naming_stream(stream: int | None, kind: str) -> Iterator[None]:
-    """Say of a missing stream what code for torchcodec looks for; `kind` as in "an audio"."""
+    """Report a missing stream in torchcodec's words; `kind` as in "an audio"."""
     try:
         yield
     except FormatError as error:

@@ -1,4 +1,4 @@
-"""torchcodec.samplers: clips at regular and at random places."""
+"""torchcodec.samplers: clips at regular and random positions."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def clips_at_random_indices(
     sampling_range_end: int | None = None,
     policy: Policy = "repeat_last",
 ) -> FrameBatch:
-    """Clips that begin at frames drawn by torch's generator, which torchcodec draws by it too.
+    """Clips that begin at random frames, the same as torchcodec's for a seed of torch.
 
     Args:
         decoder: of the video.
-        num_clips: how many.
-        num_frames_per_clip: how long.
-        num_indices_between_frames: from each frame of a clip to its next.
-        sampling_range_start: first frame that a clip may begin at; negative from the end.
-        sampling_range_end: end of those, exclusive; negative from the end. By default no clip
-            reaches beyond the video.
-        policy: what stands for frames beyond the video: `repeat_last` frame of the clip, `wrap` to
-            its first, or an `error`.
+        num_clips: number of clips.
+        num_frames_per_clip: frames of a clip.
+        num_indices_between_frames: step between frames of a clip.
+        sampling_range_start: first possible start of a clip; negative counts from the end.
+        sampling_range_end: end of the possible starts, exclusive; negative counts from the end.
+            By default no clip reaches beyond the video.
+        policy: for frames beyond the video: `repeat_last` repeats the last frame of the clip,
+            `wrap` continues with its first, `error` raises.
 
     Returns:
         Frames of (clips, frames of a clip).
@@ -76,7 +76,7 @@ def clips_at_regular_indices(
 ) -> FrameBatch:
     """Clips that begin at evenly spaced frames; see `clips_at_random_indices`.
 
-    Some begin at the same frame where there are fewer frames than clips.
+    Several begin at the same frame if there are fewer frames than clips.
     """
     num_clips = _count(num_clips, "num_clips")
     count = _count(num_frames_per_clip, "num_frames_per_clip")
@@ -98,16 +98,17 @@ def clips_at_random_timestamps(
     sampling_range_end: float | None = None,
     policy: Policy = "repeat_last",
 ) -> FrameBatch:
-    """Clips that begin at times drawn by torch's generator, which torchcodec draws by it too.
+    """Clips that begin at random times, the same as torchcodec's for a seed of torch.
 
     Args:
         decoder: of the video.
-        num_clips: how many.
-        num_frames_per_clip: how long.
-        seconds_between_frames: from the time of each frame of a clip to that of its next; the
-            average duration of a frame by default.
-        sampling_range_start: first time that a clip may begin at; the first frame's by default.
-        sampling_range_end: end of those, exclusive. By default no clip reaches beyond the video.
+        num_clips: number of clips.
+        num_frames_per_clip: frames of a clip.
+        seconds_between_frames: time step between frames of a clip; the average duration of a
+            frame by default.
+        sampling_range_start: first possible start; that of the video by default.
+        sampling_range_end: end of the possible starts, exclusive. By default no clip reaches
+            beyond the video.
         policy: see `clips_at_random_indices`.
 
     Returns:
@@ -140,7 +141,7 @@ def clips_at_regular_timestamps(
     sampling_range_end: float | None = None,
     policy: Policy = "repeat_last",
 ) -> FrameBatch:
-    """Clips that begin every so many seconds; see `clips_at_random_timestamps`."""
+    """Clips that begin every `seconds_between_clip_starts`; see `clips_at_random_timestamps`."""
     step = as_seconds(seconds_between_clip_starts, "seconds_between_clip_starts")
     if step <= 0:
         raise ArgumentError(
@@ -168,7 +169,7 @@ def _index_range(
     end: int | None,
     policy: str,
 ) -> tuple[int, int]:
-    """Checked arguments; first frame that a clip may begin at, and end of those."""
+    """First and end of the frames that a clip may begin at, checked."""
     _check(decoder, policy)
     length = len(decoder)
     start = start + length if start < 0 else start
@@ -200,7 +201,7 @@ def _time_range(
     end: float | None,
     policy: str,
 ) -> tuple[float, float, float]:
-    """Checked arguments: seconds between frames, first time of a clip, and end of those."""
+    """Seconds between frames, and first and end of the times that a clip may begin at, checked."""
     _check(decoder, policy)
     metadata = decoder.metadata
     if metadata.average_fps is None:
@@ -252,7 +253,7 @@ def _by_time(
 def _clips(
     get: Callable[[Sequence[Any]], FrameBatch], points: Points, end: float, policy: Policy
 ) -> FrameBatch:
-    """Frames of (clips, frames), those from `end` on replaced as the policy says."""
+    """Frames (clips, frames); those from `end` on are replaced by the policy."""
     inside = (points < end).sum(axis=1, keepdims=True)
     column = np.arange(points.shape[1])
     if policy == "error" and (inside <= column).any():
@@ -281,7 +282,7 @@ def _check(decoder: VideoDecoder, policy: str) -> None:
 
 
 def _count(given: Any, name: str) -> int:
-    """A number of things, at least 1."""
+    """An integer of at least 1."""
     count = as_integer(given, name)
     if count <= 0:
         raise ArgumentError(f"{name} ({count}) must be strictly positive, must be > 0")

@@ -42,11 +42,11 @@ class DecoderTransform(ABC):
 
     @abstractmethod
     def _add_to(self, geometry: Geometry) -> Geometry:
-        """The geometry with this transform behind it."""
+        """The geometry followed by this transform."""
 
 
 class Resize(DecoderTransform):
-    """Resize to (height, width), linear, averaging where it shrinks."""
+    """Resize to (height, width), bilinear with antialiasing."""
 
     def _add_to(self, geometry: Geometry) -> Geometry:
         return geometry.resized(self._size)
@@ -69,10 +69,10 @@ class CenterCrop(DecoderTransform):
 
 
 class RandomCrop(DecoderTransform):
-    """Keep (height, width) at a random place.
+    """Keep (height, width) at a random position.
 
-    The place is drawn when a `VideoDecoder` is made and is the same for all of its frames. It is
-    the one that torchcodec and torchvision draw by the same seed of torch.
+    The position is drawn once per `VideoDecoder`. For a seed of torch it is that of torchcodec and
+    torchvision.
     """
 
     def _add_to(self, geometry: Geometry) -> Geometry:
@@ -91,14 +91,14 @@ class RandomCrop(DecoderTransform):
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Transforms as what decoding does in its own pass, and what is left to do after it.
+    """Transforms, split into what the decoding pass applies and what is applied afterwards.
 
     Attributes:
-        shape: (height, width) that comes out.
-        crop: (top, left, height, width) taken first; None for all.
-        size: (height, width) that this is resized to; None where nothing is resized.
-        window: (top, left, height, width) kept of the resized picture; None for all.
-        rest: transforms behind a second resizing, of frames (F, H, W, C).
+        shape: resulting (height, width).
+        crop: (top, left, height, width) before the resizing; None for all.
+        size: (height, width) to resize to; None for no resizing.
+        window: (top, left, height, width) kept of the resized frame; None for all.
+        rest: transforms from a second resizing on, of frames (F, H, W, C).
     """
 
     shape: Size
@@ -108,7 +108,7 @@ class Geometry:
     rest: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = field(default=())
 
     def cropped(self, box: Box) -> Geometry:
-        """With a crop behind it."""
+        """The geometry followed by a crop."""
         shape = box[2:]
         if self.rest:
             return replace(self, shape=shape, rest=(*self.rest, _Crop(box)))
@@ -117,27 +117,27 @@ class Geometry:
         return replace(self, shape=shape, window=_inside(self.window, box))
 
     def resized(self, size: Size) -> Geometry:
-        """With a resizing behind it."""
+        """The geometry followed by a resizing."""
         if self.size is None and not self.rest:
             return replace(self, shape=size, size=size)
         return replace(self, shape=size, rest=(*self.rest, _Resize(size)))
 
     def finish(self, frames: torch.Tensor) -> torch.Tensor:
-        """Frames (F, H, W, C) after what decoding does not do."""
+        """Apply `rest` to decoded frames (F, H, W, C)."""
         for step in self.rest:
             frames = step(frames)
         return frames
 
 
 def geometry_of(transforms: Sequence[Any] | None, shape: Size) -> Geometry:
-    """What transforms do to pictures of (height, width), random ones drawn.
+    """The geometry of transforms of frames; draws random positions.
 
     Args:
         transforms: ours, or torchvision's v2 of the same names.
-        shape: of the pictures.
+        shape: (height, width) of the frames.
 
     Raises:
-        ArgumentError: a transform that is none of them, or does not fit.
+        ArgumentError: another transform, or one that does not fit the frames.
     """
     geometry = Geometry(shape)
     for transform in transforms or ():
@@ -168,7 +168,7 @@ class _Resize:
 
 
 def _inside(outer: Box | None, inner: Box) -> Box:
-    """A box inside another one, in the coordinates of what that lies in."""
+    """A box given relative to `outer`, in the coordinates of `outer`."""
     if outer is None:
         return inner
     return (outer[0] + inner[0], outer[1] + inner[1], *inner[2:])

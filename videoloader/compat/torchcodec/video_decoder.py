@@ -12,25 +12,25 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.frames_ahead import FramesAhead
 from videoloader.compat.opening import MATRIX, ClosedWhenCollected
 from videoloader.compat.runtime_errors import (
     PlayedOutsideError,
     ValueRuntimeError,
     as_runtime_errors,
 )
+from videoloader.compat.single_frames import FramesAhead
 from videoloader.compat.torchcodec.arguments import (
     as_frame_numbers,
     as_integer,
     as_seconds,
     as_thread_count,
     as_times,
+    check_mappings,
+    check_range,
 )
 from videoloader.compat.torchcodec.frames import Frame, FrameBatch
-from videoloader.compat.torchcodec.mappings import check_mappings
-from videoloader.compat.torchcodec.metadata import VideoStreamMetadata
+from videoloader.compat.torchcodec.metadata import VideoStreamMetadata, fields_of_index
 from videoloader.compat.torchcodec.opening import as_source, naming_stream, read_header
-from videoloader.compat.torchcodec.timeline import Timeline
 from videoloader.compat.torchcodec.transforms import geometry_of
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.indexing.index import VideoIndex
@@ -64,22 +64,20 @@ class CpuFallbackStatus:
 class VideoDecoder:
     """The frames of one video stream, by number or by time.
 
-    Frames are exact in both seek modes and are found without a scan of the file. Colours are
-    swscale's, as torchcodec's are. Threads may share a decoder, and it pickles unless it is of an
-    open file.
+    Frames are exact in both seek modes, without a scan of the file. Colours are swscale's, as in
+    torchcodec. Thread-safe; picklable unless the source is an open file.
 
     Args:
         source: path, URL, bytes, uint8 tensor of the file, or an object with `read` and `seek`.
         stream_index: number of the stream in the container; FFmpeg's best by default.
-        dimension_order: `NCHW` gives views of frames that lie in memory as `NHWC`.
-        num_ffmpeg_threads: that decode; 0 for as many as this process may use processors.
-        device: where frames are given; torch's default device by default.
-        seek_mode: both are exact; `approximate` leaves the fields `*_from_content` of the metadata
-            empty.
+        dimension_order: `NCHW` gives views of frames stored as `NHWC`.
+        num_ffmpeg_threads: decoder threads; 0 for the number of usable processors.
+        device: of the frames; torch's default device by default.
+        seek_mode: both are exact; `approximate` leaves the metadata `*_from_content` empty.
         transforms: `Resize`, `CenterCrop`, `RandomCrop`, or torchvision's of the same names.
         output_dtype: `torch.uint8`; `torch.float32` from 0 to 1; `auto` gives float32 for PQ and
-            HLG, whose signal is given as it is coded.
-        custom_frame_mappings: JSON that ffprobe printed; checked against the index and not needed.
+            HLG, without a change of the coded signal.
+        custom_frame_mappings: JSON of ffprobe; only checked against the index.
 
     Attributes:
         metadata: `VideoStreamMetadata`.
@@ -115,7 +113,7 @@ class VideoDecoder:
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
         index: VideoIndex | None = None
         matrix = MATRIX
-        with as_runtime_errors(), naming_stream(stream, "a video"):
+        with as_runtime_errors, naming_stream(stream, "a video"):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
                 if output_dtype == torch.float32 or index.color.is_hdr:
@@ -145,22 +143,10 @@ class VideoDecoder:
         self._seek_mode = seek_mode
         self._num_frames = len(index)
         self._ahead = FramesAhead(len(index))
-        self._times = Timeline.of(index)
+        self._times = _Timeline.of(index)
         self.metadata = VideoStreamMetadata.of_index(
             self._describe(index), partial(read_header, given, index.stream)
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_closing"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._closing = ClosedWhenCollected(self._video)
-
-    def __copy__(self) -> VideoDecoder:
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
 
     def __len__(self) -> int:
         return self._num_frames
@@ -202,7 +188,7 @@ class VideoDecoder:
     def get_frames_at(self, indices: torch.Tensor | Sequence[int]) -> FrameBatch:
         """Frames by number, in any order; negative numbers count from the end.
 
-        Tensors of floats are cut to integers.
+        Floats in a tensor are truncated.
 
         Raises:
             IndexError: there is no such frame.
@@ -249,16 +235,12 @@ class VideoDecoder:
         Args:
             start_seconds: within the video.
             stop_seconds: exclusive.
-            fps: give the frames on screen every 1/fps seconds instead, with these times.
+            fps: give the frames on screen every 1/fps seconds instead, with those times.
 
         Raises:
             ValueError: the range does not lie within the video.
         """
-        if not start_seconds <= stop_seconds:
-            raise ArgumentError(
-                f"Invalid start seconds: {start_seconds}. It must be less than or equal to stop "
-                f"seconds ({stop_seconds})."
-            )
+        check_range(start_seconds, stop_seconds)
         begin, end = self._times.begin, self._times.end
         if not begin <= start_seconds < end:
             raise ArgumentError(
@@ -282,21 +264,11 @@ class VideoDecoder:
         return torch.from_numpy(self._video.index.keyframes.copy())
 
     def _describe(self, index: VideoIndex) -> dict[str, Any]:
-        """What of the metadata the index tells."""
+        """The metadata that the index knows."""
         is_exact = self._seek_mode == "exact"
-        height, width = self._video.size
         begin, end = self._times.begin, self._times.end
         return {
-            "codec": index.codec,
-            "stream_index": index.stream,
-            "media_type": "video",
-            "width": width,
-            "height": height,
-            "rotation": float(index.rotation) if index.rotation else None,
-            "color_primaries": index.color.primaries,
-            "color_space": index.color.matrix,
-            "color_transfer_characteristic": index.color.transfer,
-            "pixel_format": index.pixel_format,
+            **fields_of_index(index),
             "begin_stream_seconds_from_content": begin if is_exact else None,
             "end_stream_seconds_from_content": end if is_exact else None,
             "num_frames_from_content": len(index) if is_exact else None,
@@ -348,9 +320,9 @@ class VideoDecoder:
         )
 
     def _data(self, frames: Sequence[int] | NDArray[np.int64]) -> torch.Tensor:
-        """Frames by number as (F, C, H, W) or (F, H, W, C), always (H, W, C) in memory."""
+        """Frames by number as (F, C, H, W) or (F, H, W, C), in the memory order of the latter."""
         how = self._geometry
-        with as_runtime_errors():
+        with as_runtime_errors:
             data = self._video.get_frames(
                 frames,
                 crop=how.crop,
@@ -376,3 +348,50 @@ def _steps(start: int, stop: int, step: int) -> range:
     if step < 1:
         raise ValueRuntimeError(f"Step must be greater than 0; is {step}")
     return range(start, max(start, stop), step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Timeline:
+    """The times of all frames in seconds.
+
+    Attributes:
+        begins: presentation time of each frame.
+        durations: of each frame; until the next one if the container has none.
+        begin: time of the first frame.
+        end: end of the last frame.
+    """
+
+    begins: NDArray[np.float64]
+    durations: NDArray[np.float64]
+    begin: float
+    end: float
+
+    @classmethod
+    def of(cls, index: VideoIndex) -> _Timeline:
+        """The times of an index."""
+        begins = index.boundaries[:-1]
+        base = index.time_base
+        ticks = _durations(index)
+        last = int((np.sort(index.pts) + ticks).max(initial=0))
+        end = last * base.numerator / base.denominator
+        durations = ticks * float(base.numerator) / base.denominator
+        return cls(begins, durations, float(begins.min(initial=end)), end)
+
+    def at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Frames on screen at times inside the video: the last that begins at or before each."""
+        return np.searchsorted(self.begins[1:], times, side="right").astype(np.int64)
+
+    def between(self, start: float, stop: float) -> NDArray[np.int64]:
+        """Frames on screen at some time from `start` to before `stop`."""
+        if start == stop:
+            return np.empty(0, np.int64)
+        first = int(self.at(np.array([start]))[0])
+        return np.arange(first, int(np.searchsorted(self.begins, stop, side="left")))
+
+
+def _durations(index: VideoIndex) -> NDArray[np.int64]:
+    told = index.packets["duration"][index.frame_packets].astype(np.int64)
+    gaps = np.diff(index.pts)
+    if (told > 0).all() or not len(gaps):
+        return told.clip(0)
+    return np.where(told > 0, told, np.append(gaps, gaps[-1])).clip(0)

@@ -1,4 +1,4 @@
-"""The type in which frames are given: decord's own, torch's or numpy's."""
+"""The type of returned frames: decord's own, torch's or numpy's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ABSENT = ("mxnet", "tensorflow", "tvm")
 
 
 class _MissingBridgeError(UnsupportedError, ImportError):
-    """A bridge of decord's that is not here."""
+    """A bridge of decord that this library lacks."""
 
 
 class _Current(threading.local):
@@ -49,13 +49,13 @@ _current = _Current()
 
 
 def set_bridge(new_bridge: str) -> None:
-    """Give frames as `native` (`NDArray`), `torch` or `numpy` from now on, in this thread.
+    """Give frames as `native` (`NDArray`), `torch` or `numpy` in this thread.
 
-    Set in the main thread it holds for threads that begin later, too.
+    If set in the main thread, it is also the default of threads that start later.
 
     Raises:
-        UnsupportedError: a bridge of decord's that is not here.
-        ArgumentError: no bridge of that name.
+        UnsupportedError: a bridge of decord that this library lacks.
+        ArgumentError: there is no such bridge.
     """
     if new_bridge in _ABSENT:
         raise _MissingBridgeError(
@@ -75,21 +75,21 @@ def reset_bridge() -> None:
 
 
 def bridge_out(frames: torch.Tensor) -> Frames:
-    """Frames in the type that is set."""
+    """Frames in the type that `set_bridge` chose."""
     if _current.type == "torch":
         return frames
     return frames.cpu().numpy() if _current.type == "numpy" else NDArray(frames)
 
 
 def bridge_in(frames: Frames) -> NDArray:
-    """An `NDArray` of what is given."""
+    """Frames of any type as an `NDArray`."""
     if isinstance(frames, NDArray):
         return frames
     return NDArray(torch.as_tensor(frames))
 
 
 def to_numpy(frames: Frames) -> np.ndarray[Any, Any]:
-    """A numpy array; of the same memory if it lies on the CPU."""
+    """A numpy array; shares the memory if that is on the CPU."""
     return bridge_in(frames).asnumpy()
 
 

@@ -1,29 +1,65 @@
-"""Frames kept for readers that are asked for one frame at a time, again and again in one GOP."""
+"""Frames for callers that ask for one frame at a time: decoded ahead, or kept by GOP."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["KeptFrames"]
+__all__ = ["FramesAhead", "KeptFrames"]
 
+_IN_A_ROW = 4  # consecutive single frames, after which more are decoded than asked for
+_AHEAD = 4  # frames decoded at a time
 _LIMIT = 256 << 20  # bytes of frames kept
-_PATIENCE = 2  # times the packets of a GOP, spent on single frames of it, after which it is kept
+_PATIENCE = 2  # decoded packets of a GOP, as a multiple of its length, after which it is kept
+
+
+class FramesAhead:
+    """Decodes a few frames at a time for callers that read a video frame by frame.
+
+    The Python cost of a request does not grow with its frames. Fewer frames are decoded in vain
+    than were requested before. Threads may share it.
+
+    Args:
+        count: frames of the video.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._state: tuple[int, int, tuple[torch.Tensor, ...]] = (0, 0, ())
+        """The number of the next frame, the requests in a row so far, the frames decoded ahead."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FramesAhead, (self._count,)
+
+    def frame(self, number: int, decode: Callable[[Sequence[int]], torch.Tensor]) -> torch.Tensor:
+        """A frame by number; `decode` gives several."""
+        position, row, ahead = self._state  # read and written at once, for threads
+        if number != position:
+            row, ahead = 0, ()
+        if not ahead and row >= _IN_A_ROW:
+            with suppress(VideoError):  # a later frame may be damaged
+                ahead = decode(range(number, min(number + _AHEAD, self._count))).unbind()
+        if not ahead:
+            ahead = decode([number]).unbind()
+        self._state = number + 1, row + 1, ahead[1:]
+        return ahead[0]
 
 
 class KeptFrames:
-    """The frames of the GOPs that single frames were asked of most recently.
+    """Keeps the GOPs that single frames were requested from most recently.
 
-    A frame by itself costs all packets from its keyframe on. Once a GOP has cost twice its packets
-    this way, it is decoded as a whole and kept, at most 256 MB in all: so what is asked for never
-    costs much more than it has to, and frames asked for once cost no memory.
+    A single frame costs all packets from its keyframe on. Once single frames of a GOP have cost
+    twice its packets, the GOP is decoded as a whole and kept; at most 256 MB are kept in all.
 
     Args:
         index: of the video.
@@ -58,14 +94,14 @@ class KeptFrames:
         return torch.from_numpy(frame.copy())  # torch would wake its threads for this
 
     def _gop(self, number: int) -> tuple[int, int]:
-        """First frame and end of the GOP that a frame is shown in."""
+        """The first frame of a frame's GOP, and of the next one."""
         keyframes = self._index.keyframes
         place = int(np.searchsorted(keyframes, number, side="right"))
         first = int(keyframes[place - 1]) if place else 0
         return first, int(keyframes[place]) if place < len(keyframes) else len(self._index)
 
     def _is_worth_it(self, number: int, first: int, stop: int) -> bool:
-        """Count the packets of one more frame of a GOP; whether to decode all of it now."""
+        """Count the packets of one more frame of a GOP; True if the GOP is to be decoded now."""
         if (stop - first) * self._frame_bytes > _LIMIT:
             return False
         spent = self._spent[first]
