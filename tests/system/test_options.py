@@ -20,6 +20,7 @@ TAKING = [
     vl.decode_batch,
     vl.BatchDecoder.decode,
     vl.ClipDataset.__init__,
+    vl.EpochSampler.__init__,
     vl.Loader.__init__,
 ]
 
