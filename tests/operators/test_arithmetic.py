@@ -19,7 +19,8 @@ from videoloader.operators.arithmetic.arithmetic import (
 )
 from videoloader.operators.arithmetic.expression import Expression
 from videoloader.operators.arithmetic.functions import FUNCTIONS, promote
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
+from videoloader.tensors.batch import Batch
 from videoloader.types import DataType, ScalarConstant
 
 INTEGERS = [kind for kind in reference.TYPES if np.issubdtype(kind, np.integer)]

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INTS, TEXT, Argument
-from videoloader.operators.batch import Batch, Shape
+from videoloader.tensors.batch import Batch, Shape
 
 __all__ = [
     "AXES",

@@ -10,22 +10,18 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.tensors.batch import Batch, Shape, Spec, parts
+from videoloader.tensors.batch import Batch, Spec
 
 if TYPE_CHECKING:
     from videoloader.operators.launches import Launches
 
 __all__ = [
-    "Batch",
     "Context",
     "Inferred",
     "Planned",
     "Sample",
     "SampleError",
-    "Shape",
-    "Spec",
     "allocate",
-    "parts",
 ]
 
 

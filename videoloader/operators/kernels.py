@@ -33,7 +33,7 @@ from videoloader.cuda.launching import (
     launch_with_table,
 )
 from videoloader.cuda.streams import current_stream
-from videoloader.operators.batch import Batch
+from videoloader.tensors.batch import Batch
 
 __all__ = [
     "BORDERS",

@@ -35,13 +35,14 @@ from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Inferred, Planned, Spec, allocate
+from videoloader.operators.batch import Context, Inferred, Planned, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
 from videoloader.operators.inputs import Input
 from videoloader.operators.kernels import Launch
 from videoloader.operators.launches import Launches
 from videoloader.operators.unfolding import has_frames, run_on_frames
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 

@@ -11,8 +11,9 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import REQUIRED, TEXT, Argument, Kind
 from videoloader.operators.arithmetic.expression import Expression
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import OPERATORS, Operator, declare
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 from videoloader.types import DataType
 
 __all__ = ["ARITHMETIC", "broadcast_shape", "common_layout"]

@@ -12,9 +12,10 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, INT, TEXT, Argument, PerSample, column
 from videoloader.operators.audio.features import POWER, check_floating, magnitude
 from videoloader.operators.axes import axis_number
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["nonsilent_region", "power_spectrum", "preemphasis_filter"]
 

@@ -19,9 +19,10 @@ from videoloader.operators.audio.features import (
     magnitude,
     mel_weights,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["mel_filter_bank", "mfcc", "spectrogram", "to_decibels"]
 

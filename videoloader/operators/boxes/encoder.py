@@ -9,9 +9,10 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, REQUIRED, Argument
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_boxes, check_labels
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["box_encoder"]
 

@@ -27,7 +27,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.color.color_on_gpu import (
     ColorStage,
     columns,
@@ -39,6 +39,7 @@ from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
 __all__ = ["COLOR_SPACE_CONVERSION", "color_space_conversion", "transform"]

@@ -12,13 +12,14 @@ import numpy as np
 import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.color.color_on_gpu import ColorStage, columns, line_stage, recolor
 from videoloader.operators.general.convert import scale_and_shift
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["each_of", "middle"]
 

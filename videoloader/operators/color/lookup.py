@@ -12,10 +12,11 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, TEXT, Argument
 from videoloader.operators.axes import by_block, storable
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Shape, Spec
 
 __all__ = ["lookup_table", "one_hot"]
 

@@ -24,9 +24,10 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["clahe", "debayer", "equalize", "jpeg_compression_distortion"]
 

@@ -31,7 +31,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, SampleError, Spec
+from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.general.slice import SLICE_ARGUMENTS, check_slice, slice_windows
 from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
@@ -39,6 +39,7 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
 __all__ = [

@@ -9,10 +9,11 @@ import torch
 
 from videoloader.operators.arguments import FLOAT, INT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Context
 from videoloader.operators.fills.fills_on_gpu import mask_squares
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["grid_mask"]
 

@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import INTS, TEXT, Argument, Kind, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.neighborhoods_on_gpu import correlate_on_gpu
 from videoloader.operators.filters.windows import (
     DTYPE_ARGUMENT,
@@ -26,6 +26,7 @@ from videoloader.operators.geometry.warps.sampling import opencv_border
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["correlate"]
 

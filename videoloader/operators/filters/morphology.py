@@ -23,13 +23,14 @@ from videoloader.operators.arguments import (
     PerSample,
     each_value,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.neighborhoods_on_gpu import median_on_gpu
 from videoloader.operators.filters.windows import padded
 from videoloader.operators.filters.windows_on_gpu import Mask, extremes_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["median_blur"]
 

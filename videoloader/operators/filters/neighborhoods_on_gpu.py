@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
@@ -20,6 +20,7 @@ from videoloader.operators.kernels import (
     row_type,
     rows_of,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = ["correlate_on_gpu", "median_on_gpu"]
 

@@ -27,13 +27,14 @@ from videoloader.operators.arguments import (
     PerSample,
     each_value,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.windows_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.sampling import pad_frames
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = [
     "FRAMES_OR_VOLUME",

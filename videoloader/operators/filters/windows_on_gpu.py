@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
@@ -20,6 +20,7 @@ from videoloader.operators.kernels import (
     rows_of,
     tiles_in,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
 

@@ -15,11 +15,12 @@ import torch
 from videoloader.cuda.streams import as_cupy
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.eager_calls import eager
 from videoloader.tensors import to_tensor
+from videoloader.tensors.batch import Batch
 
 __all__ = ["dl_tensor_python_function", "python_function", "torch_python_function"]
 

@@ -11,9 +11,10 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, TEXT, Argument
 from videoloader.operators.axes import axis_number, storable
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["cat", "stack"]
 

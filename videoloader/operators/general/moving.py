@@ -8,8 +8,9 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, Argument
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import OPERATORS, declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["COPY", "PER_FRAME", "copy", "per_frame"]
 

@@ -23,13 +23,14 @@ from videoloader.operators.arguments import (
     Kind,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
 __all__ = ["SLICE", "SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
 

@@ -22,7 +22,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.general.convert import scale_and_shift
@@ -45,6 +45,7 @@ from videoloader.operators.geometry.windows_on_gpu import Lines, Moves, moves_of
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
 __all__ = ["crop_mirror_normalize"]
 

@@ -11,13 +11,14 @@ import torch
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import Resizing, resized
 from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, part_axis
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_resized_crop"]
 

@@ -19,8 +19,8 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Spec
 from videoloader.operators.geometry.resampling import Axis
+from videoloader.tensors.batch import Spec
 from videoloader.types import InterpType
 
 __all__ = [

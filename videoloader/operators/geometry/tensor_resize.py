@@ -12,13 +12,14 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.resize import Resampling
 from videoloader.operators.geometry.resize_on_gpu import Weights, resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, FITTING, MODE, resize_axes
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
 __all__ = ["tensor_resize"]

@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.geometry.warps.matrices import (
     MATRIX,
     Matrix,
@@ -23,6 +23,7 @@ from videoloader.operators.geometry.warps.matrices import (
     shape_of,
 )
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["combine", "crop", "rotate", "scale", "shear", "translation"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Shape, Spec
 from videoloader.tensors import truncate
+from videoloader.tensors.batch import Batch, Shape, Spec
 
 __all__ = [
     "ABSORBED",

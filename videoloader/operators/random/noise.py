@@ -10,7 +10,7 @@ import torch
 
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.kernels import (
     LETTERS,
@@ -24,6 +24,7 @@ from videoloader.operators.kernels import (
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch
 
 __all__ = ["gaussian", "salt_and_pepper", "shot"]
 

@@ -13,7 +13,7 @@ from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch, SampleError
+from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
@@ -25,6 +25,7 @@ from videoloader.readers.video.clip_decoding import decode_planned
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.runtime.monitor import Meter
 from videoloader.sources.items import Item
+from videoloader.tensors.batch import Batch
 
 __all__ = ["StepDecoder"]
 

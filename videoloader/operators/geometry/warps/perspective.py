@@ -20,7 +20,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps.matrices import Matrix, numbers
 from videoloader.operators.geometry.warps.sampling import BORDERS, chunks, pixel_places, sample_at
@@ -30,6 +30,7 @@ from videoloader.operators.geometry.warps.warps_on_gpu import remap_on_gpu, warp
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
 __all__ = ["remap", "warp_perspective"]

@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, rotation
@@ -34,6 +34,7 @@ from videoloader.operators.geometry.warps.warps_on_gpu import warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
+from videoloader.tensors.batch import Batch, Shape, Spec
 from videoloader.types import InterpType
 
 __all__ = ["Warping", "canvas_size", "rotate", "warp_affine"]
