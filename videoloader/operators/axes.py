@@ -19,7 +19,6 @@ __all__ = [
     "by_block",
     "check_axes",
     "check_layout",
-    "dimensions",
     "storable",
     "without",
 ]
@@ -76,13 +75,6 @@ def axis_numbers(
 def without(sequence: Sequence[Any], axes: Collection[int]) -> tuple[Any, ...]:
     """What is not of these dimensions: of a shape or a layout."""
     return tuple(item for axis, item in enumerate(sequence) if axis not in axes)
-
-
-def dimensions(batch: Batch) -> int:
-    """Dimensions of a sample; 0 of an empty batch."""
-    if batch.block is not None:
-        return batch.block.ndim - 1
-    return next((sample.ndim for sample in batch.samples), 0)
 
 
 def by_block(batch: Batch, function: Callable[[torch.Tensor, int], torch.Tensor]) -> Batch:

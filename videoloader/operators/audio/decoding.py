@@ -100,7 +100,7 @@ def _infer(
     ),
     devices=("cpu",),
     in_workers=True,
-    num_outputs=lambda arguments: 2,  # noqa: ARG005
+    num_outputs=2,
     infer=_infer,
 )
 def decode_audio(

@@ -156,7 +156,7 @@ def _infer_region(
             "power that is 0 decibels; by default the largest one of the signal",
         ),
     ),
-    num_outputs=lambda arguments: 2,  # noqa: ARG005
+    num_outputs=2,
     infer=_infer_region,
     check=_check_reference,
     unused=("reset_interval",),  # the sums are exact enough without

@@ -282,7 +282,7 @@ def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **give
     inputs=(Input("frames", ("HWC", "CHW", "FHWC", "FCHW")), "boxes", "labels"),
     devices=("cpu",),
     arguments=(Argument("num_attempts", INT, 1, "windows for one threshold", least=1), SEED),
-    num_outputs=lambda _: 3,
+    num_outputs=3,
     infer=_infer_ssd,
 )
 def ssd_random_crop(

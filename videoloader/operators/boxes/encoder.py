@@ -57,7 +57,7 @@ def _infer(
         Argument("means", FLOATS, (0.0,) * 4, "subtracted from offsets (x, y, w, h)"),
         Argument("stds", FLOATS, (1.0,) * 4, "offsets (x, y, w, h) are divided by it"),
     ),
-    num_outputs=lambda _: 2,
+    num_outputs=2,
     infer=_infer,
     check=_check,
 )

@@ -100,7 +100,7 @@ def _infer_select(
     arguments=(
         Argument("reindex_masks", BOOL, default=False, doc="masks get their places among mask_ids"),
     ),
-    num_outputs=lambda _: 2,
+    num_outputs=2,
     infer=_infer_select,
 )
 def select_masks(

@@ -126,6 +126,18 @@ def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -
     return Spec((), dtype, "HWC", context.device)  # the shapes are in the files
 
 
+_DESCRIPTION: dict[str, Any] = {
+    "inputs": (ENCODED,),
+    "devices": ("cpu", "mixed"),
+    "in_workers": True,
+    "owns_outputs": True,
+    "infer": _infer,
+    "unused": UNUSED,
+    "deprecated": DEPRECATED,
+}
+"""The part of the declaration that all decoders of images share."""
+
+
 def _decode(
     context: Context,
     encoded: Batch,
@@ -203,14 +215,8 @@ def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `F
 
 @declare(
     "decoders.image",
-    inputs=(ENCODED,),
     arguments=DECODING,
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
-    infer=_infer,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
@@ -224,15 +230,9 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
 
 @declare(
     "decoders.image_crop",
-    inputs=(ENCODED,),
     arguments=(*DECODING, *CROP_ARGUMENTS),
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
-    infer=_infer,
     check=check_crop,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_crop(
     context: Context,
@@ -278,7 +278,6 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 @declare(
     "decoders.image_random_crop",
-    inputs=(ENCODED,),
     arguments=(
         *DECODING,
         Argument("random_area", FLOATS, (0.08, 1.0), "part of the area: (least, most)"),
@@ -291,14 +290,9 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
         Argument("num_attempts", INT, 10, "tries for a window that fits", least=1),
         SEED,
     ),
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
     draws=True,
-    infer=_infer,
     check=_check_random,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_random_crop(
     context: Context,
@@ -331,16 +325,10 @@ def decode_random_crop(
 
 @declare(
     "decoders.image_slice",
-    inputs=(ENCODED,),
     positional=("anchor", "shape_input"),
     arguments=(*SLICE_ARGUMENTS, *DECODING),
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
-    infer=_infer,
     check=check_slice,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_slice(
     context: Context,

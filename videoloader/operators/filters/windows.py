@@ -64,19 +64,17 @@ class Axes:
     Attributes:
         first: of them; those before are frames and channels.
         count: of them; a dimension behind them is the channels.
-        has_frames: whether the sample is a clip.
     """
 
     first: int
     count: int
-    has_frames: bool
 
     @classmethod
     def of(cls, layout: str, ndim: int) -> Axes:
         """The data axes of samples of a layout.
 
         >>> Axes.of("FHWC", 4), Axes.of("CHW", 3)
-        (Axes(first=1, count=2, has_frames=True), Axes(first=1, count=2, has_frames=False))
+        (Axes(first=1, count=2), Axes(first=1, count=2))
         """
         layout = layout or _UNNAMED.get(ndim, "")
         if not layout or len(layout) != ndim:
@@ -91,7 +89,7 @@ class Axes:
             raise ArgumentError(f"channels come first or last in a layout, got {layout}")
         if not 1 <= len(data) <= _MOST_AXES:
             raise ArgumentError(f"1 to {_MOST_AXES} data axes are filtered, got {layout}")
-        return cls(first, len(data), "F" in layout)
+        return cls(first, len(data))
 
     def each(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         """A value for each axis, of one for all or one for each."""
@@ -250,7 +248,7 @@ def _filtered(context: Context, frames: Batch, plan: _Filtering) -> Batch:
             place.copy_(saturate(_summed(sample, axes, terms[0]), place.dtype))
             continue
         at = frames.layout.index("F")
-        inner = replace(axes, first=axes.first - 1, has_frames=False)
+        inner = replace(axes, first=axes.first - 1)
         for number, own in enumerate(terms):
             made = _summed(sample.select(at, number), inner, own)
             place.select(at, number).copy_(saturate(made, place.dtype))

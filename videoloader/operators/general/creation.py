@@ -94,11 +94,7 @@ def full(context: Context, fill_value: Batch, *, shape: PerSample, layout: str) 
     return _fill(context, fill_value)
 
 
-def _infer_full_like(context: Context, values: Spec, fill: Spec) -> Spec:  # noqa: ARG001
-    return values
-
-
-@declare("full_like", inputs=("data_like", "fill_value"), infer=_infer_full_like)
+@declare("full_like", inputs=("data_like", "fill_value"))
 def full_like(context: Context, values: Batch, fill_value: Batch) -> Batch:  # noqa: ARG001
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 

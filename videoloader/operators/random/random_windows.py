@@ -47,7 +47,7 @@ def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[
         Argument("num_attempts", INT, 10, "tries for a window that fits"),
         SEED,
     ),
-    num_outputs=lambda _: 2,
+    num_outputs=2,
     infer=_infer_generator,
     check=_check_generator,
 )
