@@ -265,9 +265,9 @@ def test_shapes_broadcast_as_in_numpy(given_shapes):
         expected = np.broadcast_shapes(*given_shapes)
     except ValueError:
         with pytest.raises(ArgumentError, match="do not fit each other"):
-            broadcast_shape(given_shapes)
+            broadcast_shape(*given_shapes)
     else:
-        assert broadcast_shape(given_shapes) == expected
+        assert broadcast_shape(*given_shapes) == expected
 
 
 @pytest.mark.parametrize(

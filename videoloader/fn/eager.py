@@ -208,7 +208,7 @@ def _decode(
     """Decode the clips of all samples together."""
     each, clips = [], []
     for position, values in enumerate(zip(*inputs, strict=True)):
-        given = {k: v[position] if isinstance(v, PerSample) else v for k, v in arguments.items()}
+        given = PerSample.at(position, arguments)
         if given.get("frames") is not None and given.get("pad_mode", "") is None:
             given["pad_mode"] = "none"  # a typing error is not to give black frames
         own = {k: v for k, v in given.items() if k not in operator.decoding}

@@ -22,15 +22,7 @@ from videoloader.decoding.images.pixels import channels_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.decoding.images.scale import to_range
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.operators.arguments import (
-    BOOL,
-    DTYPE,
-    FLOATS,
-    IMAGE,
-    INT,
-    Argument,
-    PerSample,
-)
+from videoloader.operators.arguments import BOOL, DTYPE, FLOATS, IMAGE, INT, Argument, PerSample
 from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.general.slice import SLICE_ARGUMENTS, check_slice, slice_windows
@@ -243,11 +235,7 @@ def decode_crop(
     window, options = _divided(arguments)
 
     def find(position: int, size: tuple[int, int]) -> Window:
-        own = {
-            name: value[position] if isinstance(value, PerSample) else value
-            for name, value in window.items()
-        }
-        rows, columns = crop_window(size, **own).slices
+        rows, columns = crop_window(size, **PerSample.at(position, window)).slices
         return rows, columns
 
     return _decode(context, encoded, find, operator="decoders.image_crop", **options)

@@ -80,10 +80,10 @@ def _axes(
 
 def _by_sample(arguments: Mapping[str, Any], count: int) -> Sequence[dict[str, Any]]:
     """The arguments of each sample; one object for all of them where none differs."""
-    columns = [v.values if isinstance(v, PerSample) else (v,) * count for v in arguments.values()]
-    if all(column.count(column[0]) == count for column in columns):
-        return [dict(zip(arguments, [column[0] for column in columns], strict=True))] * count
-    return [dict(zip(arguments, own, strict=True)) for own in zip(*columns, strict=True)]
+    varying = [value for value in arguments.values() if isinstance(value, PerSample)]
+    if all(value.is_all(value[0]) for value in varying if len(value)):
+        return [PerSample.at(0, arguments)] * count if count else []
+    return [PerSample.at(position, arguments) for position in range(count)]
 
 
 def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:

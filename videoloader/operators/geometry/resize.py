@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from videoloader.operators.arguments import BOOL, INT, Argument
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
 from videoloader.operators.geometry.bytes_on_cpu import Grid, grid_of, resample_bytes
@@ -125,9 +125,7 @@ class Resizing(NamedTuple):
     def of(cls, frames: Spec, axes: Sequence[tuple[Axis, ...]]) -> Resizing:
         """The plan for the axes of each sample, channels last."""
         sides = [shape[-1 - len(own) : -1] for shape, own in zip(frames.shapes, axes, strict=True)]
-        keys = list(zip(sides, axes, strict=True))
-        each = {key: Resampling(*key) for key in {*keys}}
-        return cls([each[key] for key in keys], Weights(axes, sides))
+        return cls(once_for_equal(Resampling, sides, axes), Weights(axes, sides))
 
 
 def _infer(

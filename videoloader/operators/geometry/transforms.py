@@ -55,10 +55,7 @@ def _matrices(
     """The matrix of each sample, put together with that of the input."""
     found = []
     for position in range(context.count):
-        own = {
-            name: value[position] if isinstance(value, PerSample) else value
-            for name, value in arguments.items()
-        }
+        own = PerSample.at(position, arguments)
         reverse_order, before = own.pop("reverse_order"), own.pop("mt")
         first = None if before is None else affine(before)
         matrix = make(None if first is None else len(first), **own)

@@ -139,8 +139,7 @@ class StepDecoder:
         def value(data: DataNode) -> Batch:
             return whole.value(data).between(at, at + 1)
 
-        given = node.arguments([whole.positions(node.branch)[at]], value)
-        return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
+        return PerSample.at(0, node.arguments([whole.positions(node.branch)[at]], value))
 
     def decoder(self, node: Node) -> media.ClipDecoder:
         """The decoder of a node; nodes with the same device and limits share one."""
