@@ -27,11 +27,11 @@ from videoloader.operators.arguments import (
     PerSample,
     each_value,
 )
+from videoloader.operators.axes import padded
 from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.windows_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
-from videoloader.sampling import pad_frames
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
@@ -42,7 +42,6 @@ __all__ = [
     "gaussian_blur",
     "infer_filtered",
     "laplacian",
-    "padded",
     "picture_axes",
 ]
 
@@ -116,21 +115,12 @@ def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None,
     return replace(frames, dtype=dtype or frames.dtype)
 
 
-def padded(
-    values: torch.Tensor, axis: int, before: int, after: int, mode: str = "reflect_101"
-) -> torch.Tensor:
-    """Values with others in front and behind along one axis, as `pad_frames` finds them."""
-    length = values.shape[axis]
-    indices, _ = pad_frames(np.arange(-before, length + after), length, mode)
-    return values.index_select(axis, torch.from_numpy(indices).to(values.device))
-
-
 def _correlated(values: torch.Tensor, axis: int, window: NDArray[np.float32]) -> torch.Tensor:
     """float32 values filtered along one axis."""
     if len(window) == 1:
         return values * float(window[0])
     length, half = values.shape[axis], len(window) // 2
-    wide = padded(values, axis, half, half)
+    wide = padded(values, axis, half, half, "reflect_101")
     result = torch.zeros_like(values)
     for place, weight in enumerate(window.tolist()):
         result.add_(wide.narrow(axis, place, length), alpha=weight)

@@ -10,7 +10,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, TEXT, Argument
-from videoloader.operators.axes import axis_number, storable
+from videoloader.operators.axes import axis_number, check_letter, storable
 from videoloader.operators.batch import Context, Planned
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
@@ -78,9 +78,7 @@ def _infer_stack(
 
 
 def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    name = arguments["axis_name"]
-    if name is not None and len(name) != 1:
-        raise ArgumentError(f"fn.stack: axis_name must be one letter, got {name!r}")
+    check_letter("stack", arguments)
 
 
 @declare(
@@ -130,9 +128,7 @@ def _infer_cat(
 def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if "axis" in given and "axis_name" in given:
         raise ArgumentError("fn.cat takes axis or axis_name, not both")
-    name = arguments["axis_name"]
-    if name is not None and len(name) != 1:
-        raise ArgumentError(f"fn.cat: axis_name must be one letter, got {name!r}")
+    check_letter("cat", arguments)
 
 
 @declare(

@@ -151,7 +151,7 @@ def _launch(
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
         fill = saturate_numbers(fill, out.spec.dtype)
     rows["fill"][:, :channels] = fill
-    rows["border"] = BORDERS.index(border)
+    rows["border"] = BORDERS[border]
     macros = {
         "SOURCE": ELEMENTS[frames.spec.dtype],
         "TARGET": ELEMENTS[out.spec.dtype],
