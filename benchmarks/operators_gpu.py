@@ -27,11 +27,12 @@ from rich.console import Console
 from rich.table import Table
 
 from videoloader import types
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.kernels import has_cupy
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.sampling import generator
+from videoloader.tensors.batch import Batch
 
 BATCH, FRAMES = 8, 16
 SIZES = {"224x224": (224, 224), "1080p": (1080, 1920)}

@@ -23,11 +23,12 @@ from videoloader.cuda import launching
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators import kernels
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import packed
 from videoloader.operators.operator import OPERATORS
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch
 
 # What CUDA brings along. Blocks run one after another, a block's threads as threads if TEAM.
 CUDA_IN_CPP = r"""

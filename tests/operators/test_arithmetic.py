@@ -19,7 +19,8 @@ from videoloader.operators.arithmetic.arithmetic import (
 )
 from videoloader.operators.arithmetic.expression import Expression
 from videoloader.operators.arithmetic.functions import FUNCTIONS, promote
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
+from videoloader.tensors.batch import Batch
 from videoloader.types import DataType, ScalarConstant
 
 INTEGERS = [kind for kind in reference.TYPES if np.issubdtype(kind, np.integer)]
@@ -264,9 +265,9 @@ def test_shapes_broadcast_as_in_numpy(given_shapes):
         expected = np.broadcast_shapes(*given_shapes)
     except ValueError:
         with pytest.raises(ArgumentError, match="do not fit each other"):
-            broadcast_shape(given_shapes)
+            broadcast_shape(*given_shapes)
     else:
-        assert broadcast_shape(given_shapes) == expected
+        assert broadcast_shape(*given_shapes) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch
 
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]

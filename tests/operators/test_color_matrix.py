@@ -79,7 +79,8 @@ def test_equalising_by_torch_is_that_of_opencv():
         batch = TensorList([torch.from_numpy(array)], layout)
         expected = fn.equalize(batch)[0]
         operator = OPERATORS["equalize"]
-        from videoloader.operators.batch import Batch, Context
+        from videoloader.operators.batch import Context
+        from videoloader.tensors.batch import Batch
 
         context = Context(1)
         context.outputs = (Batch([torch.from_numpy(array)], layout).spec,)

@@ -16,9 +16,10 @@ from videoloader.cuda import launching
 from videoloader.cuda.launching import TABLE_SIZES, launch_kernel
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import Kernel, Launch, are_frames, row_type, rows_of
 from videoloader.operators.operator import OPERATORS
+from videoloader.tensors.batch import Batch
 
 KERNEL = Kernel("fills/fills.cu", "erase", row_type(("more", "f4", 20)))
 

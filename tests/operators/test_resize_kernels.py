@@ -9,10 +9,11 @@ import torch
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn, types
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch
 
 DTYPES = (torch.uint8, torch.uint16, torch.float16, torch.float32)
 PAIRS = [  # a kernel is compiled for each

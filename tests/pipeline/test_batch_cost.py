@@ -18,11 +18,11 @@ from videoloader.cuda import streams
 from videoloader.errors import OperatorError
 from videoloader.fn.function import Function
 from videoloader.operators.arguments import INT, Argument
-from videoloader.operators.batch import Spec
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.pipeline import pipeline
 from videoloader.pipeline.run import program
+from videoloader.tensors.batch import Spec
 
 pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.usefixtures("no_threads_left", "gpu"), pytest.mark.timeout(60)]

@@ -11,12 +11,12 @@ import torch
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.operators.batch import Batch
 from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.pipeline.run.pool import cpus_near_gpu, sample_pool, thread_cpus
 from videoloader.pipeline.run.profiling import OutputMemory, nvtx_ranges
 from videoloader.plugin.pytorch import GenericIterator
 from videoloader.runtime.monitor import Meter
+from videoloader.tensors.batch import Batch
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")

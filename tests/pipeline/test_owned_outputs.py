@@ -7,8 +7,8 @@ from image_files import encoded, picture
 
 from videoloader import fn, pipeline_def
 from videoloader.decoding.memory import Recycler
-from videoloader.operators.batch import Batch
 from videoloader.pipeline.run.state import Slots
+from videoloader.tensors.batch import Batch
 
 SIZES = [(40, 50), (30, 20), (64, 48)]
 BATCH = len(SIZES)

@@ -15,11 +15,12 @@ from videoloader.errors import (
     OperatorError,
     UnsupportedError,
 )
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.general.moving import copy
 from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch
 
 pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")

@@ -39,11 +39,6 @@ def documentation(operator: Operator, instead: str = "") -> str:
             "their shape, if only one does (1 to 4 channels)."
         )
         lines.append(textwrap.fill(text, 96, initial_indent=" " * 4, subsequent_indent=" " * 8))
-    if operator.absent:
-        lines += [
-            "",
-            textwrap.fill(f"Not supported yet: {', '.join(sorted(operator.absent))}.", 96),
-        ]
     if operator.unused:
         lines += ["", textwrap.fill(f"Taken, no effect: {', '.join(sorted(operator.unused))}.", 96)]
     return "\n".join(lines)

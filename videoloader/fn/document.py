@@ -53,10 +53,9 @@ def _section(operator: Operator) -> str:
     lines += [f"Devices: {', '.join(devices)}.", ""]
     lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
     lines += [_row(argument) for argument in operator.shown]
-    if operator.absent:
-        lines += ["", f"Not supported yet: {_names(operator.absent)}."]
     if operator.unused:
-        lines += ["", f"Taken, without effect: {_names(operator.unused)}."]
+        names = ", ".join(f"`{name}`" for name in sorted(operator.unused))
+        lines += ["", f"Taken, without effect: {names}."]
     return "\n".join([*lines, ""])
 
 
@@ -66,7 +65,3 @@ def _row(argument: Argument) -> str:
     mark = "yes" if argument.per_sample else ""
     mark = "yes, per frame too" if argument.per_frame else mark
     return f"| `{argument.name}` | {argument.describe()} | {default} | {mark} | {argument.doc} |"
-
-
-def _names(names: object) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))  # type: ignore[call-overload]

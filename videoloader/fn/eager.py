@@ -11,7 +11,7 @@ from torch.utils.data import get_worker_info
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Inferred, SampleError
+from videoloader.operators.batch import Context, Inferred, SampleError
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.limits import LIMITS
@@ -22,6 +22,7 @@ from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 from videoloader.system.eager_calls import mark_drawn
 from videoloader.tensors import Tensor, TensorList
+from videoloader.tensors.batch import Batch
 from videoloader.types import ImageType
 
 __all__ = ["run_eagerly"]
@@ -207,7 +208,7 @@ def _decode(
     """Decode the clips of all samples together."""
     each, clips = [], []
     for position, values in enumerate(zip(*inputs, strict=True)):
-        given = {k: v[position] if isinstance(v, PerSample) else v for k, v in arguments.items()}
+        given = PerSample.at(position, arguments)
         if given.get("frames") is not None and given.get("pad_mode", "") is None:
             given["pad_mode"] = "none"  # a typing error is not to give black frames
         own = {k: v for k, v in given.items() if k not in operator.decoding}

@@ -152,7 +152,7 @@ def parameters(operator: Operator, write: Callable[[Argument], str]) -> list[str
     positional = [each for each in operator.shown if each.name in operator.positional]
     named = [each for each in operator.shown if each not in positional]
     ignored = {name for name in IGNORED if not operator.declares(name)}
-    others = sorted({*operator.absent, *operator.unused, *ignored})
+    others = sorted({*operator.unused, *ignored})
     return [
         *map(write, positional),
         "*",

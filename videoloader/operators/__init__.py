@@ -6,9 +6,10 @@ Every module of this package is imported along with it, so a new operator is one
 import importlib
 import pkgutil
 
-from videoloader.operators.batch import Batch, Context, Sample, Spec
+from videoloader.operators.batch import Context, Sample
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import OPERATORS, Operator, declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = [
     "OPERATORS",

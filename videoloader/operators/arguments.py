@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator as builtin
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -95,6 +95,14 @@ class PerSample:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values)
+
+    @staticmethod
+    def at(position: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of one sample: its own value for each that is a `PerSample`."""
+        return {
+            name: value[position] if isinstance(value, PerSample) else value
+            for name, value in arguments.items()
+        }
 
     def frames(self, position: int, count: int) -> tuple[Any, ...]:
         """The values of the `count` frames of a sample."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INTS, TEXT, Argument
-from videoloader.operators.batch import Batch, Shape
+from videoloader.sampling import pad_frames
+from videoloader.tensors.batch import Batch, Shape
 
 __all__ = [
     "AXES",
@@ -19,7 +21,9 @@ __all__ = [
     "by_block",
     "check_axes",
     "check_layout",
-    "dimensions",
+    "check_letter",
+    "for_each",
+    "padded",
     "storable",
     "without",
 ]
@@ -45,6 +49,20 @@ def check_layout(layout: str, shapes: Sequence[Shape]) -> None:
     for shape in shapes[:1]:
         if layout and len(layout) != len(shape):
             raise ArgumentError(f"layout {layout!r} does not fit a sample of shape {shape}")
+
+
+def check_letter(operator: str, arguments: Mapping[str, Any]) -> None:
+    """Fail if `axis_name` is given and is not one letter."""
+    name = arguments["axis_name"]
+    if name is not None and len(name) != 1:
+        raise ArgumentError(f"fn.{operator}: axis_name must be one letter, got {name!r}")
+
+
+def for_each(name: str, values: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """A value for each of `count` dimensions; a single value is for all of them."""
+    if len(values) not in (1, count):
+        raise ArgumentError(f"{name} has {len(values)} values for {count} dimensions")
+    return tuple(values) * (count if len(values) == 1 else 1)
 
 
 def axis_number(axis: int, ndim: int) -> int:
@@ -74,15 +92,8 @@ def axis_numbers(
 
 
 def without(sequence: Sequence[Any], axes: Collection[int]) -> tuple[Any, ...]:
-    """What is not of these dimensions: of a shape or a layout."""
+    """A shape or a layout without some dimensions."""
     return tuple(item for axis, item in enumerate(sequence) if axis not in axes)
-
-
-def dimensions(batch: Batch) -> int:
-    """Dimensions of a sample; 0 of an empty batch."""
-    if batch.block is not None:
-        return batch.block.ndim - 1
-    return next((sample.ndim for sample in batch.samples), 0)
 
 
 def by_block(batch: Batch, function: Callable[[torch.Tensor, int], torch.Tensor]) -> Batch:
@@ -96,10 +107,34 @@ def by_block(batch: Batch, function: Callable[[torch.Tensor, int], torch.Tensor]
     return batch.each(lambda value: function(value, front))
 
 
-def storable(value: torch.Tensor) -> torch.Tensor:
-    """The same bits as a signed type: torch moves those of unsigned types on no device it lacks.
+def padded(
+    values: torch.Tensor, axis: int, before: int, after: int, mode: str, fill: float = 0.0
+) -> torch.Tensor:
+    """Values with a border in front and behind along one axis.
 
-    Torch has few operations for integers of 16 bits and more without a sign. What only moves
-    elements works on the signed type of the same size; view the result as `value.dtype`.
+    Args:
+        values: of any type that torch can index.
+        axis: the dimension.
+        before: how many stand in front.
+        after: how many stand behind.
+        mode: "constant", or a mode of `pad_frames`.
+        fill: the constant.
+    """
+    length = values.shape[axis]
+    if mode == "constant":
+        shape = list(values.shape)
+        shape[axis] = before + length + after
+        wide = values.new_full(shape, fill)
+        wide.narrow(axis, before, length).copy_(values)
+        return wide
+    indices, _ = pad_frames(np.arange(-before, length + after), length, mode)
+    return values.index_select(axis, torch.from_numpy(indices).to(values.device))
+
+
+def storable(value: torch.Tensor) -> torch.Tensor:
+    """The same bits as a signed integer type, for operations that only move elements.
+
+    Torch has few operations for unsigned integers of 16 bits and more. View the result as
+    `value.dtype`.
     """
     return value.view(_SIGNED[value.dtype]) if value.dtype in _SIGNED else value

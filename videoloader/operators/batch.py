@@ -1,32 +1,31 @@
-"""What operators are called with beside batches, and what is kept of a call."""
+"""What an operator gets beside its inputs, and what a node keeps of its last call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.tensors.batch import Batch, Shape, Spec, parts
+from videoloader.tensors.batch import Batch, Spec
 
 if TYPE_CHECKING:
     from videoloader.operators.launches import Launches
 
 __all__ = [
-    "Batch",
     "Context",
     "Inferred",
     "Planned",
     "Sample",
     "SampleError",
-    "Shape",
-    "Spec",
     "allocate",
-    "parts",
+    "once_for_equal",
 ]
+
+T = TypeVar("T")
 
 
 class SampleError(Exception):
@@ -75,6 +74,13 @@ class Planned:
 
     outputs: tuple[Spec, ...]
     plan: Any
+
+
+def once_for_equal(function: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
+    """The function of each row of some columns; equal rows share one call and its result."""
+    rows = list(zip(*columns, strict=True))
+    made = {row: function(*row) for row in dict.fromkeys(rows)}
+    return [made[row] for row in rows]
 
 
 @dataclass(slots=True)

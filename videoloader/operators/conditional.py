@@ -8,8 +8,9 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import BOOL, TEXT, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import OPERATORS, declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["MERGE", "NOT", "PREDICATE", "check_alike", "check_truth", "kind_of"]
 

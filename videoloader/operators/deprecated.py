@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from videoloader.errors import ArgumentTypeError
 from videoloader.system.callers import warn_deprecated
 
-__all__ = ["NO_IMAGE_TYPE", "NO_SEED", "OUTPUT_DTYPE", "Deprecated", "take_deprecated"]
+__all__ = ["NO_IMAGE_TYPE", "NO_SEED", "OUTPUT_DTYPE", "Deprecated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +37,3 @@ OUTPUT_DTYPE = Deprecated("output_dtype", renamed_to="dtype")
 NO_IMAGE_TYPE = Deprecated("image_type")
 NO_SEED = Deprecated("seed", advice="no random numbers are drawn")
 """Of every operator that draws none."""
-
-
-def take_deprecated(
-    operator: str,
-    deprecated: Mapping[str, Deprecated],
-    declared: Collection[str],
-    given: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Arguments under their current names; a DeprecationWarning for each deprecated one.
-
-    Args:
-        operator: its name.
-        deprecated: its deprecated arguments by name.
-        declared: names of its own arguments.
-        given: what it was given; a value of None was not.
-
-    Raises:
-        ArgumentTypeError: an argument was given under its old name and its new one.
-    """
-    taken = {name: value for name, value in given.items() if name not in deprecated}
-    for name, value in given.items():
-        if value is None or name not in deprecated:
-            continue
-        old = deprecated[name]
-        new = old.renamed_to or name
-        if taken.get(new) is not None:
-            raise ArgumentTypeError(f"fn.{operator}: {name} is the old name of {new}; give {new}")
-        is_used = bool(old.renamed_to) or name in declared
-        old.warn(operator, is_used=is_used)
-        if is_used:
-            taken[new] = value
-    return taken

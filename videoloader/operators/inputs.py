@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.batch import Batch
+from videoloader.tensors.batch import Batch
 
 __all__ = ["FRAMES", "UNNAMED_IMAGES", "UNNAMED_VOLUMES", "Input"]
 

@@ -33,7 +33,7 @@ from videoloader.cuda.launching import (
     launch_with_table,
 )
 from videoloader.cuda.streams import current_stream
-from videoloader.operators.batch import Batch
+from videoloader.tensors.batch import Batch
 
 __all__ = [
     "BORDERS",
@@ -65,8 +65,17 @@ ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
 THREADS = 256
 """Of a block."""
 
-BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
-"""What stands outside of pictures; their numbers in kernels.cu."""
+BORDERS = {
+    "constant": 0,
+    "replicate": 1,
+    "edge": 1,
+    "clamp": 1,
+    "reflect": 2,
+    "reflect_1001": 2,
+    "reflect_101": 3,
+    "wrap": 4,
+}
+"""What lies outside of pictures, under all its names; the numbers are those in kernels.cu."""
 
 VIEW = np.dtype([("address", "u8"), ("strides", "i8", 4), ("sizes", "i4", 4)], align=True)
 """Pixels of a row, `View` in kernels.cu: frames, rows, columns, channels; strides in elements."""

@@ -16,8 +16,9 @@ import torch
 
 from videoloader.cuda.launching import launch_with_table
 from videoloader.cuda.streams import current_stream
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import THREADS, Launch, Queued
+from videoloader.tensors.batch import Batch
 
 __all__ = ["Launches"]
 

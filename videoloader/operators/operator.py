@@ -33,15 +33,16 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Inferred, Planned, Spec, allocate
+from videoloader.operators.batch import Context, Inferred, Planned, allocate
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.deprecated import NO_SEED, Deprecated, take_deprecated
+from videoloader.operators.deprecated import NO_SEED, Deprecated
 from videoloader.operators.inputs import Input
 from videoloader.operators.kernels import Launch
 from videoloader.operators.launches import Launches
 from videoloader.operators.unfolding import has_frames, run_on_frames
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
 
@@ -54,10 +55,6 @@ Given = Mapping[str, Any]
 """Arguments by name."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _one(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)
-    return 1
 
 
 def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
@@ -96,7 +93,8 @@ class Operator:
         positional: arguments that may be given by position, behind the inputs.
         arguments: keyword arguments.
         devices: values of `device`; the first is the default.
-        num_outputs: number of outputs for given arguments, without those of optional inputs.
+        num_outputs: number of outputs without those of optional inputs, or a function that gives it
+            for arguments.
         optional_outputs: whether an optional input that is given has an output of its own.
         output_names: names of the outputs for given arguments; a node then gives a dict of them.
         infer: for a map `infer(context, *specs, **arguments)`: the spec of the output, or a tuple
@@ -127,7 +125,6 @@ class Operator:
         color: name of the argument with the colour space of the pictures that a decoding operator
             gives: it gives RGB, which `color_space_conversion` converts behind it.
         check: looks at the arguments together; gets the names given and the bound values.
-        absent: arguments of DALI's that are not there yet, with the one value that is harmless.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
         deprecated: arguments that only old programs give; with `seed` where there are no draws.
         absent_devices: devices of DALI's operator that this one does not run on, and what to do.
@@ -152,7 +149,7 @@ class Operator:
     positional: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
     devices: tuple[str, ...] = ("cpu", "gpu")
-    num_outputs: Callable[[Mapping[str, Any]], int] = _one
+    num_outputs: int | Callable[[Mapping[str, Any]], int] = 1
     optional_outputs: bool = False
     output_names: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     infer: Callable[..., Spec | tuple[Spec, ...] | Planned] | None = _same
@@ -170,7 +167,6 @@ class Operator:
     decoding: tuple[str, ...] = ()
     color: str = ""
     check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
-    absent: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     unused: tuple[str, ...] = ()
     deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -221,25 +217,40 @@ class Operator:
         known = {argument.name: argument for argument in self.arguments}
         if name in known:
             return known[name]
-        if name in self.absent:
-            raise UnsupportedError(f"fn.{self.name}: {name} is not supported yet")
         close = difflib.get_close_matches(name, [*known, "device", "name"], n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"it takes {', '.join(known)}"
         raise ArgumentError(f"fn.{self.name} has no argument {name!r}; {hint}")
 
     def current(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments under their current names; a DeprecationWarning for each deprecated one."""
-        old = {each.name: each for each in self.deprecated}
-        if given.keys().isdisjoint(old):
+        """Arguments under their current names; a DeprecationWarning for each deprecated one.
+
+        A value of None counts as not given. Fails if an argument has both its old and its new name.
+        """
+        deprecated = {each.name: each for each in self.deprecated}
+        if given.keys().isdisjoint(deprecated):
             return dict(given)
-        return take_deprecated(self.name, old, [each.name for each in self.arguments], given)
+        taken = {name: value for name, value in given.items() if name not in deprecated}
+        for name, value in given.items():
+            if value is None or name not in deprecated:
+                continue
+            old = deprecated[name]
+            new = old.renamed_to or name
+            if taken.get(new) is not None:
+                raise ArgumentTypeError(
+                    f"fn.{self.name}: {name} is the old name of {new}; give {new}"
+                )
+            is_used = bool(old.renamed_to) or self.declares(name)
+            old.warn(self.name, is_used=is_used)
+            if is_used:
+                taken[new] = value
+        return taken
 
     def convert(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Check and convert arguments one by one; those without an effect are left out."""
         taken = {
             name: (self.argument(name), value)
             for name, value in given.items()
-            if name not in self.unused and not self._is_harmless(name, value)
+            if name not in self.unused
             if name not in IGNORED or self.declares(name)
         }
         return {
@@ -413,7 +424,8 @@ class Operator:
     def count_outputs(self, arguments: Mapping[str, Any], num_inputs: int) -> int:
         """Number of outputs for given arguments and a number of inputs."""
         optional = num_inputs - sum(not each.is_optional for each in self.inputs)
-        return self.num_outputs(arguments) + (optional if self.optional_outputs else 0)
+        count = self.num_outputs(arguments) if callable(self.num_outputs) else self.num_outputs
+        return count + (optional if self.optional_outputs else 0)
 
     def inputs_for(self, count: int) -> tuple[Input, ...]:
         """The declarations of `count` inputs that were given."""
@@ -421,9 +433,6 @@ class Operator:
         if last and last[0].is_repeated and count > len(self.inputs):
             return self.inputs + last * (count - len(self.inputs))
         return self.inputs[:count]
-
-    def _is_harmless(self, name: str, value: Any) -> bool:
-        return name in self.absent and (value is None or value == self.absent[name])
 
     def _check_frames(self, first: Batch, name: str, values: PerSample) -> None:
         """Fail if an argument has values for other frames than the first input has."""

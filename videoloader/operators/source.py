@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from videoloader.decoding.failures import FailurePolicy
-from videoloader.operators.batch import Batch
+from videoloader.tensors.batch import Batch
 
 __all__ = ["Columns", "Source", "SourceContext"]
 

@@ -10,7 +10,8 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
+from videoloader.tensors.batch import Batch
 
 __all__ = ["has_frames", "run_on_frames"]
 

@@ -13,8 +13,9 @@ from image_files import encoded, picture
 from videoloader import fn, pipeline_def, types
 from videoloader.decoding.images import nvimagecodec
 from videoloader.decoding.images.header import read_header
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import OPERATORS
+from videoloader.tensors.batch import Batch
 
 SIZES = [(40, 50), (30, 20), (64, 48), (31, 33)]
 EXIF = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"  # orientation 6

@@ -11,8 +11,9 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import REQUIRED, TEXT, Argument, Kind
 from videoloader.operators.arithmetic.expression import Expression
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.operator import OPERATORS, Operator, declare
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 from videoloader.types import DataType
 
 __all__ = ["ARITHMETIC", "broadcast_shape", "common_layout"]
@@ -25,7 +26,7 @@ _LOOP = 64
 """Elements of an innermost loop beside which its overhead is small."""
 
 
-def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
+def broadcast_shape(*shapes: Shape) -> Shape:
     """The shape of the result: dimensions meet from the last on, where 1 fits any other size."""
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
@@ -61,12 +62,7 @@ def _infer(context: Context, *inputs: Spec, expression: str | Expression) -> Pla
     parsed = Expression.parse(expression) if isinstance(expression, str) else expression
     kinds = parsed.kinds(tuple([DataType.of(spec.dtype) for spec in inputs]))
     kind = parsed.function.result(*kinds)
-    known: dict[tuple[Shape, ...], Shape] = {}
-    shapes = []
-    for each in zip(*(spec.shapes for spec in inputs), strict=True):
-        if each not in known:
-            known[each] = broadcast_shape(each)
-        shapes.append(known[each])
+    shapes = once_for_equal(broadcast_shape, *(spec.shapes for spec in inputs))
     ndim = len(shapes[0]) if shapes else 0
     layout = common_layout([spec.layout for spec in inputs], ndim)
     out = Spec(tuple(shapes), kind.torch, layout, inputs[0].device)

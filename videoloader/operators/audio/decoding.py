@@ -16,10 +16,11 @@ from videoloader.errors import SourceError, VideoError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, Argument, PerSample
 from videoloader.operators.audio.levels import from_levels
 from videoloader.operators.audio.resample import QUALITY, resample_signal
-from videoloader.operators.batch import Batch, Context, SampleError, Spec
+from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.decoders.image_files import ENCODED, encoded_bytes
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["SOUND_TYPE", "convert_sound"]
 
@@ -99,7 +100,7 @@ def _infer(
     ),
     devices=("cpu",),
     in_workers=True,
-    num_outputs=lambda arguments: 2,  # noqa: ARG005
+    num_outputs=2,
     infer=_infer,
 )
 def decode_audio(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentTypeError
 from videoloader.operators.arguments import INT, Argument
-from videoloader.operators.batch import Spec
+from videoloader.tensors.batch import Spec
 
 __all__ = ["POWER", "check_floating", "cosines", "magnitude", "mel_weights"]
 

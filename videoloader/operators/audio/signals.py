@@ -12,9 +12,10 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, INT, TEXT, Argument, PerSample, column
 from videoloader.operators.audio.features import POWER, check_floating, magnitude
 from videoloader.operators.axes import axis_number
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["nonsilent_region", "power_spectrum", "preemphasis_filter"]
 
@@ -155,7 +156,7 @@ def _infer_region(
             "power that is 0 decibels; by default the largest one of the signal",
         ),
     ),
-    num_outputs=lambda arguments: 2,  # noqa: ARG005
+    num_outputs=2,
     infer=_infer_region,
     check=_check_reference,
     unused=("reset_interval",),  # the sums are exact enough without

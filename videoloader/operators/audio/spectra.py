@@ -19,9 +19,10 @@ from videoloader.operators.audio.features import (
     magnitude,
     mel_weights,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.axes import padded
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import declare
-from videoloader.sampling import pad_frames
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["mel_filter_bank", "mfcc", "spectrogram", "to_decibels"]
 
@@ -132,22 +133,13 @@ def spectrogram(context: Context, signal: Batch, plan: _Transforming) -> Batch:
         values, place = signal.part(at), out.part(at)
         flat = values.reshape(len(values), -1).float()
         if plan.is_centered:
-            flat = _widened(flat, length, is_mirrored=plan.is_mirrored)
+            before, border = length // 2, "reflect_101" if plan.is_mirrored else "constant"
+            flat = padded(flat, 1, before, length - before, border)
         windows = flat.unfold(-1, length, plan.step)
         spectrum = torch.fft.rfft(windows * plan.window.to(flat.device), plan.nfft)
         result = magnitude(spectrum, plan.power)
         place.copy_(result.transpose(1, 2) if has_frequencies_first else result)
     return out
-
-
-def _widened(signals: torch.Tensor, length: int, *, is_mirrored: bool) -> torch.Tensor:
-    """Signals (n, count) with what windows in the middle of their values reach outside."""
-    count = signals.shape[1]
-    before = length // 2
-    if not is_mirrored:
-        return torch.nn.functional.pad(signals, (before, length - before))
-    places, _ = pad_frames(np.arange(-before, count + length - before), count, "reflect_101")
-    return signals[:, torch.from_numpy(places).to(signals.device)]
 
 
 def _frequency_axis(shape: tuple[int, ...], layout: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.operators.batch import Spec
+from videoloader.tensors.batch import Spec
 
 __all__ = ["check_boxes", "check_labels", "check_type", "check_whole_boxes", "columns"]
 

@@ -22,12 +22,13 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_boxes, check_labels, columns
 from videoloader.operators.boxes.crop_search import Crop, Rules, find_crop
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_bbox_crop", "ssd_random_crop"]
 
@@ -281,7 +282,7 @@ def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **give
     inputs=(Input("frames", ("HWC", "CHW", "FHWC", "FCHW")), "boxes", "labels"),
     devices=("cpu",),
     arguments=(Argument("num_attempts", INT, 1, "windows for one threshold", least=1), SEED),
-    num_outputs=lambda _: 3,
+    num_outputs=3,
     infer=_infer_ssd,
 )
 def ssd_random_crop(

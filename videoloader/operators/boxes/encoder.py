@@ -9,9 +9,10 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, REQUIRED, Argument
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_boxes, check_labels
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["box_encoder"]
 
@@ -56,7 +57,7 @@ def _infer(
         Argument("means", FLOATS, (0.0,) * 4, "subtracted from offsets (x, y, w, h)"),
         Argument("stds", FLOATS, (1.0,) * 4, "offsets (x, y, w, h) are divided by it"),
     ),
-    num_outputs=lambda _: 2,
+    num_outputs=2,
     infer=_infer,
     check=_check,
 )

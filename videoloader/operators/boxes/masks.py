@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, INT, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_type
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_mask_pixel", "select_masks"]
 
@@ -99,7 +100,7 @@ def _infer_select(
     arguments=(
         Argument("reindex_masks", BOOL, default=False, doc="masks get their places among mask_ids"),
     ),
-    num_outputs=lambda _: 2,
+    num_outputs=2,
     infer=_infer_select,
 )
 def select_masks(

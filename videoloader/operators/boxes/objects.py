@@ -22,10 +22,11 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.boxes.components import boxes_around_parts
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_object_bbox"]
 

@@ -22,11 +22,12 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_labels, check_whole_boxes
 from videoloader.operators.geometry.warps.warp import canvas_size
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["bbox_rotate"]
 

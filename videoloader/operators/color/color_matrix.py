@@ -27,18 +27,19 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.color.color_on_gpu import (
     ColorStage,
     columns,
     matrix_stage,
     recolor,
 )
-from videoloader.operators.color.linear import each_of, middle
+from videoloader.operators.color.linear import each_of, largest, middle
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
 __all__ = ["COLOR_SPACE_CONVERSION", "color_space_conversion", "transform"]
@@ -342,8 +343,7 @@ def _infer_space(
     out = replace(frames, shapes=tuple((*shape[:-1], len(second)) for shape in frames.shapes))
     factors = second[:, :-1] @ first[:, :-1]
     offsets = second[:, :-1] @ first[:, -1:] + second[:, -1:]
-    high = 1.0 if frames.dtype.is_floating_point else float(torch.iinfo(frames.dtype).max)
-    matrix = np.hstack([factors, offsets * high])
+    matrix = np.hstack([factors, offsets * largest(frames.dtype)])
     plan = _Conversion(len(frames), frames.dtype, matrix, image_type is output_type)
     return Planned((out,), plan)
 

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.arguments import PerSample, each_value
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,
@@ -22,6 +22,7 @@ from videoloader.operators.kernels import (
     row_type,
     rows_of,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = ["MOST_STAGES", "ColorStage", "columns", "line_stage", "matrix_stage", "recolor"]
 

@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.color.color_on_gpu import ColorStage, recolor
 from videoloader.operators.kernels import ELEMENTS
 from videoloader.operators.operator import Operator
 from videoloader.system.forking import cached_property
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["color_run", "name_in_run"]
 

@@ -12,15 +12,16 @@ import numpy as np
 import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.color.color_on_gpu import ColorStage, columns, line_stage, recolor
 from videoloader.operators.general.convert import scale_and_shift
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec, parts
 
-__all__ = ["each_of", "middle"]
+__all__ = ["each_of", "largest", "middle"]
 
 _TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 """Element types that OpenCV looks up in a table."""
@@ -34,16 +35,14 @@ def each_of(function: Callable[..., Any], *values: PerSample) -> list[Any]:
 
     Samples of the same values share a result.
     """
-    given = list(zip(*values, strict=True))
-    results = {each: _of_one(function, each) for each in dict.fromkeys(given)}
-    return [results[each] for each in given]
+    return once_for_equal(partial(_of_one, function), *values)
 
 
-def _of_one(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+def _of_one(function: Callable[..., Any], *given: Any) -> Any:
     lengths = {len(value) for value in given if isinstance(value, PerFrame)}
     if not lengths:
         return function(*given)
-    frames = PerSample(tuple(given))
+    frames = PerSample(given)
     rows = [frames.frames(at, max(lengths)) for at in range(len(given))]
     return PerFrame(tuple(map(function, *rows)))
 
@@ -72,7 +71,8 @@ def _offset(
     return shift * high + brightness * center * (1 - contrast)
 
 
-def _high(dtype: torch.dtype) -> float:
+def largest(dtype: torch.dtype) -> float:
+    """The end of the range of an element type: 1 for floating point."""
     return 1.0 if dtype.is_floating_point else float(torch.iinfo(dtype).max)
 
 
@@ -96,7 +96,7 @@ class _Line:
     @cached_property
     def offsets(self) -> list[Any]:
         """Likewise."""
-        return each_of(partial(_offset, _high(self.target)), *self.numbers)
+        return each_of(partial(_offset, largest(self.target)), *self.numbers)
 
     @cached_property
     def unchanged(self) -> list[bool]:
@@ -107,7 +107,7 @@ class _Line:
     def stage(self) -> ColorStage:
         """The line for the kernel."""
         values, counts = columns(self.numbers)
-        offsets = _offset(_high(self.target), *values)
+        offsets = _offset(largest(self.target), *values)
         return line_stage(values[0] * values[2], offsets, counts, self.target)
 
 

@@ -11,11 +11,12 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, TEXT, Argument
-from videoloader.operators.axes import by_block, storable
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
+from videoloader.operators.axes import by_block, check_letter, storable
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Shape, Spec
 
 __all__ = ["lookup_table", "one_hot"]
 
@@ -82,9 +83,7 @@ def _infer_one_hot(
 
 
 def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    name = arguments["axis_name"]
-    if name is not None and len(name) != 1:
-        raise ArgumentError(f"fn.one_hot: axis_name must be one letter, got {name!r}")
+    check_letter("one_hot", arguments)
 
 
 @declare(

@@ -24,9 +24,10 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["clahe", "debayer", "equalize", "jpeg_compression_distortion"]
 
@@ -116,19 +117,20 @@ def _equalized(values: torch.Tensor) -> torch.Tensor:
 def _equalize_by_opencv(context: Context, frames: Batch) -> Batch:
     import cv2
 
+    def change(number: int, picture: Picture) -> Picture:  # noqa: ARG001
+        return _each_channel(picture, cv2.equalizeHist)
+
     out = context.empty()
     for sample, place in zip(frames, out, strict=True):
-
-        def change(number: int, picture: Picture) -> Picture:  # noqa: ARG001
-            planes = [
-                cv2.equalizeHist(np.ascontiguousarray(picture[..., channel]))
-                for channel in range(picture.shape[-1])
-            ]
-            return np.stack(planes, axis=-1)
-
         pictures, places = _with_channels(frames.layout, sample, place)
         _each_picture(pictures, places, change)
     return out
+
+
+def _each_channel(picture: Picture, change: Callable[..., Any]) -> Picture:
+    """What `change` makes of each channel (H, W) of a picture, as one picture."""
+    planes = [np.ascontiguousarray(picture[..., at]) for at in range(picture.shape[-1])]
+    return np.stack([change(plane) for plane in planes], axis=-1)
 
 
 def _with_channels(layout: str, *values: torch.Tensor) -> list[torch.Tensor]:
@@ -216,11 +218,7 @@ def clahe(
             lab = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2LAB)
             lab[..., 0] = equalizer.apply(np.ascontiguousarray(lab[..., 0]))
             return cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
-        planes = [
-            equalizer.apply(np.ascontiguousarray(picture[..., channel]))
-            for channel in range(picture.shape[-1])
-        ]
-        return np.stack(planes, axis=-1)
+        return _each_channel(picture, equalizer.apply)
 
     out = context.empty()
     for sample, place in zip(frames, out, strict=True):

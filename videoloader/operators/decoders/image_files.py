@@ -22,16 +22,8 @@ from videoloader.decoding.images.pixels import channels_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.decoding.images.scale import to_range
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.operators.arguments import (
-    BOOL,
-    DTYPE,
-    FLOATS,
-    IMAGE,
-    INT,
-    Argument,
-    PerSample,
-)
-from videoloader.operators.batch import Batch, Context, SampleError, Spec
+from videoloader.operators.arguments import BOOL, DTYPE, FLOATS, IMAGE, INT, Argument, PerSample
+from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.general.slice import SLICE_ARGUMENTS, check_slice, slice_windows
 from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
@@ -39,6 +31,7 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
 __all__ = [
@@ -125,6 +118,18 @@ def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -
     return Spec((), dtype, "HWC", context.device)  # the shapes are in the files
 
 
+_DESCRIPTION: dict[str, Any] = {
+    "inputs": (ENCODED,),
+    "devices": ("cpu", "mixed"),
+    "in_workers": True,
+    "owns_outputs": True,
+    "infer": _infer,
+    "unused": UNUSED,
+    "deprecated": DEPRECATED,
+}
+"""The part of the declaration that all decoders of images share."""
+
+
 def _decode(
     context: Context,
     encoded: Batch,
@@ -202,14 +207,8 @@ def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `F
 
 @declare(
     "decoders.image",
-    inputs=(ENCODED,),
     arguments=DECODING,
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
-    infer=_infer,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
@@ -223,15 +222,9 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
 
 @declare(
     "decoders.image_crop",
-    inputs=(ENCODED,),
     arguments=(*DECODING, *CROP_ARGUMENTS),
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
-    infer=_infer,
     check=check_crop,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_crop(
     context: Context,
@@ -242,11 +235,7 @@ def decode_crop(
     window, options = _divided(arguments)
 
     def find(position: int, size: tuple[int, int]) -> Window:
-        own = {
-            name: value[position] if isinstance(value, PerSample) else value
-            for name, value in window.items()
-        }
-        rows, columns = crop_window(size, **own).slices
+        rows, columns = crop_window(size, **PerSample.at(position, window)).slices
         return rows, columns
 
     return _decode(context, encoded, find, operator="decoders.image_crop", **options)
@@ -277,7 +266,6 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 @declare(
     "decoders.image_random_crop",
-    inputs=(ENCODED,),
     arguments=(
         *DECODING,
         Argument("random_area", FLOATS, (0.08, 1.0), "part of the area: (least, most)"),
@@ -290,14 +278,9 @@ def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
         Argument("num_attempts", INT, 10, "tries for a window that fits", least=1),
         SEED,
     ),
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
     draws=True,
-    infer=_infer,
     check=_check_random,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_random_crop(
     context: Context,
@@ -330,16 +313,10 @@ def decode_random_crop(
 
 @declare(
     "decoders.image_slice",
-    inputs=(ENCODED,),
     positional=("anchor", "shape_input"),
     arguments=(*SLICE_ARGUMENTS, *DECODING),
-    devices=("cpu", "mixed"),
-    in_workers=True,
-    owns_outputs=True,
-    infer=_infer,
     check=check_slice,
-    unused=UNUSED,
-    deprecated=DEPRECATED,
+    **_DESCRIPTION,
 )
 def decode_slice(
     context: Context,

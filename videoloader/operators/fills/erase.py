@@ -12,11 +12,12 @@ import numpy as np
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, COLUMN, FLOATS, Argument, PerFrame, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.fills.fills_on_gpu import erase_regions
 from videoloader.operators.geometry.windows import filled, for_channels
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
 __all__ = ["erase"]
 
@@ -151,7 +152,6 @@ def _all_regions(
     is_centered: bool,
 ) -> tuple[tuple[Region, ...], ...]:
     """The regions of each sample; equal samples share them."""
-    given = list(zip(shapes, anchor, shape, strict=True))
 
     def regions_of(
         letters: str, sides: Shape, starts: Sequence[float], lengths: Sequence[float]
@@ -169,8 +169,7 @@ def _all_regions(
             for region in regions_of(layout[1:], sides[1:], *own)
         )
 
-    found = {each: regions_in(*each) for each in dict.fromkeys(given)}
-    return tuple(found[each] for each in given)
+    return tuple(once_for_equal(regions_in, shapes, anchor, shape))
 
 
 def _axes(ndim: int, layout: str, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:

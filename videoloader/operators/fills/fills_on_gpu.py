@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import (
     LETTERS,
     MOST_CHANNELS,
@@ -23,6 +23,7 @@ from videoloader.operators.kernels import (
     rows_of,
 )
 from videoloader.tensors import saturate, truncate
+from videoloader.tensors.batch import Batch
 
 __all__ = ["SIZES", "bits_of", "erase_regions", "mask_squares"]
 

@@ -9,16 +9,13 @@ import torch
 
 from videoloader.operators.arguments import FLOAT, INT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context, Spec, parts
+from videoloader.operators.batch import Context
 from videoloader.operators.fills.fills_on_gpu import mask_squares
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, parts
 
 __all__ = ["grid_mask"]
-
-
-def _infer(context: Context, frames: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
-    return frames
 
 
 def _on_gpu(context: Context, frames: Batch, **given: PerSample) -> Any:
@@ -46,7 +43,6 @@ def _on_gpu(context: Context, frames: Batch, **given: PerSample) -> Any:
             "shift_y", FLOAT, 0.0, "of the grid behind its rotation, in pixels", per_sample=True
         ),
     ),
-    infer=_infer,
     kernels={"cuda": _on_gpu},
 )
 def grid_mask(context: Context, frames: Batch, **given: PerSample) -> Batch:

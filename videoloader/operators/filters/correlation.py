@@ -12,20 +12,21 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import INTS, TEXT, Argument, Kind, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.axes import padded
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.neighborhoods_on_gpu import correlate_on_gpu
 from videoloader.operators.filters.windows import (
     DTYPE_ARGUMENT,
     FRAMES_OR_VOLUME,
     Axes,
     infer_filtered,
-    padded,
     picture_axes,
 )
 from videoloader.operators.geometry.warps.sampling import opencv_border
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["correlate"]
 
@@ -39,8 +40,6 @@ _BORDERS = {
     "edge": "clamp",
 }
 """Other names of borders."""
-_ON_GPU = {"reflect_1001": "reflect", "clamp": "replicate"}
-"""Other names of borders in kernels."""
 _OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
@@ -118,7 +117,6 @@ def _on_gpu(
         return NotImplemented
     anchors = [(0, 0)] * len(frames) if plan.border is None else plan.anchors
     border = plan.border or "reflect_101"  # of windows that lie inside nothing is read there
-    border = _ON_GPU.get(border, border)
     return correlate_on_gpu(context, frames, windows, fill_values, anchors, border)
 
 
@@ -195,28 +193,28 @@ def _same_by_opencv(
 ) -> torch.Tensor | None:
     """The correlation of pictures on the CPU in one pass; None for what OpenCV does not take."""
     is_known = border != "wrap" and (border != "constant" or fill == 0)
-    if (
-        values.device.type != "cpu"
-        or values.dtype not in _OPENCV_TYPES
-        or axes.count != 2
-        or not values.numel()
-        or not is_known
-    ):
+    if not is_known or values.dtype not in _OPENCV_TYPES or not _are_pictures(values, axes):
         return None
+    return _by_opencv(values, axes, window, (anchors[1], anchors[0]), border)
+
+
+def _are_pictures(values: torch.Tensor, axes: Axes) -> bool:
+    """Whether OpenCV filters values of a type that it takes."""
+    return values.device.type == "cpu" and axes.count == 2 and values.numel() > 0
+
+
+def _by_opencv(
+    values: torch.Tensor, axes: Axes, window: torch.Tensor, anchor: tuple[int, int], border: str
+) -> torch.Tensor:
+    """The correlation, float32; `anchor` is (x, y)."""
     import cv2
 
-    behind = values.shape[axes.first + 2 :]
-    sides = values.shape[axes.first : axes.first + 2]
-    pictures: Any = values.contiguous().numpy().reshape(-1, *sides, *behind)
+    pictures: Any = values.contiguous().numpy().reshape(-1, *values.shape[axes.first :])
+    kernel: Any = np.ascontiguousarray(window.cpu().numpy())
     made = np.empty(pictures.shape, np.float32)
+    mode = opencv_border(border)
     for picture, result in zip(pictures, made, strict=True):
-        filtered = cv2.filter2D(
-            picture,
-            cv2.CV_32F,
-            window.cpu().numpy(),
-            anchor=(anchors[1], anchors[0]),
-            borderType=opencv_border(border),
-        )
+        filtered = cv2.filter2D(picture, cv2.CV_32F, kernel, anchor=anchor, borderType=mode)
         result[...] = filtered.reshape(result.shape)
     return torch.from_numpy(made).reshape(values.shape)
 
@@ -230,51 +228,28 @@ def _surrounded(
     fill: float,
 ) -> torch.Tensor:
     """Values with a border that makes a valid correlation as large as they are."""
+    mode = "edge" if border == "clamp" else border
     for number, (before, extent) in enumerate(zip(anchors, extents, strict=True)):
-        axis, after = axes.first + number, extent - 1 - before
-        if border == "constant":
-            sides = [
-                values.new_full((*values.shape[:axis], count, *values.shape[axis + 1 :]), fill)
-                for count in (before, after)
-            ]
-            values = torch.cat([sides[0], values, sides[1]], dim=axis)
-        else:
-            mode = "edge" if border == "clamp" else border
-            values = padded(values, axis, before, after, mode)
+        values = padded(values, axes.first + number, before, extent - 1 - before, mode, fill)
     return values
 
 
 def _valid(values: torch.Tensor, axes: Axes, window: torch.Tensor) -> torch.Tensor:
-    if values.device.type == "cpu" and axes.count == 2 and values.numel():
-        return _valid_by_opencv(values, axes, window)
     extents = window.shape
     sides = [
         values.shape[axes.first + number] - extent + 1 for number, extent in enumerate(extents)
     ]
+
+    def part_at(wide: torch.Tensor, place: Sequence[int]) -> torch.Tensor:
+        for number, (start, side) in enumerate(zip(place, sides, strict=True)):
+            wide = wide.narrow(axes.first + number, start, side)
+        return wide
+
+    if _are_pictures(values, axes):
+        return part_at(_by_opencv(values, axes, window, (0, 0), "constant"), (0, 0))
     shape = (*values.shape[: axes.first], *sides, *values.shape[axes.first + axes.count :])
     result = values.new_zeros(shape)
-    weights = window.flatten().tolist()
     places = itertools.product(*map(range, extents))
-    for place, weight in zip(places, weights, strict=True):
-        part = values
-        for number, (start, side) in enumerate(zip(place, sides, strict=True)):
-            part = part.narrow(axes.first + number, start, side)
-        result.add_(part, alpha=weight)
+    for place, weight in zip(places, window.flatten().tolist(), strict=True):
+        result.add_(part_at(values, place), alpha=weight)
     return result
-
-
-def _valid_by_opencv(values: torch.Tensor, axes: Axes, window: torch.Tensor) -> torch.Tensor:
-    import cv2
-
-    height, width = values.shape[axes.first : axes.first + 2]
-    rows, columns = height - window.shape[0] + 1, width - window.shape[1] + 1
-    behind = values.shape[axes.first + 2 :]
-    pictures = values.contiguous().numpy().reshape(-1, height, width, *(behind or (1,)))
-    kernel: Any = np.ascontiguousarray(window.cpu().numpy())
-    made = [
-        cv2.filter2D(picture, cv2.CV_32F, kernel, anchor=(0, 0), borderType=cv2.BORDER_CONSTANT)
-        for picture in pictures
-    ]
-    result = np.stack(made).reshape(*pictures.shape)[:, :rows, :columns]
-    shape = (*values.shape[: axes.first], rows, columns, *behind)
-    return torch.from_numpy(np.ascontiguousarray(result)).reshape(shape)

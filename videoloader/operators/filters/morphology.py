@@ -23,13 +23,14 @@ from videoloader.operators.arguments import (
     PerSample,
     each_value,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.axes import padded
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.neighborhoods_on_gpu import median_on_gpu
-from videoloader.operators.filters.windows import padded
 from videoloader.operators.filters.windows_on_gpu import Mask, extremes_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["median_blur"]
 
@@ -44,9 +45,6 @@ _BORDERS = {
     "reflect_101": "reflect_101",
     "wrap": "wrap",
 }
-_ON_GPU = {"edge": "replicate", "reflect_1001": "reflect"}
-"""Other names of borders in kernels."""
-
 _STORED_ONLY = (torch.uint16, torch.uint32, torch.uint64)
 _BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
 
@@ -55,17 +53,8 @@ def _surrounded(
     pictures: torch.Tensor, before: Pair, after: Pair, border: str, fill: float
 ) -> torch.Tensor:
     """Pictures (N, H, W, C) with a border: (rows, columns) before and after."""
-    for axis in (1, 2):
-        first, last = before[axis - 1], after[axis - 1]
-        if border != "constant":
-            pictures = padded(pictures, axis, first, last, border)
-            continue
-        sides = []
-        for count in (first, last):
-            shape = list(pictures.shape)
-            shape[axis] = count
-            sides.append(torch.full(shape, fill, dtype=pictures.dtype, device=pictures.device))
-        pictures = torch.cat([sides[0], pictures, sides[1]], dim=axis)
+    for axis, first, last in zip((1, 2), before, after, strict=True):
+        pictures = padded(pictures, axis, first, last, border, fill)
     return pictures
 
 
@@ -221,8 +210,7 @@ def _infer_extremes(
 def _extreme_on_gpu(context: Context, frames: Batch, plan: _Extremes, *, largest: bool) -> Any:
     if plan.masks is None:
         return NotImplemented
-    border = _ON_GPU.get(plan.border, plan.border)
-    return extremes_on_gpu(context, frames, plan.masks, border, largest=largest)
+    return extremes_on_gpu(context, frames, plan.masks, plan.border, largest=largest)
 
 
 def _declare(name: str, doc: str, *, largest: bool) -> None:

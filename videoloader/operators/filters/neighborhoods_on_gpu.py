@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
@@ -20,6 +20,7 @@ from videoloader.operators.kernels import (
     row_type,
     rows_of,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = ["correlate_on_gpu", "median_on_gpu"]
 
@@ -67,7 +68,7 @@ def correlate_on_gpu(
     fills = None if fill is None else floats_of(fill, frames.spec.device)
     if fills is not None:
         rows["fill"] = fills.addresses
-    macros = {"BORDER": BORDERS.index(border)}
+    macros = {"BORDER": BORDERS[border]}
     return _launch(_CORRELATE, rows, frames, out, macros, kept=(weights, fills))
 
 
@@ -80,7 +81,7 @@ def median_on_gpu(context: Context, frames: Batch, plan: Sequence[Pair]) -> Any:
     rows["width"], rows["height"] = np.array(plan).T
     width, height = plan[0]
     is_kept = width * height <= _MOST_KEPT and len(set(plan)) == 1
-    macros = {"BORDER": BORDERS.index("replicate")}
+    macros = {"BORDER": BORDERS["replicate"]}
     return _launch(_MEDIAN, rows, frames, out, macros, (height, width) if is_kept else (0, 0))
 
 

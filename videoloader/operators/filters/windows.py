@@ -27,13 +27,14 @@ from videoloader.operators.arguments import (
     PerSample,
     each_value,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.axes import padded
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.filters.windows_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
-from videoloader.sampling import pad_frames
 from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = [
     "FRAMES_OR_VOLUME",
@@ -41,7 +42,6 @@ __all__ = [
     "gaussian_blur",
     "infer_filtered",
     "laplacian",
-    "padded",
     "picture_axes",
 ]
 
@@ -63,19 +63,17 @@ class Axes:
     Attributes:
         first: of them; those before are frames and channels.
         count: of them; a dimension behind them is the channels.
-        has_frames: whether the sample is a clip.
     """
 
     first: int
     count: int
-    has_frames: bool
 
     @classmethod
     def of(cls, layout: str, ndim: int) -> Axes:
         """The data axes of samples of a layout.
 
         >>> Axes.of("FHWC", 4), Axes.of("CHW", 3)
-        (Axes(first=1, count=2, has_frames=True), Axes(first=1, count=2, has_frames=False))
+        (Axes(first=1, count=2), Axes(first=1, count=2))
         """
         layout = layout or _UNNAMED.get(ndim, "")
         if not layout or len(layout) != ndim:
@@ -90,7 +88,7 @@ class Axes:
             raise ArgumentError(f"channels come first or last in a layout, got {layout}")
         if not 1 <= len(data) <= _MOST_AXES:
             raise ArgumentError(f"1 to {_MOST_AXES} data axes are filtered, got {layout}")
-        return cls(first, len(data), "F" in layout)
+        return cls(first, len(data))
 
     def each(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         """A value for each axis, of one for all or one for each."""
@@ -117,21 +115,12 @@ def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None,
     return replace(frames, dtype=dtype or frames.dtype)
 
 
-def padded(
-    values: torch.Tensor, axis: int, before: int, after: int, mode: str = "reflect_101"
-) -> torch.Tensor:
-    """Values with others in front and behind along one axis, as `pad_frames` finds them."""
-    length = values.shape[axis]
-    indices, _ = pad_frames(np.arange(-before, length + after), length, mode)
-    return values.index_select(axis, torch.from_numpy(indices).to(values.device))
-
-
 def _correlated(values: torch.Tensor, axis: int, window: NDArray[np.float32]) -> torch.Tensor:
     """float32 values filtered along one axis."""
     if len(window) == 1:
         return values * float(window[0])
     length, half = values.shape[axis], len(window) // 2
-    wide = padded(values, axis, half, half)
+    wide = padded(values, axis, half, half, "reflect_101")
     result = torch.zeros_like(values)
     for place, weight in enumerate(window.tolist()):
         result.add_(wide.narrow(axis, place, length), alpha=weight)
@@ -249,7 +238,7 @@ def _filtered(context: Context, frames: Batch, plan: _Filtering) -> Batch:
             place.copy_(saturate(_summed(sample, axes, terms[0]), place.dtype))
             continue
         at = frames.layout.index("F")
-        inner = replace(axes, first=axes.first - 1, has_frames=False)
+        inner = replace(axes, first=axes.first - 1)
         for number, own in enumerate(terms):
             made = _summed(sample.select(at, number), inner, own)
             place.select(at, number).copy_(saturate(made, place.dtype))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,
@@ -20,6 +20,7 @@ from videoloader.operators.kernels import (
     rows_of,
     tiles_in,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
 
@@ -86,7 +87,7 @@ def filter_on_gpu(
         key: [(window_of(each.down), window_of(each.across), each.factor) for each in own]
         for key, own in distinct.items()
     }
-    macros = {"OPERATION": _SUM, "BORDER": BORDERS.index("reflect_101")}
+    macros = {"OPERATION": _SUM, "BORDER": BORDERS["reflect_101"]}
     return _launch(frames, out, passes, table, macros, np.concatenate(list(weights.values())))
 
 
@@ -109,7 +110,7 @@ def extremes_on_gpu(
         key: [((0, mask.height, mask.y), (0, mask.width, mask.x), 1.0)]
         for key, mask in _distinct(masks).items()
     }
-    macros = {"OPERATION": _LARGEST if largest else _SMALLEST, "BORDER": BORDERS.index(border)}
+    macros = {"OPERATION": _LARGEST if largest else _SMALLEST, "BORDER": BORDERS[border]}
     return _launch(frames, out, masks, table, macros, None)
 
 

@@ -11,9 +11,10 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import ANY, BOOL, INTS, REQUIRED, Argument, Kind
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import DataType, to_torch
 
 __all__ = ["numba_function"]

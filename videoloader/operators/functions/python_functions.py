@@ -7,7 +7,7 @@ sample, once for each. It gets copies, and what it gives is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,20 +15,14 @@ import torch
 from videoloader.cuda.streams import as_cupy
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.eager_calls import eager
 from videoloader.tensors import to_tensor
+from videoloader.tensors.batch import Batch
 
 __all__ = ["dl_tensor_python_function", "python_function", "torch_python_function"]
-
-
-class _Form(NamedTuple):
-    """How a function sees a sample, and what becomes of what it gives."""
-
-    give: Callable[[torch.Tensor], Any]
-    take: Callable[[Any], torch.Tensor]
 
 
 def _function(value: Any) -> Any:
@@ -93,8 +87,8 @@ def python_function(context: Context, *inputs: Batch, **arguments: Any) -> tuple
     `exec_async=False` that is so too, and it is called in the thread of `run`.
     """
     on_gpu = context.device != "cpu"
-    form = _cupy_form(context) if on_gpu else _Form(lambda tensor: tensor.numpy(), to_tensor)
-    return _call(context, inputs, form, **arguments)
+    give = _from_dlpack(context) if on_gpu else torch.Tensor.numpy
+    return _call(context, inputs, give, **arguments)
 
 
 @declare("torch_python_function", **_described(batch_processing=False))
@@ -103,7 +97,7 @@ def torch_python_function(context: Context, *inputs: Batch, **arguments: Any) ->
 
     On a GPU the stream of the pipeline is the current one.
     """
-    return _call(context, inputs, _Form(lambda tensor: tensor, to_tensor), **arguments)
+    return _call(context, inputs, lambda tensor: tensor, **arguments)
 
 
 @declare(
@@ -126,7 +120,7 @@ def dl_tensor_python_function(
     """Call a Python function on DLPack capsules; see `python_function`."""
     if synchronize_stream and context.stream is not None:
         context.stream.synchronize()
-    return _call(context, inputs, _Form(_capsule, to_tensor), **arguments)
+    return _call(context, inputs, _capsule, **arguments)
 
 
 def _capsule(tensor: torch.Tensor) -> Any:
@@ -134,7 +128,8 @@ def _capsule(tensor: torch.Tensor) -> Any:
     return to_dlpack(tensor)
 
 
-def _cupy_form(context: Context) -> _Form:
+def _from_dlpack(context: Context) -> Callable[[torch.Tensor], Any]:
+    """Gives a tensor as a CuPy array; the stream of the operator becomes CuPy's."""
     try:
         import cupy
     except ImportError as error:
@@ -143,25 +138,26 @@ def _cupy_form(context: Context) -> _Form:
             "or use fn.torch_python_function"
         ) from error
     as_cupy(context.stream).use()
-    return _Form(cupy.from_dlpack, to_tensor)
+    from_dlpack: Callable[[torch.Tensor], Any] = cupy.from_dlpack
+    return from_dlpack
 
 
 def _call(
     context: Context,
     inputs: Sequence[Batch],
-    form: _Form,
+    give: Callable[[torch.Tensor], Any],
     *,
     function: Callable[..., Any],
     num_outputs: int,
     batch_processing: bool,
     output_layouts: str | tuple[str, ...] | None,
 ) -> tuple[Batch, ...]:
-    """Call the function on all samples, and put its outputs together."""
+    """Call the function on all samples as `give` shows them, and put its outputs together."""
     function = eager()(function)
-    given = [[form.give(sample.clone()) for sample in batch] for batch in inputs]
+    given = [[give(sample.clone()) for sample in batch] for batch in inputs]
     if batch_processing:
         columns = _row(function(*given), num_outputs)
-        samples = [_samples(column, form) for column in columns]
+        samples = [_samples(column) for column in columns]
         for column in samples:
             if len(column) != context.count:
                 raise ArgumentError(
@@ -171,7 +167,7 @@ def _call(
         taken = []
         for position in range(context.count):
             row = _row(function(*(column[position] for column in given)), num_outputs)
-            taken.append([_taken(value, form) for value in row])  # it may use its memory again
+            taken.append([_taken(value) for value in row])  # it may use its memory again
         samples = [[row[number] for row in taken] for number in range(num_outputs)]
     layouts = _layouts_of(output_layouts, num_outputs)
     return tuple(
@@ -198,20 +194,20 @@ def _row(result: Any, num_outputs: int) -> tuple[Any, ...]:
     return row
 
 
-def _samples(column: Any, form: _Form) -> list[torch.Tensor]:
+def _samples(column: Any) -> list[torch.Tensor]:
     """One output of a whole batch."""
     if isinstance(column, list | tuple):
-        return [_taken(value, form) for value in column]
-    tensor = _taken(column, form)
+        return [_taken(value) for value in column]
+    tensor = _taken(column)
     if tensor.ndim == 0:
         raise ArgumentTypeError("with batch_processing a function gives lists of samples")
     return list(tensor.unbind())
 
 
-def _taken(value: Any, form: _Form) -> torch.Tensor:
+def _taken(value: Any) -> torch.Tensor:
     if value is None:
         raise ArgumentTypeError("the function gave None; num_outputs=0 is for functions that do")
-    tensor = form.take(np.asarray(value) if isinstance(value, np.generic) else value)
+    tensor = to_tensor(np.asarray(value) if isinstance(value, np.generic) else value)
     return tensor.clone(memory_format=torch.contiguous_format)
 
 

@@ -10,11 +10,12 @@ import torch
 
 from videoloader.decoding.memory import Recycler
 from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.geometry.windows_on_gpu import convert_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["cast", "cast_like", "scale_and_shift"]
 

@@ -11,9 +11,10 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, INTS, TEXT, Argument, PerSample
 from videoloader.operators.axes import check_layout
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
 
@@ -93,11 +94,7 @@ def full(context: Context, fill_value: Batch, *, shape: PerSample, layout: str) 
     return _fill(context, fill_value)
 
 
-def _infer_full_like(context: Context, values: Spec, fill: Spec) -> Spec:  # noqa: ARG001
-    return values
-
-
-@declare("full_like", inputs=("data_like", "fill_value"), infer=_infer_full_like)
+@declare("full_like", inputs=("data_like", "fill_value"))
 def full_like(context: Context, values: Batch, fill_value: Batch) -> Batch:  # noqa: ARG001
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 

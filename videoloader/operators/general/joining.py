@@ -10,10 +10,11 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, TEXT, Argument
-from videoloader.operators.axes import axis_number, storable
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.axes import axis_number, check_letter, storable
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["cat", "stack"]
 
@@ -77,9 +78,7 @@ def _infer_stack(
 
 
 def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    name = arguments["axis_name"]
-    if name is not None and len(name) != 1:
-        raise ArgumentError(f"fn.stack: axis_name must be one letter, got {name!r}")
+    check_letter("stack", arguments)
 
 
 @declare(
@@ -129,9 +128,7 @@ def _infer_cat(
 def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if "axis" in given and "axis_name" in given:
         raise ArgumentError("fn.cat takes axis or axis_name, not both")
-    name = arguments["axis_name"]
-    if name is not None and len(name) != 1:
-        raise ArgumentError(f"fn.cat: axis_name must be one letter, got {name!r}")
+    check_letter("cat", arguments)
 
 
 @declare(

@@ -8,8 +8,9 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, Argument
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import OPERATORS, declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["COPY", "PER_FRAME", "copy", "per_frame"]
 
@@ -33,17 +34,13 @@ def _infer_frames(context: Context, values: Spec, *, replace: bool) -> Spec:  # 
     if len(values) and not ndim:
         raise ArgumentError("fn.per_frame: a scalar has no dimension that counts frames")
     if not values.layout:
-        return _with_layout(values, "F" + "*" * (ndim - 1))
+        return dataclasses.replace(values, layout="F" + "*" * (ndim - 1))
     if values.layout[0] != "F" and not replace:
         raise ArgumentError(
             f"fn.per_frame: the first dimension of layout {values.layout} does not count frames; "
             "replace=True renames it"
         )
-    return _with_layout(values, "F" + values.layout[1:])
-
-
-def _with_layout(values: Spec, layout: str) -> Spec:
-    return dataclasses.replace(values, layout=layout)
+    return dataclasses.replace(values, layout="F" + values.layout[1:])
 
 
 @declare(

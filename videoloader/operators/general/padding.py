@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,22 +9,14 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, INTS, Argument, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes, for_each
+from videoloader.operators.batch import Context
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["pad"]
-
-
-def _for_axes(values: Sequence[int] | None, count: int, default: int, name: str) -> list[int]:
-    """A value for each padded dimension; one is for all of them."""
-    if values is None:
-        return [default] * count
-    if len(values) not in (1, count):
-        raise ArgumentError(f"{name} has {len(values)} values for {count} dimensions")
-    return list(values) * (count if len(values) == 1 else 1)
 
 
 def _infer(
@@ -44,13 +35,12 @@ def _infer(
     for own, numbers, aligned, wanted in zip(values.shapes, axes, align, shape, strict=True):
         chosen = axis_numbers(ndim, values.layout, numbers, axis_names) or tuple(range(ndim))
         count = len(chosen)
-        steps = _for_axes(aligned, count, 1, "align")
+        steps = for_each("align", (1,) if aligned is None else aligned, count)
         if any(step < 1 for step in steps):
-            raise ArgumentError(f"align must be at least 1, got {tuple(steps)}")
+            raise ArgumentError(f"align must be at least 1, got {steps}")
         sides = list(own)
-        for axis, step, least in zip(
-            chosen, steps, _for_axes(wanted, count, -1, "shape"), strict=True
-        ):
+        sizes = for_each("shape", (-1,) if wanted is None else wanted, count)
+        for axis, step, least in zip(chosen, steps, sizes, strict=True):
             extent = max(own[axis], largest[axis] if least <= 0 else least)
             sides[axis] = -(-extent // step) * step
         padded.append(tuple(sides))

@@ -19,9 +19,10 @@ from videoloader.operators.axes import (
     check_axes,
     without,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["float_sum", "kept_shape"]
 

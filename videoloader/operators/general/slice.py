@@ -23,13 +23,15 @@ from videoloader.operators.arguments import (
     Kind,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.axes import for_each
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
 __all__ = ["SLICE", "SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
 
@@ -117,13 +119,6 @@ def _axes(layout: str, ndim: int, axes: Sequence[int] | None, names: str | None)
     return found
 
 
-def _spread(name: str, values: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    """A value for each of `count` dimensions; one serves for all."""
-    if len(values) not in (1, count):
-        raise ArgumentError(f"{name} has {len(values)} values for {count} dimensions")
-    return values if len(values) == count else values * count
-
-
 def _bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
     """Where a slice begins and ends in a dimension, before they are rounded."""
     if "anchor" in given:
@@ -156,7 +151,7 @@ def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[W
     """The part of one sample, by dimension."""
     policy, values = arguments["out_of_bounds_policy"], arguments["values"]
     axes = _axes(layout, len(shape), arguments["axes"], arguments["axis_names"])
-    spread = {name: _spread(name, value, len(axes)) for name, value in values.items()}
+    spread = {name: for_each(name, value, len(axes)) for name, value in values.items()}
     windows = [Window(0, extent) for extent in shape]
     for position, axis in enumerate(axes):
         own = {name: value[position] for name, value in spread.items()}

@@ -11,8 +11,9 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, Kind, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.operator import OPERATORS, declare
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
 __all__ = ["DIM_CHECK", "EXPAND_DIMS", "MOST_SUBSCRIPTS", "SUBSCRIPT", "index_tensor"]
 

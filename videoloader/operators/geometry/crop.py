@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from videoloader.operators.arguments import DTYPE, Argument
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.windows import (
@@ -31,6 +31,7 @@ from videoloader.operators.inputs import UNNAMED_VOLUMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors import truncate
+from videoloader.tensors.batch import Batch, Spec, parts
 
 __all__ = ["absorb_crop", "crop"]
 

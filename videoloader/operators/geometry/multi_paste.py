@@ -12,11 +12,12 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import DTYPE, INTS, Argument, Kind, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["multi_paste"]
 

@@ -22,7 +22,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec, parts
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.general.convert import scale_and_shift
@@ -45,6 +45,7 @@ from videoloader.operators.geometry.windows_on_gpu import Lines, Moves, moves_of
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
+from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
 __all__ = ["crop_mirror_normalize"]
 
@@ -150,16 +151,15 @@ def _shapes_of(
     """Layout and shapes of the output; fails if mean or std do not fit."""
     full = _output_layout(layout, wanted)
     order = [layout.index(letter) for letter in full]
-    made: dict[Any, Shape] = {}
-    keys = list(zip(window_shapes(frames, windows), mean, std, strict=True))
-    for key in keys:
-        if key not in made:
-            (*sides, channels), *normal = key
-            for name, values in zip(("mean", "std"), normal, strict=True):
-                _each(name, values, channels)
-            padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
-            made[key] = tuple(map([*sides, padded].__getitem__, order))
-    return full, tuple([made[key] for key in keys])
+
+    def shape_of(window: Shape, mean: tuple[float, ...], std: tuple[float, ...]) -> Shape:
+        *sides, channels = window
+        _each("mean", mean, channels)
+        _each("std", std, channels)
+        padded = 1 << (channels - 1).bit_length() if pad_output and channels else channels
+        return tuple(map([*sides, padded].__getitem__, order))
+
+    return full, tuple(once_for_equal(shape_of, window_shapes(frames, windows), mean, std))
 
 
 def _output_layout(layout: str, wanted: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.geometry.windows import for_channels
 from videoloader.operators.kernels import (
@@ -22,6 +22,7 @@ from videoloader.operators.kernels import (
     row_type,
     rows_of,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = ["Region", "paste_on_gpu"]
 

@@ -11,13 +11,14 @@ import torch
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import Resizing, resized
 from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, part_axis
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_resized_crop"]
 
@@ -79,10 +80,10 @@ def _axes(
 
 def _by_sample(arguments: Mapping[str, Any], count: int) -> Sequence[dict[str, Any]]:
     """The arguments of each sample; one object for all of them where none differs."""
-    columns = [v.values if isinstance(v, PerSample) else (v,) * count for v in arguments.values()]
-    if all(column.count(column[0]) == count for column in columns):
-        return [dict(zip(arguments, [column[0] for column in columns], strict=True))] * count
-    return [dict(zip(arguments, own, strict=True)) for own in zip(*columns, strict=True)]
+    varying = [value for value in arguments.values() if isinstance(value, PerSample)]
+    if all(value.is_all(value[0]) for value in varying if len(value)):
+        return [PerSample.at(0, arguments)] * count if count else []
+    return [PerSample.at(position, arguments) for position in range(count)]
 
 
 def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:

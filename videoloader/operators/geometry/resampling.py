@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.operators.axes import storable
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
@@ -161,7 +162,8 @@ def _single_centers(axis: Axis, *, is_row: bool) -> NDArray[np.floating[Any]]:
 def _filtered(values: torch.Tensor, dim: int, taps: Taps) -> torch.Tensor:
     """Filter one dimension, in float32 or float64."""
     if taps.weights is None:
-        return _rows(values, dim, torch.from_numpy(taps.indices[:, 0]).to(values.device))
+        indices = torch.from_numpy(taps.indices[:, 0]).to(values.device)
+        return storable(values).index_select(dim, indices).view(values.dtype)
     kind = torch.float64 if values.dtype == torch.float64 else torch.float32
     side, inner = values.shape[dim], values.shape[dim + 1 :].numel()
     count = len(taps.indices)
@@ -189,13 +191,6 @@ def _filtered(values: torch.Tensor, dim: int, taps: Taps) -> torch.Tensor:
                 place = result[number * step : (number + 1) * step]
                 torch.mm(weights, picture[low:high].to(kind), out=place)
     return done.reshape(*values.shape[:dim], count, *values.shape[dim + 1 :])
-
-
-def _rows(values: torch.Tensor, dim: int, indices: torch.Tensor) -> torch.Tensor:
-    if values.dtype in (torch.uint16, torch.uint32, torch.uint64):  # torch cannot index these
-        signed = {2: torch.int16, 4: torch.int32, 8: torch.int64}[values.dtype.itemsize]
-        return values.view(signed).index_select(dim, indices).view(values.dtype)
-    return values.index_select(dim, indices)
 
 
 def _triangle(distance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from videoloader.operators.arguments import BOOL, INT, Argument
-from videoloader.operators.batch import Batch, Context, Planned, Spec, parts
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
 from videoloader.operators.geometry.bytes_on_cpu import Grid, grid_of, resample_bytes
@@ -33,6 +33,7 @@ from videoloader.operators.geometry.windows import (
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.system.forking import cached_property
+from videoloader.tensors.batch import Batch, Spec, parts
 from videoloader.types import InterpType
 
 __all__ = [
@@ -124,9 +125,7 @@ class Resizing(NamedTuple):
     def of(cls, frames: Spec, axes: Sequence[tuple[Axis, ...]]) -> Resizing:
         """The plan for the axes of each sample, channels last."""
         sides = [shape[-1 - len(own) : -1] for shape, own in zip(frames.shapes, axes, strict=True)]
-        keys = list(zip(sides, axes, strict=True))
-        each = {key: Resampling(*key) for key in {*keys}}
-        return cls([each[key] for key in keys], Weights(axes, sides))
+        return cls(once_for_equal(Resampling, sides, axes), Weights(axes, sides))
 
 
 def _infer(

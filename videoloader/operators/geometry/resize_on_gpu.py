@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.kernels import (
     ELEMENTS,
@@ -23,6 +23,7 @@ from videoloader.operators.kernels import (
     rows_of,
     tiles_in,
 )
+from videoloader.tensors.batch import Batch
 from videoloader.types import InterpType
 
 __all__ = ["Weights", "resize_on_gpu"]

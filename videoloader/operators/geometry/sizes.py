@@ -19,8 +19,9 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Spec
+from videoloader.operators.batch import once_for_equal
 from videoloader.operators.geometry.resampling import Axis
+from videoloader.tensors.batch import Spec
 from videoloader.types import InterpType
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "SIDES",
     "check_resize",
     "for_samples",
+    "for_sides",
     "output_size",
     "part_axis",
     "resize_axes",
@@ -185,13 +187,13 @@ def resize_axes(
     elif resize_longer:
         wanted, mode = [resize_longer] * count, "not_larger"
     elif size is not None:
-        wanted = _each("size", size, count)
+        wanted = for_sides("size", size, count)
     else:
         wanted = [value or 0.0 for value in (resize_z, resize_y, resize_x)][-count:]
-    bounds = [bound or math.inf for bound in _each("max_size", max_size or (0.0,), count)]
+    bounds = [bound or math.inf for bound in for_sides("max_size", max_size or (0.0,), count)]
     exact = _exact(wanted, lengths, bounds, mode)
     axes = []
-    places = _each("alignment", alignment, count)
+    places = for_sides("alignment", alignment, count)
     sides_of = zip(parts, lengths, exact, wanted, places, strict=True)
     for (start, end), length, want, signed, place in sides_of:
         rounded = max(1, _ROUNDINGS[size_rounding](want)) if length else 0  # nothing stays nothing
@@ -243,13 +245,11 @@ def for_samples(
             constant[name] = value.values[0] if value.values else None
         else:
             varying[name] = value.values
-    found: dict[Any, T] = {}
-    given = list(zip(sides, *varying.values(), strict=True))
-    for key in given:
-        if key not in found:
-            own, *values = key
-            found[key] = function(own, **constant, **dict(zip(varying, values, strict=True)))
-    return [found[key] for key in given]
+
+    def of_one(own: tuple[int, ...], *values: Any) -> T:
+        return function(own, **constant, **dict(zip(varying, values, strict=True)))
+
+    return once_for_equal(of_one, sides, *varying.values())
 
 
 def _parts(
@@ -285,7 +285,8 @@ def _exact(
     return [length * scale for length in lengths]
 
 
-def _each(name: str, values: tuple[float, ...], count: int) -> list[float]:
+def for_sides(name: str, values: tuple[float, ...], count: int) -> list[float]:
+    """A number for each side, of one for all or one for each."""
     if len(values) not in (1, count):
         raise ArgumentError(f"{name} must be one number or {count} numbers, got {values}")
     return list(values) * (count if len(values) == 1 else 1)

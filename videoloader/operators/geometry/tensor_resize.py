@@ -12,13 +12,20 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.resize import Resampling
 from videoloader.operators.geometry.resize_on_gpu import Weights, resize_on_gpu
-from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, FITTING, MODE, resize_axes
+from videoloader.operators.geometry.sizes import (
+    FILTER_ARGUMENTS,
+    FITTING,
+    MODE,
+    for_sides,
+    resize_axes,
+)
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
 __all__ = ["tensor_resize"]
@@ -39,7 +46,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 def _axes(values: Spec, position: int, given: Mapping[str, Any]) -> tuple[Axis, ...]:
     """How each dimension of a sample is resized."""
     shape = values.shapes[position]
-    own = {k: v[position] if isinstance(v, PerSample) else v for k, v in given.items()}
+    own = PerSample.at(position, given)
     named, numbers = own.pop("axis_names"), own.pop("axes")
     chosen = axis_numbers(len(shape), values.layout, numbers, named)
     if chosen is None:
@@ -47,9 +54,7 @@ def _axes(values: Spec, position: int, given: Mapping[str, Any]) -> tuple[Axis, 
     sides = [shape[axis] for axis in chosen]
     size, scales = own.pop("sizes"), own.pop("scales")
     if scales is not None:
-        if len(scales) not in (1, len(sides)):
-            raise ArgumentError(f"scales must be one number or {len(sides)} numbers, got {scales}")
-        scales = scales * (len(sides) if len(scales) == 1 else 1)
+        scales = for_sides("scales", scales, len(sides))
         size = tuple(scale * side for scale, side in zip(scales, sides, strict=True))
     resized = dict(zip(chosen, resize_axes(sides, size=size, **own), strict=True))
     return tuple(
@@ -75,12 +80,10 @@ class _Resizing(NamedTuple):
 def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Planned:  # noqa: ARG001
     axes = [_axes(values, position, given) for position in range(len(values))]
     shapes = tuple(tuple(axis.outputs for axis in own) for own in axes)
-    keys = list(zip(values.shapes, axes, strict=True))
-    each = {key: (Resampling(*key), _picture(*key)) for key in {*keys}}
-    found = [each[key][1] for key in keys]
+    found = once_for_equal(_picture, values.shapes, axes)
     pictures = [picture for picture in found if picture is not None]
     plan = _Resizing(
-        [each[key][0] for key in keys],
+        once_for_equal(Resampling, values.shapes, axes),
         pictures if len(pictures) == len(found) else None,
         Weights([own.axes for own in pictures], [own.source[1:3] for own in pictures]),
     )

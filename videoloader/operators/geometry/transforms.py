@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned
 from videoloader.operators.geometry.warps.matrices import (
     MATRIX,
     Matrix,
@@ -23,6 +23,7 @@ from videoloader.operators.geometry.warps.matrices import (
     shape_of,
 )
 from videoloader.operators.operator import declare
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["combine", "crop", "rotate", "scale", "shear", "translation"]
 
@@ -54,10 +55,7 @@ def _matrices(
     """The matrix of each sample, put together with that of the input."""
     found = []
     for position in range(context.count):
-        own = {
-            name: value[position] if isinstance(value, PerSample) else value
-            for name, value in arguments.items()
-        }
+        own = PerSample.at(position, arguments)
         reverse_order, before = own.pop("reverse_order"), own.pop("mt")
         first = None if before is None else affine(before)
         matrix = make(None if first is None else len(first), **own)

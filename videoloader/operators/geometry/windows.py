@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Batch, Shape, Spec
+from videoloader.operators.batch import once_for_equal
 from videoloader.tensors import truncate
+from videoloader.tensors.batch import Batch, Shape, Spec
 
 __all__ = [
     "ABSORBED",
@@ -202,17 +203,14 @@ def crop_windows(frames: Spec, arguments: Mapping[str, PerSample | Any]) -> tupl
     if each and not any(value.has_frames for value in each):
         is_one = all(value.is_all(value.values[0]) for value in each)
         if is_one and not frames.is_ragged:
-            own = {k: v.values[0] if isinstance(v, PerSample) else v for k, v in arguments.items()}
-            return ((crop_window(shapes[0][:-1][-3:], **own),),) * len(shapes)
+            window = crop_window(shapes[0][:-1][-3:], **PerSample.at(0, arguments))
+            return ((window,),) * len(shapes)
         windows = _windows_at_once(shapes, arguments, 1 if is_one else len(shapes))
         if windows is not None:
             return windows
     found = []
     for position, shape in enumerate(shapes):
-        own = {
-            name: value[position] if isinstance(value, PerSample) else value
-            for name, value in arguments.items()
-        }
+        own = PerSample.at(position, arguments)
         lengths = {len(value) for value in own.values() if isinstance(value, PerFrame)}
         several = []
         for frame in range(max(lengths)) if lengths else (0,):
@@ -274,9 +272,11 @@ def _check_alike(windows: Sequence[Window], shape: Sequence[int]) -> None:
 
 def window_shapes(frames: Sequence[Shape], windows: Sequence[Windows]) -> list[Shape]:
     """Shapes of the windows of each sample, channels last."""
-    keys = [(shape, own[0].size) for shape, own in zip(frames, windows, strict=True)]
-    found = {(shape, size): (*shape[: -1 - len(size)], *size, shape[-1]) for shape, size in {*keys}}
-    return [found[key] for key in keys]
+
+    def shape_of(shape: Shape, size: tuple[int, ...]) -> Shape:
+        return (*shape[: -1 - len(size)], *size, shape[-1])
+
+    return once_for_equal(shape_of, frames, [own[0].size for own in windows])
 
 
 def cut(

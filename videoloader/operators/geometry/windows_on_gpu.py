@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.geometry.windows import Windows
 from videoloader.operators.kernels import (
@@ -25,6 +25,7 @@ from videoloader.operators.kernels import (
     row_type,
     rows_of,
 )
+from videoloader.tensors.batch import Batch
 
 __all__ = [
     "Lines",

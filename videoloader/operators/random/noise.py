@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.kernels import (
     LETTERS,
@@ -24,6 +24,7 @@ from videoloader.operators.kernels import (
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch
 
 __all__ = ["gaussian", "salt_and_pepper", "shot"]
 
@@ -126,24 +127,17 @@ _SALT = Kernel(
 )
 
 
-def salt_on_gpu(
+def _salt_on_gpu(
     context: Context,
     values: Batch,
-    drawn: Sequence[Sequence[int]],
-    prob: Sequence[float],
-    salt_share: Sequence[float],
-    extremes: Sequence[tuple[float, float]],
+    *,
+    prob: PerSample,
+    salt_vs_pepper: PerSample,
+    salt_val: PerSample,
+    pepper_val: PerSample,
+    per_channel: bool,
 ) -> Any:
-    """Replace some values; NotImplemented for batches that the kernel does not take.
-
-    Args:
-        context: of the call.
-        values: the samples.
-        drawn: the shape of what is drawn for each sample, twice; 1 along channels of whole pixels.
-        prob: of a change, for each sample.
-        salt_share: part of salt in the changes.
-        extremes: salt and pepper of each sample.
-    """
+    """One launch; NotImplemented for batches that the kernel does not take."""
     out = context.empty()
     if not are_frames(values, out, dtypes=SIZES):
         return NotImplemented
@@ -156,9 +150,16 @@ def salt_on_gpu(
     rows, _ = rows_of(_SALT.row, values, out)
     for name in ("counter", "key"):
         rows[name] = [each["state"][name] for each in states]
-    rows["prob"], rows["salt_share"] = prob, salt_share
+    rows["prob"], rows["salt_share"] = prob.values, salt_vs_pepper.values
+    low, high = _extremes(values.spec.dtype)
+    extremes = [
+        (high if salt is None else salt, low if pepper is None else pepper)
+        for salt, pepper in zip(salt_val, pepper_val, strict=True)
+    ]
     bits = [bits_of(pair, values.spec.dtype, is_rounded=True)[:2] for pair in extremes]
     rows["salt"], rows["pepper"] = np.array(bits).T
+    shapes, layout = values.spec.shapes, values.layout
+    drawn = shapes if per_channel else [_mask_shape(shape, layout) for shape in shapes]
     sides = np.array(drawn, np.int64)
     steps = np.cumprod(np.column_stack([sides[:, 1:], np.ones(len(sides), int)])[:, ::-1], axis=1)
     steps = np.where(sides > 1, steps[:, ::-1], 0)
@@ -168,26 +169,6 @@ def salt_on_gpu(
     channels = int(rows["target"]["sizes"][0, 3])
     macros = {"SIZE": SIZES[values.spec.dtype], "CHANNELS": channels}
     return Launch(out, _SALT, rows, groups_in(rows), macros, values.spec.device)
-
-
-def _salt_on_gpu(
-    context: Context,
-    values: Batch,
-    *,
-    prob: PerSample,
-    salt_vs_pepper: PerSample,
-    salt_val: PerSample,
-    pepper_val: PerSample,
-    per_channel: bool,
-) -> Any:
-    shapes, layout = values.spec.shapes, values.layout
-    drawn = shapes if per_channel else [_mask_shape(shape, layout) for shape in shapes]
-    low, high = _extremes(values.spec.dtype)
-    extremes = [
-        (high if salt is None else salt, low if pepper is None else pepper)
-        for salt, pepper in zip(salt_val, pepper_val, strict=True)
-    ]
-    return salt_on_gpu(context, values, drawn, prob.values, salt_vs_pepper.values, extremes)
 
 
 @declare(

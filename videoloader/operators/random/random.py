@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["SEED", "SHAPE", "SHAPE_LIKE", "beta", "choice", "coin_flip", "normal", "uniform"]
 

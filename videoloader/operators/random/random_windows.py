@@ -11,9 +11,10 @@ import torch
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Batch, Context, Spec
+from videoloader.operators.batch import Context
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED, SHAPE_LIKE
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_crop_generator", "roi_random_crop"]
 
@@ -46,7 +47,7 @@ def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[
         Argument("num_attempts", INT, 10, "tries for a window that fits"),
         SEED,
     ),
-    num_outputs=lambda _: 2,
+    num_outputs=2,
     infer=_infer_generator,
     check=_check_generator,
 )

@@ -19,13 +19,14 @@ from typing import Any, Protocol
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.batch import Batch, Inferred
+from videoloader.operators.batch import Inferred
 from videoloader.operators.conditional import MERGE
 from videoloader.operators.general.moving import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
 from videoloader.pipeline.graph.current import current_eager, current_pipeline
 from videoloader.system.callers import frame_of_user
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch
 from videoloader.types import Operand
 
 __all__ = [

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
-from videoloader.operators.batch import Batch
 from videoloader.operators.general.moving import COPY
 from videoloader.pipeline.graph.current import Definer, pop_current, push_current
 from videoloader.pipeline.graph.nodes import DataNode, Node, current_branch, inside, place_of_call
@@ -20,6 +19,7 @@ from videoloader.pipeline.run.program import Program
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch
 
 __all__ = ["DebugRun"]
 

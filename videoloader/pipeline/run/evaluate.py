@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorError, VideoError
-from videoloader.operators.batch import Batch, Context, SampleError, Spec
+from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.profiling import OutputMemory
@@ -22,6 +22,7 @@ from videoloader.readers.video.planned import Identity
 from videoloader.runtime.monitor import Meter
 from videoloader.sampling import generator
 from videoloader.system.callers import PACKAGE
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["Evaluator", "failure"]
 

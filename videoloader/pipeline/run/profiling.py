@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from videoloader.operators.batch import Batch
+from videoloader.tensors.batch import Batch
 
 __all__ = ["Mark", "OutputMemory", "nvtx_ranges"]
 

@@ -18,7 +18,7 @@ from videoloader.errors import (
     ArgumentError,
     OperatorError,
 )
-from videoloader.operators.batch import Batch, Sample
+from videoloader.operators.batch import Sample
 from videoloader.operators.source import Columns
 from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.graph.graph import Graph
@@ -37,6 +37,7 @@ from videoloader.runtime.monitor import Meter, Monitor
 from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.tensors.batch import Batch
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Program"]

@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from videoloader.operators.batch import Batch
 from videoloader.pipeline.graph.compiler import CompiledStage, Step
 from videoloader.pipeline.run.pool import SamplePool, work_alone
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.runtime.stage_thread import StageThread
+from videoloader.tensors.batch import Batch
 
 __all__ = ["SampleSharing"]
 

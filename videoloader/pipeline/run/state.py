@@ -17,11 +17,11 @@ import torch
 from videoloader.cuda.streams import wait_for
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError
-from videoloader.operators.batch import Batch, Spec
 from videoloader.operators.conditional import check_truth
 from videoloader.pipeline.graph.nodes import Branch, DataNode, Node
 from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.tensors import TensorList
+from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["BatchState", "Part", "Positions", "Slots", "Values"]
 

@@ -13,7 +13,7 @@ from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Batch, SampleError
+from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
@@ -25,6 +25,7 @@ from videoloader.readers.video.clip_decoding import decode_planned
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.runtime.monitor import Meter
 from videoloader.sources.items import Item
+from videoloader.tensors.batch import Batch
 
 __all__ = ["StepDecoder"]
 
@@ -138,8 +139,7 @@ class StepDecoder:
         def value(data: DataNode) -> Batch:
             return whole.value(data).between(at, at + 1)
 
-        given = node.arguments([whole.positions(node.branch)[at]], value)
-        return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
+        return PerSample.at(0, node.arguments([whole.positions(node.branch)[at]], value))
 
     def decoder(self, node: Node) -> media.ClipDecoder:
         """The decoder of a node; nodes with the same device and limits share one."""

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.operators.batch import Batch
 from videoloader.sources.items import Item
 from videoloader.tensors import TensorList, saturate, to_tensor
+from videoloader.tensors.batch import Batch
 from videoloader.tensors.importing import is_array
 from videoloader.types import DataType
 

@@ -10,7 +10,6 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import ANY, BOOL, INT, Argument, Kind
-from videoloader.operators.batch import Batch
 from videoloader.operators.operator import declare
 from videoloader.operators.source import Columns, SourceContext
 from videoloader.readers.external.data import Output, outputs_of
@@ -18,6 +17,7 @@ from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.external.origin import Origin
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.system.eager_calls import eager
+from videoloader.tensors.batch import Batch
 from videoloader.types import to_torch
 from videoloader.types.sample_info import BatchInfo, SampleInfo
 from videoloader.workers.python_jobs import BatchJob, Job, SampleJob

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INTS, TEXT, Argument
-from videoloader.operators.batch import Batch, Context, Sample, SampleError
+from videoloader.operators.batch import Context, Sample, SampleError
 from videoloader.operators.decoders.image_files import encoded_bytes
 from videoloader.operators.general.slice import SLICE
 from videoloader.operators.inputs import Input
@@ -26,6 +26,7 @@ from videoloader.readers.files.reader import (
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item
 from videoloader.sources.local import MemorySource
+from videoloader.tensors.batch import Batch
 from videoloader.tensors.conversion import saturate
 
 __all__ = ["decode_numpy", "read_numpy"]

@@ -11,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSample
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.geometry.warps.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.warps.warps_on_gpu import displace_on_gpu
 from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors import saturate
+from videoloader.tensors.batch import Batch
 from videoloader.types import InterpType
 
 __all__ = ["jitter", "sphere", "water"]

@@ -20,7 +20,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Spec
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps.matrices import Matrix, numbers
 from videoloader.operators.geometry.warps.sampling import BORDERS, chunks, pixel_places, sample_at
@@ -30,6 +30,7 @@ from videoloader.operators.geometry.warps.warps_on_gpu import remap_on_gpu, warp
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
+from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
 __all__ = ["remap", "warp_perspective"]
@@ -156,17 +157,18 @@ def _matrices_of_argument(
     matrix: PerSample, *, is_inverse: bool, pixel_origin: str
 ) -> tuple[tuple[Matrix, ...], ...]:
     """The matrices of each sample; equal samples share them."""
-    found = {}
-    for value in dict.fromkeys(matrix):
+
+    def matrices_of(value: Any) -> tuple[Matrix, ...]:
         if value is None:
             raise ArgumentError(
                 "fn.experimental.warp_perspective needs a matrix, as an argument or an input"
             )
-        found[value] = tuple(
+        return tuple(
             _from_output(each, is_inverse=is_inverse, pixel_origin=pixel_origin)
             for each in (value.values if isinstance(value, PerFrame) else (value,))
         )
-    return tuple(found[value] for value in matrix)
+
+    return tuple(once_for_equal(matrices_of, matrix))
 
 
 def _from_output(values: Any, *, is_inverse: bool, pixel_origin: str) -> Matrix:

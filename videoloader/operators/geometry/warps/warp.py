@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Batch, Context, Planned, Shape, Spec
+from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, rotation
@@ -34,6 +34,7 @@ from videoloader.operators.geometry.warps.warps_on_gpu import warp_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate, saturate_numbers
+from videoloader.tensors.batch import Batch, Shape, Spec
 from videoloader.types import InterpType
 
 __all__ = ["Warping", "canvas_size", "rotate", "warp_affine"]
@@ -248,11 +249,12 @@ def _affine_matrices(
     values: PerSample, dimensions: int, *, is_inverse: bool
 ) -> tuple[tuple[Matrix, ...], ...]:
     """The matrices of each sample, from the output to the input; equal samples share them."""
-    found = {}
-    for value in dict.fromkeys(values):
+
+    def matrices_of(value: Any) -> tuple[Matrix, ...]:
         own = [affine(each, dimensions) for each in _own(value, 1)]
-        found[value] = tuple(own if is_inverse else [_inverse(each) for each in own])
-    return tuple(found[value] for value in values)
+        return tuple(own if is_inverse else map(_inverse, own))
+
+    return tuple(once_for_equal(matrices_of, values))
 
 
 def _inverse(matrix: Matrix) -> Matrix:
@@ -303,19 +305,17 @@ def _rotated_sides(
     keep_size: bool,
 ) -> tuple[tuple[int, ...], ...]:
     """The sides of each rotated sample; those of equal samples are computed once."""
-    given = list(zip(shapes, angle, axis, size, strict=True))
-    found: dict[Any, tuple[int, ...]] = {}
-    for each in dict.fromkeys(given):
-        shape, degrees, about, own = each
+
+    def sides_of(shape: Shape, degrees: Any, about: Any, own: Any) -> tuple[int, ...]:
         turns = _turns(degrees, about, count)
         if own is not None:
-            found[each] = rounded(own, count, "rotate")
-        elif keep_size:
-            found[each] = shape[-1 - count : -1]
-        else:  # one canvas for all frames of a clip
-            angles, axes = zip(*turns, strict=True)
-            found[each] = canvas_size(shape[-1 - count : -1], angles, axes)
-    return tuple(found[each] for each in given)
+            return rounded(own, count, "rotate")
+        if keep_size:
+            return shape[-1 - count : -1]
+        angles, axes = zip(*turns, strict=True)  # one canvas for all frames of a clip
+        return canvas_size(shape[-1 - count : -1], angles, axes)
+
+    return tuple(once_for_equal(sides_of, shapes, angle, axis, size))
 
 
 @declare(
@@ -362,11 +362,9 @@ def _rotations(
     axis: PerSample,
 ) -> tuple[tuple[Matrix, ...], ...]:
     """The matrices of each sample, from the output to the input; equal samples share them."""
-    given = list(zip(before, after, angle, axis, strict=True))
-    found: dict[Any, tuple[Matrix, ...]] = {}
-    for each in dict.fromkeys(given):
-        *shapes, turned, axes = each
-        centers = [np.array(shape[-1 - count : -1])[::-1] / 2 for shape in shapes]
+
+    def matrices_of(source: Shape, target: Shape, turned: Any, axes: Any) -> tuple[Matrix, ...]:
+        centers = [np.array(shape[-1 - count : -1])[::-1] / 2 for shape in (source, target)]
         own = []
         for degrees, about in _turns(turned, axes, count):
             # Of a volume it is seen from where its axis points to; y points down in pictures.
@@ -374,5 +372,6 @@ def _rotations(
             own.append(
                 np.concatenate([linear, (centers[0] - linear @ centers[1])[:, None]], axis=1)
             )
-        found[each] = tuple(own)
-    return tuple(found[each] for each in given)
+        return tuple(own)
+
+    return tuple(once_for_equal(matrices_of, before, after, angle, axis))

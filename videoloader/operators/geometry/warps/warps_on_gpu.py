@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Batch, Context
+from videoloader.operators.batch import Context
 from videoloader.operators.geometry.warps.matrices import Matrix
 from videoloader.operators.kernels import (
     BORDERS,
@@ -23,6 +23,7 @@ from videoloader.operators.kernels import (
     tiles_in,
 )
 from videoloader.tensors import saturate_numbers
+from videoloader.tensors.batch import Batch
 from videoloader.types import InterpType
 
 __all__ = ["displace_on_gpu", "remap_on_gpu", "warp_on_gpu"]
@@ -150,7 +151,7 @@ def _launch(
     if interp_type is InterpType.INTERP_NN:  # it takes pixels as they are, those of the border too
         fill = saturate_numbers(fill, out.spec.dtype)
     rows["fill"][:, :channels] = fill
-    rows["border"] = BORDERS.index(border)
+    rows["border"] = BORDERS[border]
     macros = {
         "SOURCE": ELEMENTS[frames.spec.dtype],
         "TARGET": ELEMENTS[out.spec.dtype],
