@@ -20,11 +20,10 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from videoloader.errors import DecodeError, ResourceError
 from videoloader.sources.faults import as_video_error, is_mistake
-from videoloader.system.forking import reset_after_fork
+from videoloader.system.forking import Use, reset_after_fork
 from videoloader.workers.process import Parcel, StartError, WorkerProcess, start_program, vacant
 from videoloader.workers.protocol import Question
 from videoloader.workers.shared_memory import SharedMemory
-from videoloader.workers.use import Use
 
 __all__ = ["NoWorkerError", "Parcel", "Result", "Supervisor", "TaskFailure", "WorkerLostError"]
 

@@ -21,7 +21,7 @@ from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.readers.video import media
-from videoloader.readers.video.clip_decoding import decode_planned
+from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.runtime.monitor import Meter
 from videoloader.sources.items import Item
@@ -57,6 +57,7 @@ class StepDecoder:
         self._num_threads = num_threads
         self._meter = meter
         self._recyclers = recyclers
+        self._setups: dict[str, DecoderSetup] = {}  # by the name of the node
         # The samples of branches are counted by their positions in the batch.
         policy = errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
         self.failures: Mapping[str, Failures] = {
@@ -85,10 +86,9 @@ class StepDecoder:
             with self._meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips,
-                    self.decoder(node),
+                    self._setup(step, arguments[0]),
                     arguments,
                     fuse=partial(self._fused, step, whole),
-                    output=step.output,
                 )
         except SampleError as error:
             cause = error.error
@@ -146,6 +146,13 @@ class StepDecoder:
         device = self._devices[node.device]
         limits = {name: node.constants[name] for name in LIMITS}
         return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
+
+    def _setup(self, step: Step, arguments: Mapping[str, Any]) -> DecoderSetup:
+        """What a step decodes with, made for its first batch."""
+        name = step.node.name
+        if name not in self._setups:
+            self._setups[name] = DecoderSetup.of(self.decoder(step.node), arguments, step.output)
+        return self._setups[name]
 
     def _clip(self, node: Node, whole: Part, at: int, arguments: Mapping[str, Any]) -> PlannedClip:
         """The clip that a decoding operator takes of its input."""

@@ -27,12 +27,43 @@ from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
 
-__all__ = ["DecodedClips", "decode_planned"]
+__all__ = ["DecodedClips", "DecoderSetup", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
 _RULES = ("max_pixels", "resolution_change")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderSetup:
+    """A decoder, with the form and the rules that an operator decodes by.
+
+    These follow from arguments of the operator that are the same for all batches.
+    """
+
+    decoder: media.ClipDecoder
+    output: OutputFormat
+    rules: Rules
+
+    @classmethod
+    def of(
+        cls,
+        decoder: media.ClipDecoder,
+        arguments: Mapping[str, Any],
+        output: OutputFormat | None = None,
+    ) -> DecoderSetup:
+        """For an operator.
+
+        Args:
+            decoder: decodes its clips.
+            arguments: of the operator.
+            output: what absorbed operators make of `OutputFormat`, if there are any.
+        """
+        output = output or DecodedForm.of((1, 1), arguments).output
+        output = replace(output, **{name: arguments[name] for name in _COLORS if name in arguments})
+        rules = {name: arguments[name] for name in _RULES if name in arguments}
+        return cls(decoder, output, Rules(on_error="mask", **rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +84,18 @@ class DecodedClips:
 
 def decode_planned(
     clips: Sequence[PlannedClip],
-    decoder: media.ClipDecoder,
+    setup: DecoderSetup,
     arguments: Sequence[Mapping[str, Any]],
     *,
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
-    output: OutputFormat | None = None,
 ) -> DecodedClips:
     """Decode the clips of a batch; those that fail are treated as their policy says.
 
     Args:
         clips: what to decode.
-        decoder: does it.
-        arguments: of the operator that decodes, for each clip: `fill_value`, and where it has them
-            `size`; those of `OutputFormat` and `Rules` are the same for all.
-        fuse: what operators make of the pictures, by position; see `DecodedForm`.
-        output: what `fuse` makes of `OutputFormat`, the same for all.
+        setup: of the operator that decodes.
+        arguments: of this operator, for each clip.
+        fuse: what absorbed operators make of the pictures, by position; see `DecodedForm`.
 
     Where no clip of a batch is left, the last one is replaced: a batch is never empty.
 
@@ -76,15 +104,10 @@ def decode_planned(
     """
     if not clips:
         return DecodedClips((Batch([], "FHWC"),))
-    given = arguments[0]
-    output = output or DecodedForm.of((1, 1), given).output
-    output = replace(output, **{name: given[name] for name in _COLORS if name in given})
-    rules = Rules(on_error="mask", **{name: given[name] for name in _RULES if name in given})
     sharing = SharedDecoding.of(clips)
-    form = (decoder, arguments, fuse, output, rules)
     try:
         attempts = _attempts(clips, sharing.own, may_be_empty=bool(sharing.held))
-        decoded = _Decoding(*form, sharing, attempts).run()
+        decoded = _Decoding(setup, arguments, fuse, sharing, attempts).run()
     finally:
         sharing.give_up()
     if not sharing.held:
@@ -97,10 +120,10 @@ def decode_planned(
     failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
     if failed.own:
         attempts = _attempts(clips, failed.own, may_be_empty=bool(made))
-        again = _Decoding(*form, failed, attempts).run()
+        again = _Decoding(setup, arguments, fuse, failed, attempts).run()
         made |= _by_position(again)
         work += again.work
-    return _joined(made, output.layout, work)
+    return _joined(made, setup.output.layout, work)
 
 
 @dataclass(slots=True, eq=False)
@@ -115,11 +138,9 @@ class _Decoding:
     The others are the arguments of `decode_planned`, and what follows from them.
     """
 
-    decoder: media.ClipDecoder
+    setup: DecoderSetup
     arguments: Sequence[Mapping[str, Any]]
     fuse: Fuse
-    output: OutputFormat
-    rules: Rules
     sharing: SharedDecoding
     attempts: Attempts[PlannedClip]
     outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
@@ -129,7 +150,7 @@ class _Decoding:
         """Decode them, and treat those that fail as their policy says."""
         positions, clips = self.sharing.own, self.attempts.wanted
         if not positions:
-            return DecodedClips((Batch([], self.output.layout),))
+            return DecodedClips((Batch([], self.setup.output.layout),))
         batch: ClipBatch | None = None
         for places in self.attempts.rounds():
             more = self._decode(places)
@@ -146,7 +167,7 @@ class _Decoding:
         if self.attempts.left_out:
             batch = taken(batch, left)
         origins = [str(clips[place]) for place in left]
-        pictures = Batch(batch.frames, self.output.layout, origins)
+        pictures = Batch(batch.frames, self.setup.output.layout, origins)
         others = _columns([self.outputs[place] for place in left])
         return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
 
@@ -159,7 +180,8 @@ class _Decoding:
         sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
         requests: list[ClipRequest | VideoError] = []
         outputs: list[list[torch.Tensor]] = []
-        with self.decoder.open(sources, indexes) as videos:
+        decoder, output, rules = self.setup.decoder, self.setup.output, self.setup.rules
+        with decoder.open(sources, indexes) as videos:
             for clip, at, video in zip(clips, asking, videos, strict=True):
                 beside: list[torch.Tensor] = []
                 try:
@@ -178,7 +200,7 @@ class _Decoding:
                 Blank(clip.length, _size(given), _fill_value(given))
                 for clip, given in zip(clips, map(self.arguments.__getitem__, asking), strict=True)
             ]
-            batch = self.decoder.run(requests, videos, self.output, self.rules, blanks=blanks)
+            batch = decoder.run(requests, videos, output, rules, blanks=blanks)
         for place, video, beside in zip(places, videos, outputs, strict=False):
             self.indexes[place] = None if isinstance(video, VideoError) else video.index
             self.outputs[place] = beside
@@ -199,7 +221,7 @@ class _Decoding:
             if given.get("snap") == "keyframe":
                 frames = snap_to_keyframes(frames, index.keyframes, index.name)
             outputs = clip.selection.outputs(index, frames)
-            displayed = media.displayed_size(index)
+            displayed = index.orientation.displayed((index.height, index.width))
             form = DecodedForm.of(displayed, given)
             size = _size(given, displayed)
             if size is not None:

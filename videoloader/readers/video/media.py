@@ -26,7 +26,6 @@ __all__ = [
     "Index",
     "check_gpu",
     "clip_decoder",
-    "displayed_size",
     "frames_at_seconds",
     "index_video",
     "seconds",
@@ -115,12 +114,6 @@ def clip_decoder(device: str, workers: int | None = None, **limits: Any) -> Clip
     from videoloader.decoding.batch import shared_decoder
 
     return shared_decoder(device, workers, **limits)
-
-
-def displayed_size(index: Index) -> tuple[int, int]:
-    """(height, width) of the pictures of a video, rotation applied."""
-    size: tuple[int, int] = index.orientation.displayed((index.height, index.width))
-    return size
 
 
 def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:
