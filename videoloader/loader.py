@@ -35,7 +35,7 @@ from videoloader.readers.clip_samples.sources import (
 )
 from videoloader.readers.known_bad import kept_videos
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
-from videoloader.runtime.run_stats import RunnerStats, RunStats
+from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing
@@ -202,7 +202,7 @@ class Loader:
         self._runner: StageRunner | None = None
         self._abandoned: list[StageRunner] = []
         self._decoder: BatchDecoder | None = None
-        self._last_stats = RunnerStats(0, 0.0, 0.0, ())
+        self._last_stats = RunStats()
         self._monitor = Monitor(on_stats, stats_interval)
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from videoloader.errors import ArgumentError
-from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
+from videoloader.runtime.run_stats import OperatorStats, RunStats
 from videoloader.runtime.status import PERIOD, StatusFile, status_file
 from videoloader.runtime.work import Work
 
@@ -158,14 +158,12 @@ class Monitor:
         """Count some samples and the time that the block takes, under the name of an operator."""
         return self.meter.measure(name, count)
 
-    def stats(
-        self, runner: RunnerStats, failures: _Failures, engines: Mapping[str, int]
-    ) -> RunStats:
+    def stats(self, runner: RunStats, failures: _Failures, engines: Mapping[str, int]) -> RunStats:
         """What was done since `begin`, for a loader."""
         operators = self.meter.read_all()
         if "decode" in operators:
             operators["decode"] = replace(operators["decode"], failures=failures.pairs())
-        return RunStats.of(
+        return replace(
             runner,
             operators=operators,
             samples=self.samples,

@@ -17,7 +17,7 @@ from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.runtime.queues import ClosedError, Numbers, Queue, StageOrder
-from videoloader.runtime.run_stats import RunnerStats, StageStats
+from videoloader.runtime.run_stats import RunStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
 
 __all__ = ["StageRunner"]
@@ -192,8 +192,8 @@ class StageRunner:
             self._resumed.put(None)
         return True
 
-    def stats(self) -> RunnerStats:
-        """What was done so far."""
+    def stats(self) -> RunStats:
+        """What was done so far: batches, the times of the consumer and of the stages."""
         groups = itertools.groupby(self._threads, key=lambda thread: thread.order)
         members = [(order.behind, list(threads)) for order, threads in groups]
         clocks = [
@@ -212,8 +212,12 @@ class StageRunner:
             )
             for name, several, behind in clocks
         )
-        seconds = self._last_at - self._first_at
-        return RunnerStats(self.taken - self._first, seconds, self._waited, stages)
+        return RunStats(
+            batches=self.taken - self._first,
+            seconds=self._last_at - self._first_at,
+            waited=self._waited,
+            stages=stages,
+        )
 
     def abandon(self) -> None:
         """End the threads, each after the item it works on, without waiting; takes no lock."""

@@ -18,6 +18,7 @@ from videoloader.pipeline.graph.nodes import DataNode, Node, current_branch, ins
 from videoloader.pipeline.graph.promotion import promote, returned
 from videoloader.pipeline.run.program import Program
 from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.runtime.run_stats import RunStats
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 
@@ -119,8 +120,9 @@ class DebugRun:
             sources.reset()
         return sources.may_end
 
-    def stats(self) -> None:
-        """There are no stages."""
+    def stats(self) -> RunStats:
+        """Nothing: there are no stages."""
+        return RunStats()
 
     def close(self) -> None:
         """End the worker processes of sources."""

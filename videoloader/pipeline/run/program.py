@@ -34,7 +34,7 @@ from videoloader.pipeline.run.step_decoder import StepDecoder
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
 from videoloader.runtime.monitor import Meter, Monitor
-from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
+from videoloader.runtime.run_stats import OperatorStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.workers.python_pool import PythonPool
@@ -231,14 +231,14 @@ class Program:
             for node in self._nodes
         }
 
-    def stats(self, runner: RunnerStats | None, monitor: Monitor) -> RunStats:
+    def stats(self, runner: RunStats, monitor: Monitor) -> RunStats:
         """What was done since `monitor` began.
 
         Args:
-            runner: where the time of the stages went; None: there are none.
+            runner: where the time of the stages went.
             monitor: counts what the consumer takes.
         """
-        return RunStats.of(
+        return replace(
             runner,
             operators=self.operator_stats(),
             samples=monitor.samples,

@@ -9,7 +9,7 @@ from typing import Any
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.program import Program
-from videoloader.runtime.run_stats import RunnerStats
+from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stages import StageRunner
 from videoloader.tensors import TensorList
 
@@ -154,9 +154,9 @@ class StagedRun:
         place = self.next_batch, self._epoch, self._epoch_start
         return Checkpoint(seed, self.program.batch_size, *place, divisions, has_seed)
 
-    def stats(self) -> RunnerStats | None:
-        """Where the time of the stages went; None before the first batch."""
-        return None if self._runner is None else self._runner.stats()
+    def stats(self) -> RunStats:
+        """Where the time of the stages went."""
+        return RunStats() if self._runner is None else self._runner.stats()
 
     def stop(self) -> None:
         """End the threads and drop the batches made ahead; the program can run again."""

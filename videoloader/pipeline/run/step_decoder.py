@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -25,6 +25,9 @@ from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.runtime.monitor import Meter
 from videoloader.sources.items import Item
+
+if TYPE_CHECKING:
+    from videoloader.decoding.batch import BatchDecoder
 
 __all__ = ["StepDecoder"]
 
@@ -141,7 +144,7 @@ class StepDecoder:
         given = node.arguments([whole.positions(node.branch)[at]], value)
         return {k: v[0] if isinstance(v, PerSample) else v for k, v in given.items()}
 
-    def decoder(self, node: Node) -> media.ClipDecoder:
+    def decoder(self, node: Node) -> BatchDecoder:
         """The decoder of a node; nodes with the same device and limits share one."""
         device = self._devices[node.device]
         limits = {name: node.constants[name] for name in LIMITS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,10 +15,10 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.readers.video.sharing import Decoded, SharedDecoding
 from videoloader.runtime.work import NO_WORK, Work
@@ -26,6 +26,9 @@ from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
+
+if TYPE_CHECKING:
+    from videoloader.decoding.batch import BatchDecoder
 
 __all__ = ["DecodedClips", "DecoderSetup", "decode_planned"]
 
@@ -42,14 +45,14 @@ class DecoderSetup:
     These follow from arguments of the operator that are the same for all batches.
     """
 
-    decoder: media.ClipDecoder
+    decoder: BatchDecoder
     output: OutputFormat
     rules: Rules
 
     @classmethod
     def of(
         cls,
-        decoder: media.ClipDecoder,
+        decoder: BatchDecoder,
         arguments: Mapping[str, Any],
         output: OutputFormat | None = None,
     ) -> DecoderSetup:
@@ -144,7 +147,7 @@ class _Decoding:
     sharing: SharedDecoding
     attempts: Attempts[PlannedClip]
     outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
-    indexes: dict[int, media.Index | None] = field(default_factory=dict)
+    indexes: dict[int, VideoIndex | None] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
         """Decode them, and treat those that fail as their policy says."""
@@ -207,7 +210,7 @@ class _Decoding:
         return self.sharing.keep(batch, outputs, len(places)) if along else batch
 
     def _request(
-        self, clip: PlannedClip, at: int, index: media.Index
+        self, clip: PlannedClip, at: int, index: VideoIndex
     ) -> tuple[ClipRequest, list[torch.Tensor]]:
         """What to decode for the clip at, or along with, a position, and its other outputs.
 

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures
+from videoloader.indexing.index import VideoIndex
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
-from videoloader.readers.video.media import Index
 from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.readers.video.scopes import Scopes
 from videoloader.readers.video.sharing import Along, SharedClip
@@ -120,7 +120,7 @@ class _Clip:
     place: Place
     number: int
 
-    def frames(self, index: Index) -> NDArray[np.int64]:
+    def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted; padding stays in the range of a file list."""
         clips, scopes, order = self.reader.clips, self.reader.scopes, self.reader.order
         video = clips.video(self.number)
@@ -139,7 +139,7 @@ class _Clip:
         )
         return frames
 
-    def outputs(self, index: Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Label, frame numbers and times, as far as they are wanted."""
         reader, labels = self.reader, self.reader.scopes.labels
         beside = frame_outputs(index, frames, reader.frame_num, reader.timestamps)

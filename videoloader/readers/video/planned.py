@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures, Successors
+from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import Sample
-from videoloader.readers.video.media import Index
 from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sources.address import shown
 from videoloader.sources.items import Item
@@ -83,10 +83,10 @@ class ReadSample(NamedTuple):
 class Selection(Protocol):
     """What a clip shows of its video, told by the index once the video is open."""
 
-    def frames(self, index: Index) -> NDArray[np.int64]:
+    def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted: numbers inside the video, or `FILLED`."""
 
-    def outputs(self, index: Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """The outputs beside the pictures.
 
         Args:

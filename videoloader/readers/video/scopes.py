@@ -72,7 +72,7 @@ class Scopes:
         known = self.videos.index(number)
         return self.kept.get(self.firsts.get(number, number)) if known is None else known
 
-    def scope(self, number: int, index: media.Index) -> tuple[int, int]:
+    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
         """First frame and end (exclusive) of the range that clips are taken from."""
         wanted = self.ranges.get(number)
         if wanted is None:
