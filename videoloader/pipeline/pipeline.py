@@ -28,6 +28,7 @@ from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.options import (
     ExpectedOutputs,
+    RunOptions,
     at_least_one,
     check_others,
     queue_depth,
@@ -231,7 +232,7 @@ class Pipeline:
         pipeline = cls(**arguments)
         if pipeline._has_checkpoints:
             raise UnsupportedError("a pipeline in debug mode has no checkpoints")
-        program = pipeline._made(Graph((), (), pipeline.batch_size))
+        program = pipeline._made(Graph((), ()))
         pipeline._run = DebugRun(program, definition, pipeline)
         return pipeline
 
@@ -764,8 +765,8 @@ class Pipeline:
         )
 
     def _made(self, graph: Graph) -> Program:
-        return Program(
-            graph,
+        options = RunOptions(
+            batch_size=self.batch_size,
             seed=self.seed,
             num_threads=self.num_threads,
             gpu="cuda" if self.device_id is None else f"cuda:{self.device_id}",
@@ -773,18 +774,17 @@ class Pipeline:
             fuse=self._fuse,
             set_affinity=self.set_affinity,
             with_memory=self.enable_memory_stats,
-            python_pool=PythonPool(*self._python_workers) if self._python_workers[0] > 0 else None,
             errors=self._errors,
             is_async=self.exec_async,
         )
+        pool = PythonPool(*self._python_workers) if self._python_workers[0] > 0 else None
+        return Program(graph, options, pool)
 
     def _staged(self, program: Program) -> StagedRun:
         """The run of a program, from the checkpoint on if there is one."""
         return StagedRun(
             program,
-            depth=self.prefetch_queue_depth,
             at_first=self.prefetch_queue_depth if self.exec_pipelined else 1,
-            is_async=self.exec_async,
             state=self._state,
         )
 

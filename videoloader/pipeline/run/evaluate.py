@@ -6,7 +6,7 @@ import sysconfig
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorErr
 from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.options import RunOptions
 from videoloader.pipeline.run.profiling import OutputMemory
 from videoloader.pipeline.run.state import BatchState, Part, Positions
 from videoloader.readers.video.planned import Identity
@@ -37,33 +38,27 @@ class Evaluator:
     """Runs the maps of a graph.
 
     Args:
+        options: of the pipeline.
         outputs: of the pipeline, in whose memory results are written.
-        devices: torch device for each device of a node.
-        seed: of random draws.
         meter: counts samples and time.
         memory: counts the memory of outputs; None: nobody does.
-        workers: processes that decode for operators.
     """
 
     def __init__(
         self,
+        options: RunOptions,
         outputs: Sequence[DataNode],
-        devices: Mapping[str, str],
-        seed: int,
         meter: Meter,
         memory: OutputMemory | None,
-        workers: int,
     ) -> None:
+        self._options = options
         self._given = {
             data.node.ordinal: [each for each in enumerate(outputs) if each[1].node is data.node]
             for data in outputs
         }
         """Outputs of the pipeline with their numbers, by the ordinal of their node."""
-        self._devices = devices
-        self._seed = seed
         self._meter = meter
         self._memory = memory
-        self._workers = workers
         self._effects = threading.Lock()  # functions of the user's run one at a time
 
     def run(self, node: Node, part: Part) -> None:
@@ -129,8 +124,8 @@ class Evaluator:
         arguments = node.arguments(positions, part.value)
         context = Context(
             len(positions),
-            self._devices[node.device],
-            workers=self._workers,
+            self._options.torch_device(node.device),
+            workers=self._options.num_threads,
             inferred=node.inferred,
         )
         if operator.draws:
@@ -157,7 +152,7 @@ class Evaluator:
     ) -> np.random.Generator:
         identity = identities[positions[position]]
         if seed in (None, -1):
-            seed, stage = self._seed, node.stage
+            seed, stage = self._options.seed, node.stage
         else:
             stage = 0  # operators with one seed draw the same numbers
         return generator(

@@ -24,9 +24,7 @@ class StagedRun:
 
     Args:
         program: what makes the batches.
-        depth: finished batches that wait to be taken.
         at_first: batches that the first `schedule` begins.
-        is_async: whether functions of the user's that see the batches may run ahead.
         state: where to go on; None: at the beginning.
     """
 
@@ -34,15 +32,11 @@ class StagedRun:
         self,
         program: Program,
         *,
-        depth: int,
         at_first: int,
-        is_async: bool,
         state: Checkpoint | None,
     ) -> None:
         self.program = program
-        self._depth = depth
         self._at_first = at_first
-        self._is_async = is_async
         self._first = self._epoch = self._epoch_start = 0
         if state is not None:
             program.go_on(state)
@@ -152,7 +146,7 @@ class StagedRun:
         self.program.sources.check_has_no_state()
         divisions = tuple(epochs.division for epochs in self.program.epochs.values())
         place = self.next_batch, self._epoch, self._epoch_start
-        return Checkpoint(seed, self.program.batch_size, *place, divisions, has_seed)
+        return Checkpoint(seed, self.program.options.batch_size, *place, divisions, has_seed)
 
     def stats(self) -> RunStats:
         """Where the time of the stages went."""
@@ -178,12 +172,12 @@ class StagedRun:
         if self._runner is None:
             if self._is_closed:
                 raise ArgumentError("the pipeline is closed")
-            program = self.program
+            program, options = self.program, self.program.options
             fed = program.sources.num_fed
-            is_lazy = program.has_effects and (self._depth == 1 or not self._is_async)
+            is_lazy = program.has_effects and (options.depth == 1 or not options.is_async)
             self._runner = StageRunner(
                 program.stages(),
-                depth=self._depth,
+                depth=options.depth,
                 on_demand=fed is not None or is_lazy,
                 first=self._first,
                 close_with=program.sources.parallel,

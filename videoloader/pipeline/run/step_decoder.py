@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from videoloader.decoding.failures import FailurePolicy, Failures
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
@@ -18,6 +18,7 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.options import RunOptions
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.readers.video import media
@@ -36,33 +37,28 @@ class StepDecoder:
     """Runs steps whose operator decodes.
 
     Args:
+        options: of the pipeline.
         evaluator: takes what comes out.
-        devices: torch device for each device of a node.
-        num_threads: processes of a decoder on the CPU.
         meter: counts samples, time and the work of decoders.
         recyclers: of the memory of each output of the pipeline.
         nodes: of the pipeline.
-        errors: what becomes of clips that fail.
     """
 
     def __init__(
         self,
+        options: RunOptions,
         evaluator: Evaluator,
-        devices: Mapping[str, str],
-        num_threads: int,
         meter: Meter,
         recyclers: Sequence[Recycler],
         nodes: Sequence[Node],
-        errors: FailurePolicy,
     ) -> None:
+        self._options = options
         self._evaluator = evaluator
-        self._devices = devices
-        self._num_threads = num_threads
         self._meter = meter
         self._recyclers = recyclers
         self._setups: dict[str, DecoderSetup] = {}  # by the name of the node
         # The samples of branches are counted by their positions in the batch.
-        policy = errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
+        policy = options.errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
         self.failures: Mapping[str, Failures] = {
             node.name: Failures(policy)
             for node in nodes
@@ -146,9 +142,10 @@ class StepDecoder:
 
     def decoder(self, node: Node) -> BatchDecoder:
         """The decoder of a node; nodes with the same device and limits share one."""
-        device = self._devices[node.device]
+        device = self._options.torch_device(node.device)
+        workers = self._options.num_threads if device == "cpu" else None
         limits = {name: node.constants[name] for name in LIMITS}
-        return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
+        return media.clip_decoder(device, workers, **limits)
 
     def _setup(self, step: Step, arguments: Mapping[str, Any]) -> DecoderSetup:
         """What a step decodes with, made for its first batch."""
