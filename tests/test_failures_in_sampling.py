@@ -19,8 +19,7 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.pipeline import pipeline_def
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import DecoderSetup, SampleError, decode_planned
-from videoloader.readers.video.planned import PlannedClip
-from videoloader.readers.video.sharing import Decoded, SharedClip
+from videoloader.readers.video.planned import Decoded, PlannedClip, SharedClip
 from videoloader.sources.items import Item
 
 DAMAGED, UNREADABLE = 1, 3

@@ -1,14 +1,12 @@
-"""The arguments of a pipeline: by which its batches are made, and what its outputs are to be."""
+"""Checks of the arguments of a pipeline, and of its outputs against them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from videoloader.decoding.failures import FailurePolicy
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -20,7 +18,6 @@ from videoloader.types import DataType
 
 __all__ = [
     "ExpectedOutputs",
-    "RunOptions",
     "at_least_one",
     "check_others",
     "queue_depth",
@@ -28,39 +25,6 @@ __all__ = [
 ]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a program makes batches: checked arguments of its pipeline.
-
-    Attributes:
-        batch_size: samples in a batch.
-        seed: of all random draws.
-        num_threads: that work on samples and open sources; processes of a decoder on the CPU.
-        gpu: torch device that "gpu" stands for.
-        depth: batches made ahead; as many blocks of memory are kept for the next ones.
-        fuse: let decoders do what they can of the operators behind them.
-        set_affinity: pin the threads that work on samples to processors.
-        with_memory: count the memory of the outputs of operators.
-        errors: what becomes of samples that fail, where their reader does not say itself.
-        is_async: whether stages may call functions of the user's in threads of their own.
-    """
-
-    batch_size: int
-    seed: int
-    num_threads: int
-    gpu: str
-    depth: int
-    fuse: bool
-    set_affinity: bool
-    with_memory: bool
-    errors: FailurePolicy
-    is_async: bool
-
-    def torch_device(self, device: str) -> str:
-        """The torch device of a node with device "cpu", "gpu" or "mixed"."""
-        return "cpu" if device == "cpu" else self.gpu
 
 
 def at_least_one(name: str, value: Any) -> int:
@@ -71,7 +35,7 @@ def at_least_one(name: str, value: Any) -> int:
 
 
 def check_others(others: Mapping[str, Any]) -> None:
-    """Fail for arguments that no pipeline has, or that ask for what is not there."""
+    """Fail for arguments that no pipeline has, or values that are not supported."""
     for name, value in others.items():
         if name != "debug":
             raise ArgumentError(f"a pipeline has no argument {name!r}")

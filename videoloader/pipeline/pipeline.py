@@ -28,7 +28,6 @@ from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.options import (
     ExpectedOutputs,
-    RunOptions,
     at_least_one,
     check_others,
     queue_depth,
@@ -37,6 +36,7 @@ from videoloader.pipeline.options import (
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.debug import DebugRun
 from videoloader.pipeline.run.program import Program
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.staged import StagedRun
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunStats
@@ -52,7 +52,7 @@ __all__ = ["Pipeline"]
 
 
 class Pipeline:
-    """Runs a graph of operators, some batches ahead of whoever takes them.
+    """Runs a graph of operators, some batches ahead of its consumer.
 
     Most pipelines are made with `pipeline_def`. By hand::
 
@@ -216,14 +216,14 @@ class Pipeline:
         self._outputs: tuple[DataNode, ...] = ()
         self._kept: list[Node] = []
         self._copies: dict[Node, Node] = {}  # of nodes that other pipelines have
-        self._ownership = object()  # of its nodes, which must not keep the pipeline alive
+        self._ownership = object()  # owner of its nodes, which must not keep the pipeline alive
         self._run: StagedRun | DebugRun | None = None  # from `build` on
         self._is_closed = False
         self._scopes: list[bool] = []
 
     @classmethod
     def _in_debug_mode(cls, definition: Callable[[], Any], **arguments: Any) -> Pipeline:
-        """A pipeline that runs its definition anew for every batch, each operator when called.
+        """A pipeline that runs its definition for every batch, each operator when called.
 
         Args:
             definition: calls operators and returns the outputs.
@@ -356,8 +356,8 @@ class Pipeline:
     ) -> Pipeline:
         """A pipeline from what `serialize` gave.
 
-        The text says which files and URLs are read: do not run that of somebody else where such
-        reads would harm. It runs no code.
+        The text says which files and URLs are read: do not run a text that you do not trust where
+        such reads would harm. It runs no code.
 
         Args:
             serialized_pipeline: the text.
@@ -447,7 +447,7 @@ class Pipeline:
     share_outputs = outputs
 
     def release_outputs(self) -> None:
-        """Nothing to do: a batch belongs to whoever took it."""
+        """Does nothing: the caller owns a batch that it has taken."""
 
     def num_samples(self, count: int) -> int:
         """Samples of the last batch that are among the first `count` that it was to have.
@@ -705,11 +705,11 @@ class Pipeline:
         return self._built().num_outputs
 
     def output_dtype(self) -> list[DataType | None]:
-        """The element types that the constructor was told, one for each output."""
+        """The argument `output_dtype`, for each output."""
         return self._expected.dtypes(self.num_outputs)
 
     def output_ndim(self) -> list[int | None]:
-        """The numbers of dimensions that the constructor was told, one for each output."""
+        """The argument `output_ndim`, for each output."""
         return self._expected.ndims(self.num_outputs)
 
     def close(self) -> None:

@@ -1,17 +1,66 @@
-"""What a loader, pipeline or iterator has done so far, in one form: `stats()` of all of them."""
+"""What loaders, pipelines, iterators and decoders have done so far: `stats()` of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from videoloader.runtime.work import NO_WORK, Work
-
-__all__ = ["OperatorStats", "RunStats", "StageStats", "WorkerRunStats"]
+__all__ = [
+    "NO_WORK",
+    "NoteWork",
+    "OperatorStats",
+    "RunStats",
+    "StageStats",
+    "Work",
+    "WorkerRunStats",
+]
 
 
 _COUNTED = ("batches", "samples", "first_samples", "seconds", "waited", "work", "errors")
 """Attributes of `RunStats` that count from the beginning of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What decoders have done for some clips. Work that ended in an error is not counted.
+
+    Attributes:
+        packets: fed to decoders.
+        bytes: of these packets.
+        decoded: frames that the decoders gave.
+        used: distinct frames of them that were requested; the others were discarded.
+        decode_seconds: that decoders were busy with them, the sum over all processes and sessions;
+            reading included, and on a GPU the conversion, which overlaps with decoding there.
+        convert_seconds: that conversion to RGB, resizing and copying took on CPUs.
+    """
+
+    packets: int = 0
+    bytes: int = 0
+    decoded: int = 0
+    used: int = 0
+    decode_seconds: float = 0.0
+    convert_seconds: float = 0.0
+
+    @property
+    def discarded(self) -> int:
+        """Frames that were decoded only because requested frames refer to them."""
+        return self.decoded - self.used
+
+    def __add__(self, other: Work) -> Work:
+        return Work(*map(operator.add, _work_counts(self), _work_counts(other)))
+
+    def __sub__(self, other: Work) -> Work:
+        return Work(*map(operator.sub, _work_counts(self), _work_counts(other)))
+
+
+_work_counts = operator.attrgetter(*Work.__slots__)
+
+NO_WORK = Work()
+
+NoteWork: TypeAlias = Callable[[Work], object]
+"""Called with work that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +237,9 @@ class RunStats(Mapping[str, OperatorStats]):
             numbers[f"{name}/waiting_for_room_seconds"] = stage.waiting_for_room
             numbers[f"{name}/queued"] = stage.queued
             numbers[f"{name}/room"] = stage.room
-        for operator, one in self.operators.items():
-            numbers[f"operator/{operator}/samples"] = one.samples
-            numbers[f"operator/{operator}/seconds"] = one.seconds
+        for name, one in self.operators.items():
+            numbers[f"operator/{name}/samples"] = one.samples
+            numbers[f"operator/{name}/seconds"] = one.seconds
         numbers |= {f"engine/{name}": count for name, count in self.engines.items()}
         return numbers
 

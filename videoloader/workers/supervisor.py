@@ -265,9 +265,9 @@ class Supervisor(Generic[_Task]):
         return task
 
     def _dismiss_busy(self) -> None:
-        """End workers whose results nobody waits for, and which write into memory of others.
+        """Stop workers with abandoned tasks: they still write to shared buffers.
 
-        All are killed before any is waited for, which another interrupt may cut short.
+        All are killed before any is waited for: another interrupt may end the waiting.
         """
         busy = [worker for worker in self._team if worker.given or self._use.is_closed]
         for worker in busy:

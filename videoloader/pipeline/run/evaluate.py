@@ -16,8 +16,8 @@ from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorErr
 from videoloader.operators.batch import Batch, Context, SampleError, Spec
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph.nodes import DataNode, Node
-from videoloader.pipeline.options import RunOptions
 from videoloader.pipeline.run.profiling import OutputMemory
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.state import BatchState, Part, Positions
 from videoloader.readers.video.planned import Identity
 from videoloader.runtime.monitor import Meter
@@ -31,7 +31,7 @@ _LIBRARIES = (
     sysconfig.get_path("stdlib"),
     "<frozen",
 )
-"""Where code is that users did not write."""
+"""Where code lies that users did not write."""
 
 
 class Evaluator:
@@ -41,7 +41,7 @@ class Evaluator:
         options: of the pipeline.
         outputs: of the pipeline, in whose memory results are written.
         meter: counts samples and time.
-        memory: counts the memory of outputs; None: nobody does.
+        memory: counts the memory of outputs; None: not counted.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Evaluator:
         self._meter.add(node.name, len(positions), time.perf_counter() - begin)
 
     def run_joined(self, node: Node, parts: Sequence[Node], part: Part) -> None:
-        """Run a node that stands for several; an error is that of the one at fault."""
+        """Run a node that joins several; an error names the one at fault."""
         try:
             self.run(node, part)
         except OperatorError:
@@ -171,7 +171,7 @@ class Evaluator:
         return Batch.empty(spec)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
-        """The error with the sample that it comes from: the first that fails alone as well."""
+        """The error, naming the first sample that also fails when run alone."""
         state = part.state
         positions: Positions = ()
         if not node.operator.takes_whole_batch(node.constants):

@@ -23,12 +23,17 @@ from videoloader.operators.source import Columns
 from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
-from videoloader.pipeline.options import RunOptions
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
 from videoloader.pipeline.run.evaluate import Evaluator, failure
-from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
+from videoloader.pipeline.run.pool import (
+    SampleSharing,
+    cpus_near_gpu,
+    pci_address,
+    sample_pool,
+    thread_cpus,
+)
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
-from videoloader.pipeline.run.sharing import SampleSharing
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.sources import Sources
 from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
@@ -130,9 +135,10 @@ class Program:
 
     @property
     def here(self) -> Callable[[], Here | None] | None:
-        """What the stages work with in the thread that takes the batches; None: they never may.
+        """Gives the stream for running all stages in the thread that takes the batches.
 
-        They may where nothing is made ahead, and all that they do is to queue work on a GPU.
+        None if they must not: they may only where nothing is made ahead, and all that they do is
+        to queue work on a GPU.
         """
         is_queued = {compiled.kind for compiled in self.compiled} == {"plan", "gpu"}
         if not (is_queued and self.sources.only_repeat) or self.has_effects:
@@ -216,7 +222,7 @@ class Program:
         ).since(monitor.before)
 
     def add(self, node: Node) -> None:
-        """Take a node that is run with `run_node`, and in no stage."""
+        """Add a node that `run_node` runs, outside of stages."""
         if node.device != "cpu":
             media.check_gpu(node.describe())
         self._nodes.append(node)
@@ -235,9 +241,9 @@ class Program:
         return self._run(self.compiled[0], state, None)
 
     def ask(self, iteration: int) -> Planned:
-        """What those sources put into a batch that the thread of the caller asks.
+        """What the sources that run in the thread of the caller put into a batch.
 
-        Where Ctrl-C ends this, the next call asks for the same batch, and only the others.
+        If Ctrl-C interrupts this, the next call goes on with the sources not asked yet.
         """
         known = self._interrupted
         try:
@@ -251,13 +257,13 @@ class Program:
     def _planned(
         self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
     ) -> Planned:
-        """What sources put into a batch; `known` has what some gave already, and gets the rest."""
+        """What sources put into a batch; `known` holds what some gave already, and is completed."""
         has_ended = False
         for node in nodes:
             try:
                 if node not in known:
                     known[node] = self.sources.planned(node, iteration)
-            except StopIteration:  # the others go on as well: all count the same batches
+            except StopIteration:  # ask the others too, so that all count the same batches
                 has_ended = True
         if has_ended:
             raise StopIteration
@@ -278,7 +284,7 @@ class Program:
                 f"batch {iteration}: sources give different numbers of samples ({sizes})"
             )
         state = self.new_state(iteration, counts.pop())
-        for node, planned in reversed([*items.items()]):  # of several readers the first tells
+        for node, planned in reversed([*items.items()]):  # the first reader names samples
             self.take(node, planned, state)
         if lists := _lists(items):
             self._leave_out(lists, state)
@@ -295,7 +301,7 @@ class Program:
             state.keep([at for at in range(len(state)) if at not in out], self._recyclers)
 
     def new_state(self, iteration: int, count: int) -> BatchState:
-        """A batch of so many samples, with nothing in it."""
+        """An empty batch of `count` samples."""
         first = iteration * self.options.batch_size
         return BatchState(
             iteration,

@@ -11,8 +11,8 @@ from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError, TooManyFailuresError, UnsupportedError
 from videoloader.operators.source import Columns, Source, SourceContext
 from videoloader.pipeline.graph.nodes import Node
-from videoloader.pipeline.options import RunOptions
 from videoloader.pipeline.run.evaluate import failure
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.video.planned import ReadError

@@ -17,7 +17,7 @@ __all__ = ["StagedRun"]
 
 
 class StagedRun:
-    """Runs a program, some batches ahead of whoever takes them, from a place on.
+    """Runs a program from some batch on, ahead of the consumer.
 
     Its threads start with the first batch. One thread at a time calls it; `feed`, `feed_all` and
     `close` may be called meanwhile.
@@ -96,7 +96,7 @@ class StagedRun:
             self._started().ask(self._scheduled)
 
     def take(self) -> tuple[TensorList, ...]:
-        """The next batch that was scheduled, for what is queued on the current stream from now on.
+        """The next batch that was scheduled, safe to use on the current stream.
 
         Raises:
             StopIteration: none is, or the source has ended.

@@ -18,8 +18,8 @@ from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
-from videoloader.pipeline.options import RunOptions
 from videoloader.pipeline.run.evaluate import Evaluator, failure
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned

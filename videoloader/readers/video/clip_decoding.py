@@ -19,9 +19,8 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.video.planned import PlannedClip
-from videoloader.readers.video.sharing import Decoded, SharedDecoding
-from videoloader.runtime.work import NO_WORK, Work
+from videoloader.readers.video.planned import Along, Decoded, PlannedClip, SharedClip
+from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
@@ -71,7 +70,7 @@ class DecoderSetup:
 
 @dataclass(frozen=True, slots=True)
 class DecodedClips:
-    """What decoding the clips of a batch gave.
+    """The decoded clips of a batch.
 
     Attributes:
         outputs: the pictures, with the file of each clip as its origin ("" where it has no name);
@@ -100,14 +99,14 @@ def decode_planned(
         arguments: of this operator, for each clip.
         fuse: what absorbed operators make of the pictures, by position; see `DecodedForm`.
 
-    Where no clip of a batch is left, the last one is replaced: a batch is never empty.
+    A batch is never empty: if every clip would be left out, the last one is replaced.
 
     Raises:
         SampleError: a clip failed.
     """
     if not clips:
         return DecodedClips((Batch([], "FHWC"),))
-    sharing = SharedDecoding.of(clips)
+    sharing = _SharedDecoding.of(clips)
     try:
         attempts = _attempts(clips, sharing.own, may_be_empty=bool(sharing.held))
         decoded = _Decoding(setup, arguments, fuse, sharing, attempts).run()
@@ -116,17 +115,83 @@ def decode_planned(
     if not sharing.held:
         return decoded
     made = _by_position(decoded)
-    # Only now, since other batches may wait for this one.
+    # After decoding its own clips, since other batches may wait for these.
     held = {at: shared.take() for at, shared in sharing.held.items()}
     made |= {at: clip for at, clip in held.items() if clip is not None}
     work = decoded.work
-    failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
+    failed = _SharedDecoding(own=sorted(held.keys() - made.keys()))
     if failed.own:
         attempts = _attempts(clips, failed.own, may_be_empty=bool(made))
         again = _Decoding(setup, arguments, fuse, failed, attempts).run()
         made |= _by_position(again)
         work += again.work
     return _joined(made, setup.output.layout, work)
+
+
+@dataclass(slots=True)
+class _SharedDecoding:
+    """Which clips this batch decodes, and which it shares with other batches.
+
+    Attributes:
+        held: clips that another batch decodes, by position in this batch.
+        own: positions that this batch decodes.
+        along: clips of later batches to decode as well, with the position that asks for each.
+    """
+
+    held: dict[int, SharedClip] = field(default_factory=dict)
+    own: list[int] = field(default_factory=list)
+    along: list[tuple[Along, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, clips: Sequence[PlannedClip]) -> _SharedDecoding:
+        """For the clips of a batch."""
+        made = cls()
+        for at, clip in enumerate(clips):
+            if clip.shared is None or clip.shared.claim():
+                made.own.append(at)
+                made.along += [(each, at) for each in clip.along if each.shared.claim()]
+            else:
+                made.held[at] = clip.shared
+        return made
+
+    def keep(self, batch: ClipBatch, others: Sequence[list[torch.Tensor]], count: int) -> ClipBatch:
+        """Hand the clips of later batches to their `SharedClip`; returns the first `count` clips.
+
+        Args:
+            batch: the clips, then those of `along`.
+            others: the outputs beside the pictures, of each of them.
+            count: clips of this batch.
+        """
+        failed = batch.failed
+        ready = None
+        kept: list[Decoded | None] = []
+        for at in range(count, count + len(self.along)):
+            if at in failed:
+                kept.append(None)  # its own batch retries it and reports the error
+                continue
+            # A view would keep the memory of all clips.
+            origin = str(self.along[at - count][0].planned)
+            kept.append(Decoded(batch.frames[at].clone(), others[at], origin))
+        if any(clip is not None and clip.frames.is_cuda for clip in kept):
+            ready = torch.cuda.current_stream(batch.frames[0].device).record_event()
+        for (each, _), clip in zip(self.along, kept, strict=True):
+            each.shared.give(None if clip is None else clip._replace(ready=ready))
+        self.along = []
+        return ClipBatch(
+            batch.frames[:count],
+            batch.indices[:count],
+            batch.times[:count],
+            batch.masks[:count],
+            batch.requests[:count],
+            [failure for failure in batch.failures if failure.request < count],
+            batch.work,
+        )
+
+    def give_up(self) -> None:
+        """Tell other batches to decode the clips that this one has not decoded."""
+        for each, _ in self.along:
+            each.shared.give(None)
+        self.along = []
 
 
 @dataclass(slots=True, eq=False)
@@ -144,7 +209,7 @@ class _Decoding:
     setup: DecoderSetup
     arguments: Sequence[Mapping[str, Any]]
     fuse: Fuse
-    sharing: SharedDecoding
+    sharing: _SharedDecoding
     attempts: Attempts[PlannedClip]
     outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
     indexes: dict[int, VideoIndex | None] = field(default_factory=dict)
@@ -163,7 +228,7 @@ class _Decoding:
         assert batch is not None
         left = [place for place in range(len(positions)) if place not in self.attempts.left_out]
         for place in self.attempts.masked:
-            # What does not need the video any more: the outputs beside may be what failed.
+            # Without the video: computing these outputs may be what failed.
             frames, index = batch.indices[place], self.indexes[place]
             index = index if (frames != FILLED).any() else None
             self.outputs[place] = clips[place].selection.outputs(index, frames)
@@ -197,7 +262,7 @@ class _Decoding:
                 except SampleError as error:
                     if len(requests) < len(places):
                         raise
-                    requests.append(DecodeError(str(error.error)))  # its own batch tells it
+                    requests.append(DecodeError(str(error.error)))  # its own batch raises it
                 outputs.append(beside)
             blanks = [
                 Blank(clip.length, _size(given), _fill_value(given))
@@ -212,7 +277,9 @@ class _Decoding:
     def _request(
         self, clip: PlannedClip, at: int, index: VideoIndex
     ) -> tuple[ClipRequest, list[torch.Tensor]]:
-        """What to decode for the clip at, or along with, a position, and its other outputs.
+        """The request for a clip, and its outputs beside the pictures.
+
+        `at` is the position in the batch of the clip, or of the one that it is decoded along with.
 
         Raises:
             VideoError: the clip fails.
@@ -298,7 +365,7 @@ def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:
 
 
 def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:
-    """What each clip has beside its pictures, by output."""
+    """The outputs beside the pictures, each for all clips."""
     return map(Batch, zip(*rows, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Clips for batches, epoch after epoch: what is in a batch is a function of its number alone."""
+"""Plans the clips of each batch; a batch depends on its number alone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from videoloader.decoding.failures import Failures
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
-from videoloader.readers.video.planned import Identity, PlannedClip
+from videoloader.readers.video.planned import Along, Identity, PlannedClip, SharedClip
 from videoloader.readers.video.scopes import Scopes
-from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
 from videoloader.sampling.orders.reader_order import ReaderOrder

@@ -39,7 +39,7 @@ class Clips:
         sampler: what takes them.
         counts: clips of each video.
         backwards: play them backwards.
-        left_out: numbers of clips that are not taken, ascending; the others are numbered anew.
+        left_out: numbers of clips that are not taken, ascending; the others are renumbered.
     """
 
     sampler: ClipSampler
@@ -106,7 +106,7 @@ class Clips:
 
 
 def usual_length(sampler: ClipSampler) -> int:
-    """Frames in a sample of a video that is long enough."""
+    """Frames of a sample whose video is long enough."""
     return math.prod(usual_shape(sampler))
 
 

@@ -48,7 +48,7 @@ class VideoInput(FedSource):
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
         self.failures = Failures(context.errors.of_decoder())
-        """Takes what goes wrong in decoding; what is no video fails where it is fed."""
+        """Failures of decoding; bytes that are no video raise where they are fed."""
 
     def prepared(
         self,
@@ -116,7 +116,7 @@ def _indexed(source: Item | bytes, indexer: Indexer) -> VideoIndex:
 
 
 def _sources(given: Any, name: str) -> Iterable[Item | bytes]:
-    """The videos that somebody feeds: one, or a batch of them."""
+    """The videos that were fed: one, or a batch of them."""
     if isinstance(given, str | Path | Item):
         return [given if isinstance(given, Item) else Item(str(given))]
     if isinstance(given, bytes | bytearray | memoryview):

@@ -52,7 +52,7 @@ _RULE = (
 )
 _SOURCES = ("filenames", "file_root", "file_list", "dataset", "index")
 _LIMITS = ("file_list_frame_num", "file_list_include_preceding_frame")
-_SPREAD = 16  # groups of clips in a window of the order by default
+_WINDOW_GROUPS = 16  # groups of clips in a window of the order by default
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -173,7 +173,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         len(clips),
         draws=_draws(scopes, clips, balanced=arguments["balanced"]),
         group=group,
-        window=arguments["shuffle_buffer"] or _SPREAD * group,
+        window=arguments["shuffle_buffer"] or _WINDOW_GROUPS * group,
     )
     return ClipReader(
         scopes,
