@@ -18,8 +18,8 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
-from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.video.planned import Along, Decoded, PlannedClip, SharedClip
+from videoloader.readers.clip_samples.samples import select_clips
+from videoloader.readers.video.planned import Companion, Decoded, PlannedClip, SharedClip
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
@@ -135,12 +135,12 @@ class _SharedDecoding:
     Attributes:
         held: clips that another batch decodes, by position in this batch.
         own: positions that this batch decodes.
-        along: clips of later batches to decode as well, with the position that asks for each.
+        companions: clips of later batches to decode as well, with the position that asks for each.
     """
 
     held: dict[int, SharedClip] = field(default_factory=dict)
     own: list[int] = field(default_factory=list)
-    along: list[tuple[Along, int]] = field(default_factory=list)
+    companions: list[tuple[Companion, int]] = field(default_factory=list)
 
     @classmethod
     def of(cls, clips: Sequence[PlannedClip]) -> _SharedDecoding:
@@ -149,7 +149,7 @@ class _SharedDecoding:
         for at, clip in enumerate(clips):
             if clip.shared is None or clip.shared.claim():
                 made.own.append(at)
-                made.along += [(each, at) for each in clip.along if each.shared.claim()]
+                made.companions += [(each, at) for each in clip.companions if each.shared.claim()]
             else:
                 made.held[at] = clip.shared
         return made
@@ -158,25 +158,25 @@ class _SharedDecoding:
         """Hand the clips of later batches to their `SharedClip`; returns the first `count` clips.
 
         Args:
-            batch: the clips, then those of `along`.
+            batch: the clips, then those of `companions`.
             others: the outputs beside the pictures, of each of them.
             count: clips of this batch.
         """
         failed = batch.failed
         ready = None
         kept: list[Decoded | None] = []
-        for at in range(count, count + len(self.along)):
+        for at in range(count, count + len(self.companions)):
             if at in failed:
                 kept.append(None)  # its own batch retries it and reports the error
                 continue
             # A view would keep the memory of all clips.
-            origin = str(self.along[at - count][0].planned)
+            origin = str(self.companions[at - count][0].planned)
             kept.append(Decoded(batch.frames[at].clone(), others[at], origin))
         if any(clip is not None and clip.frames.is_cuda for clip in kept):
             ready = torch.cuda.current_stream(batch.frames[0].device).record_event()
-        for (each, _), clip in zip(self.along, kept, strict=True):
+        for (each, _), clip in zip(self.companions, kept, strict=True):
             each.shared.give(None if clip is None else clip._replace(ready=ready))
-        self.along = []
+        self.companions = []
         return ClipBatch(
             batch.frames[:count],
             batch.indices[:count],
@@ -189,9 +189,9 @@ class _SharedDecoding:
 
     def give_up(self) -> None:
         """Tell other batches to decode the clips that this one has not decoded."""
-        for each, _ in self.along:
+        for each, _ in self.companions:
             each.shared.give(None)
-        self.along = []
+        self.companions = []
 
 
 @dataclass(slots=True, eq=False)
@@ -233,7 +233,7 @@ class _Decoding:
             index = index if (frames != FILLED).any() else None
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         if self.attempts.left_out:
-            batch = taken(batch, left)
+            batch = select_clips(batch, left)
         origins = [str(clips[place]) for place in left]
         pictures = Batch(batch.frames, self.setup.output.layout, origins)
         others = _columns([self.outputs[place] for place in left])
@@ -241,10 +241,10 @@ class _Decoding:
 
     def _decode(self, places: Sequence[int]) -> ClipBatch:
         """Decode the clips of some places, and along with the first ones those of `sharing`."""
-        own, along = self.sharing.own, self.sharing.along
+        own, companions = self.sharing.own, self.sharing.companions
         wanted = self.attempts.wanted
-        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in along)]
-        asking = [*(own[place] for place in places), *(at for _, at in along)]
+        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in companions)]
+        asking = [*(own[place] for place in places), *(at for _, at in companions)]
         sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
         requests: list[ClipRequest | VideoError] = []
         outputs: list[list[torch.Tensor]] = []
@@ -272,7 +272,7 @@ class _Decoding:
         for place, video, beside in zip(places, videos, outputs, strict=False):
             self.indexes[place] = None if isinstance(video, VideoError) else video.index
             self.outputs[place] = beside
-        return self.sharing.keep(batch, outputs, len(places)) if along else batch
+        return self.sharing.keep(batch, outputs, len(places)) if companions else batch
 
     def _request(
         self, clip: PlannedClip, at: int, index: VideoIndex

@@ -13,7 +13,7 @@ from videoloader.decoding.failures import Failures
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
-from videoloader.readers.video.planned import Along, Identity, PlannedClip, SharedClip
+from videoloader.readers.video.planned import Companion, Identity, PlannedClip, SharedClip
 from videoloader.readers.video.scopes import Scopes
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
@@ -66,11 +66,11 @@ class ClipReader:
         shared = self._waiting.pop(place, None)
         if shared is not None:
             return replace(planned, shared=shared)
-        along = []
+        companions = []
         for other in self.order.mates(place):
             shared = self._waiting[other] = SharedClip()
-            along.append(Along(shared, self._planned(other)))
-        return replace(planned, along=tuple(along)) if along else planned
+            companions.append(Companion(shared, self._planned(other)))
+        return replace(planned, companions=tuple(companions)) if companions else planned
 
     def go_on(self, epochs: Epochs) -> None:
         """Read what these epochs say from now on."""

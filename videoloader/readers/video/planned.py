@@ -26,7 +26,7 @@ from videoloader.sources.address import shown
 from videoloader.sources.items import Item
 
 __all__ = [
-    "Along",
+    "Companion",
     "Decoded",
     "Identity",
     "Numbered",
@@ -149,7 +149,7 @@ class SharedClip:
         return None if value is None else value.synchronized()
 
 
-class Along(NamedTuple):
+class Companion(NamedTuple):
     """A clip of a later batch to decode along with one of this batch."""
 
     shared: SharedClip
@@ -171,7 +171,7 @@ class PlannedClip:
         epoch: that they name, if there are epochs.
         successors: choose another clip where the policy asks for one.
         shared: where the clip is, if an earlier batch may decode it along with its own.
-        along: clips of later batches to decode along with this one.
+        companions: clips of later batches to decode along with this one.
     """
 
     source: Any
@@ -184,7 +184,7 @@ class PlannedClip:
     epoch: int | None = None
     successors: Successors[PlannedClip] | None = None
     shared: SharedClip | None = None
-    along: tuple[Along, ...] = ()
+    companions: tuple[Companion, ...] = ()
 
     def __str__(self) -> str:
         return public_name(self.source)
