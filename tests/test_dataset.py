@@ -120,10 +120,10 @@ def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
     for _ in range(3):
         [dataset[number] for number in range(6)]
     assert len(asked) == 6
-    kept = index_cache.PackedIndexes(1 << 20)
+    kept = index_cache.KeptIndexes(0, 1 << 20)
     for number in range(2):
         kept.add(number, vl.index_video(folder / "5.mp4"))
-    monkeypatch.setattr(videoloader.dataset, "_KEPT_BYTES", kept.bytes + 50)
+    monkeypatch.setattr(videoloader.dataset, "_KEPT_BYTES", kept.packed_bytes + 50)
     monkeypatch.setattr(videoloader.dataset, "_READY_BYTES", 0)
     dataset = vl.ClipDataset(folder, SAMPLER)
     for _ in range(3):
@@ -133,23 +133,23 @@ def test_indexes_are_kept_up_to_a_number_of_bytes(folder, monkeypatch):
     assert len(asked) == 6 + 18
     grown = len(pickle.dumps(dataset)) - len(pickle.dumps(vl.ClipDataset(folder, SAMPLER)))
     assert abs(grown) < 10  # torch pickles an address of shared memory in decimal digits
-    assert kept.bytes > 100, "which an index in the pickle would add"
+    assert kept.packed_bytes > 100, "which an index in the pickle would add"
 
 
 def test_kept_indexes_are_small_the_same_and_those_used_last(folder):
     index = vl.index_video(folder / "0.mp4")
-    kept = index_cache.PackedIndexes(1 << 20)
+    kept = index_cache.KeptIndexes(0, 1 << 20)
     kept.add(0, index)
-    assert kept.bytes < 2000
+    assert kept.packed_bytes < 2000
     assert (kept.get(0).packets == index.packets).all()
-    kept.limit = 3 * kept.bytes
+    kept.packed = 3 * kept.packed_bytes
     for number in range(1, 50):
         kept.add(number, index)
-        assert kept.bytes <= kept.limit
+        assert kept.packed_bytes <= kept.packed
         assert kept.get(0) is not None
     assert [number for number in range(50) if kept.get(number)] == [0, 48, 49]
     kept.add(0, index)
-    assert (len(kept), kept.bytes) == (3, kept.limit)
+    assert kept.packed_bytes == kept.packed
 
 
 def test_samplers_of_several_clips_add_a_dimension(folder):

@@ -18,9 +18,8 @@ from videoloader.errors import DecodeError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.pipeline import pipeline_def
 from videoloader.readers.video import media
-from videoloader.readers.video.clip_decoding import SampleError, decode_planned
-from videoloader.readers.video.planned import PlannedClip
-from videoloader.readers.video.sharing import Decoded, SharedClip
+from videoloader.readers.video.clip_decoding import DecoderSetup, SampleError, decode_planned
+from videoloader.readers.video.planned import Decoded, PlannedClip, SharedClip
 from videoloader.sources.items import Item
 
 DAMAGED, UNREADABLE = 1, 3
@@ -202,8 +201,8 @@ def test_no_batch_is_empty_and_none_is_filled_up_beside_a_clip_of_another_batch(
         planned(paths[UNREADABLE], number=1, shared=held(before if is_there else None), **bad),
         planned(paths[UNREADABLE], number=2, **bad),
     ]
-    decoder = media.clip_decoder("cpu", 1)
-    decoded = decode_planned(clips, decoder, [{"fill_value": (0,)}] * 3)
+    setup = DecoderSetup.of(media.clip_decoder("cpu", 1), {})
+    decoded = decode_planned(clips, setup, [{"fill_value": (0,)}] * 3)
     assert decoded.places == [1]
     frames, numbers = decoded.outputs
     assert [number.item() for number in numbers] == [5 if is_there else 9]
@@ -220,8 +219,9 @@ def test_a_mistake_in_a_definition_is_told_with_the_place_in_the_whole_batch(pat
     def fuse(position: int, form: DecodedForm) -> DecodedForm:
         raise DecodeError(f"at {position}")
 
+    setup = DecoderSetup.of(media.clip_decoder("cpu", 1), {})
     with pytest.raises(SampleError) as caught:
-        decode_planned(clips, media.clip_decoder("cpu", 1), [{"fill_value": (0,)}] * 2, fuse=fuse)
+        decode_planned(clips, setup, [{"fill_value": (0,)}] * 2, fuse=fuse)
     assert caught.value.position == 1
     assert str(caught.value.error) == "at 1"
 

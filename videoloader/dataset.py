@@ -26,13 +26,17 @@ from videoloader.decoding.rules import Rules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
+from videoloader.readers.clip_samples.batch_content import seeded
 from videoloader.readers.clip_samples.decoding import SampleDecoder
-from videoloader.readers.clip_samples.draws import check_clips
-from videoloader.readers.clip_samples.global_random import seeded
 from videoloader.readers.clip_samples.labels import LabelOptions
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.samples import of_views, views
-from videoloader.readers.clip_samples.sources import ClipSources, find_labels, find_sources
+from videoloader.readers.clip_samples.sources import (
+    ClipSources,
+    check_clips,
+    find_labels,
+    find_sources,
+)
 from videoloader.readers.known_bad import kept_videos
 from videoloader.readers.shared_records import SharedRecords, shared
 from videoloader.runtime.run_stats import RunStats
@@ -280,7 +284,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         return Draw(number, *self._counted(number)) if epoch is None else Draw(number, epoch)
 
     def _counted(self, number: int) -> tuple[int, int]:
-        """What stands for the epoch of a number that is drawn, and how often it was before."""
+        """A number in place of the epoch, and how often this sample was drawn before."""
         worker = get_worker_info()
         stream = 0 if worker is None else worker.seed
         if self._draws is None or self._stream != stream:

@@ -24,7 +24,7 @@ _TOGETHER = 1024  # numbers of an order that are computed at a time
 
 
 class Draw(NamedTuple):
-    """One drawing of a sample: `ClipDataset` makes the same clip of it, whoever asks for it.
+    """One drawing of a sample; `ClipDataset` makes the same clip of it in every process.
 
     Attributes:
         sample: number of the sample.
@@ -55,8 +55,8 @@ class EpochSampler(Sampler[Draw]):
     `DataLoader` count the samples of the batches that were trained on: `state_dict` is ahead by
     those that wait in workers. A state counts the samples of all ranks, so an epoch goes on with
     any number of workers and of ranks, and none is lost or repeated; all ranks load the state of
-    one of them. Of an epoch that was at its end, nothing is left to go on with: the
-    next pass is empty, and the one after it is the next epoch.
+    one of them. After the state of a finished epoch the next pass is empty,
+    and the one after it is the next epoch.
 
     A sampler is for one thread, and one pass at a time.
 

@@ -22,7 +22,6 @@ from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
 from videoloader.readers.clip_samples.batch_content import batch_content, batch_tensors, transformed
 from videoloader.readers.clip_samples.columns import Columns, SampleColumns
 from videoloader.readers.clip_samples.decoding import DecodedSamples, SampleDecoder
-from videoloader.readers.clip_samples.draws import find_samples
 from videoloader.readers.clip_samples.labels import LabelOptions
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.shaped_batches import epoch_order, shaped_batches
@@ -30,12 +29,13 @@ from videoloader.readers.clip_samples.sources import (
     ClipSources,
     Weights,
     find_labels,
+    find_samples,
     find_sources,
     find_weights,
 )
 from videoloader.readers.known_bad import kept_videos
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
-from videoloader.runtime.run_stats import RunnerStats, RunStats
+from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing
@@ -184,7 +184,7 @@ class Loader:
             part(OutputFormat, options),
             part(Rules, options),
             failures,
-            is_never_empty=True,  # or this rank would have a batch less than the others
+            is_never_empty=True,  # else this rank would have a batch less than the others
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
         )
@@ -194,7 +194,7 @@ class Loader:
         self._device = as_device(device)
         self._workers = workers
         self._epoch = self._next_epoch = 0
-        self._done = 0  # samples of the epoch, or batches of the plan, that all ranks have had
+        self._done = 0  # samples of the epoch, or batches of the plan, that all ranks have taken
         self._is_resumed = False  # the next iteration begins behind these
         self._has_ended = False  # the last iteration gave all that it had
         self._begun = 0  # iterations
@@ -202,7 +202,7 @@ class Loader:
         self._runner: StageRunner | None = None
         self._abandoned: list[StageRunner] = []
         self._decoder: BatchDecoder | None = None
-        self._last_stats = RunnerStats(0, 0.0, 0.0, ())
+        self._last_stats = RunStats()
         self._monitor = Monitor(on_stats, stats_interval)
 
     def __len__(self) -> int:
@@ -466,6 +466,6 @@ class LoaderIterator(Iterator[dict[str, Any]]):
             self._loader._leave(self._run.runner)
 
     def __del__(self) -> None:
-        # In any thread, at any line, perhaps in one that holds the decoder: it waits for nothing.
+        # May run at any line of any thread, even one that holds the decoder: do not wait here.
         if self._run is not None:
             self._loader._abandon(self._run.runner)

@@ -43,10 +43,9 @@ from videoloader.sampling import pad_frames, plan_decode, select_frames
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.forking import ForkSafeLock, cached_property, reset_after_fork
+from videoloader.system.forking import ForkSafeLock, Use, cached_property, reset_after_fork
 from videoloader.system.options import part, takes
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.use import Use
 
 __all__ = ["Video"]
 

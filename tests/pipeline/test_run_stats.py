@@ -11,8 +11,7 @@ import videoloader as vl
 from videoloader import fn
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator
-from videoloader.runtime.run_stats import OperatorStats, RunStats, StageStats
-from videoloader.runtime.work import Work
+from videoloader.runtime.run_stats import OperatorStats, RunStats, StageStats, Work
 
 
 @pytest.fixture(scope="module")

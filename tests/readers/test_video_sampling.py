@@ -18,7 +18,7 @@ from videoloader.demo.videos import encode_video
 from videoloader.errors import OperatorError
 from videoloader.indexing.dataset import index_dataset
 from videoloader.pipeline import pipeline_def
-from videoloader.readers.video.sharing import SharedClip
+from videoloader.readers.video.planned import SharedClip
 from videoloader.sampling import RandomClip
 from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.sampling.orders.reader_order import ReaderOrder

@@ -26,7 +26,7 @@ from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.runtime.work import NO_WORK, Work
+from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import VideoError
-from videoloader.runtime.work import NO_WORK, Work
+from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.system.forking import cached_property
 
 __all__ = ["Clip", "ClipBatch", "ClipFailure"]

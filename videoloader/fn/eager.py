@@ -17,7 +17,7 @@ from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import Operator
 from videoloader.readers.video import media
-from videoloader.readers.video.clip_decoding import decode_planned
+from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 from videoloader.system.eager_calls import mark_drawn
@@ -217,7 +217,7 @@ def _decode(
     limits = {name: arguments[name] for name in LIMITS}
     decoder = media.clip_decoder("cpu" if device == "cpu" else "cuda", **limits)
     try:
-        decoded = decode_planned(clips, decoder, each)
+        decoded = decode_planned(clips, DecoderSetup.of(decoder, arguments), each)
     except SampleError as error:
         raise error.error from None
     frames, *others = decoded.outputs

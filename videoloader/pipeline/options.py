@@ -1,9 +1,8 @@
-"""The arguments of a pipeline: how DALI would run it, what its outputs are, and checks."""
+"""Checks of the arguments of a pipeline, and of its outputs against them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,13 @@ from videoloader.errors import (
 from videoloader.tensors import TensorList
 from videoloader.types import DataType
 
-__all__ = ["ExecutorOptions", "ExpectedOutputs", "at_least_one", "check_others", "start_method"]
-
-_HARMLESS: Mapping[str, tuple[Any, ...]] = {
-    "debug": (False,),
-}
-"""DALI's other arguments, with the values (besides None) that say what happens here anyway."""
+__all__ = [
+    "ExpectedOutputs",
+    "at_least_one",
+    "check_others",
+    "queue_depth",
+    "start_method",
+]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
 
@@ -35,11 +35,11 @@ def at_least_one(name: str, value: Any) -> int:
 
 
 def check_others(others: Mapping[str, Any]) -> None:
-    """Fail for arguments that no pipeline has, or that ask for what is not there."""
+    """Fail for arguments that no pipeline has, or values that are not supported."""
     for name, value in others.items():
-        if name not in _HARMLESS:
+        if name != "debug":
             raise ArgumentError(f"a pipeline has no argument {name!r}")
-        if value is not None and value not in _HARMLESS[name]:
+        if value not in (None, False):
             raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")
 
 
@@ -50,45 +50,13 @@ def start_method(value: Any) -> str:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorOptions:
-    """How DALI would run a pipeline, as given; here only the depth of queues has an effect."""
-
-    exec_pipelined: bool
-    exec_async: bool
-    exec_dynamic: bool | None
-    prefetch_queue_depth: int | Mapping[str, int]
-    bytes_per_sample: int
-    max_streams: int | None
-    default_cuda_stream_priority: int | None
-    stream_policy: Any
-    concurrency: Any
-
-    @property
-    def is_separated(self) -> bool:
-        """Whether two depths of queues were given."""
-        return isinstance(self.prefetch_queue_depth, Mapping)
-
-    @property
-    def is_dynamic(self) -> bool:
-        """As given; by default whether DALI would choose the dynamic executor."""
-        if self.exec_dynamic is None:
-            return self.exec_pipelined and self.exec_async and not self.is_separated
-        return bool(self.exec_dynamic)
-
-    def queue_depth(self) -> int:
-        """The depth of queues; the larger, if there are two."""
-        given = self.prefetch_queue_depth
-        if not isinstance(given, Mapping):
-            return at_least_one("prefetch_queue_depth", given)
-        if not self.exec_async:
-            raise ArgumentError("two depths of queues need exec_async=True")
-        return at_least_one("prefetch_queue_depth", max(given.values()))
-
-    def queue_size(self, name: str) -> int:
-        """One of the two depths, `cpu_size` or `gpu_size`, as given."""
-        given = self.prefetch_queue_depth
-        return int(given.get(name, self.queue_depth()) if isinstance(given, Mapping) else given)
+def queue_depth(given: int | Mapping[str, int], *, exec_async: bool) -> int:
+    """The depth of queues; the larger, if there are two."""
+    if not isinstance(given, Mapping):
+        return at_least_one("prefetch_queue_depth", given)
+    if not exec_async:
+        raise ArgumentError("two depths of queues need exec_async=True")
+    return at_least_one("prefetch_queue_depth", max(given.values()))
 
 
 _READ: Mapping[str, Callable[[TensorList], Any]] = {

@@ -27,15 +27,16 @@ from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.options import (
-    ExecutorOptions,
     ExpectedOutputs,
     at_least_one,
     check_others,
+    queue_depth,
     start_method,
 )
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.debug import DebugRun
 from videoloader.pipeline.run.program import Program
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.staged import StagedRun
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunStats
@@ -51,7 +52,7 @@ __all__ = ["Pipeline"]
 
 
 class Pipeline:
-    """Runs a graph of operators, some batches ahead of whoever takes them.
+    """Runs a graph of operators, some batches ahead of its consumer.
 
     Most pipelines are made with `pipeline_def`. By hand::
 
@@ -122,6 +123,16 @@ class Pipeline:
         bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
             taken, no effect.
         **others: DALI's argument debug, where it is False.
+
+    Attributes:
+        batch_size, max_batch_size: largest number of samples in a batch.
+        num_threads, device_id, seed, prefetch_queue_depth, set_affinity, enable_memory_stats,
+            enable_conditionals: as given or drawn, checked.
+        exec_pipelined, exec_async, bytes_per_sample, max_streams, default_cuda_stream_priority,
+            stream_policy, concurrency: as given; -1 and 0 are DALI's defaults.
+        exec_dynamic: as given; by default whether DALI would choose its dynamic executor.
+        exec_separated: whether two queue depths were given.
+        cpu_queue_size, gpu_queue_size: these, or the one depth.
     """
 
     def __init__(
@@ -165,21 +176,23 @@ class Pipeline:
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = FailurePolicy(on_error, max_errors, error_log)
         self._expected = ExpectedOutputs(output_dtype, output_ndim, output_layout)
-        self._executor = ExecutorOptions(
-            exec_pipelined=bool(exec_pipelined),
-            exec_async=bool(exec_async),
-            exec_dynamic=(
-                exec_dynamic if experimental_exec_dynamic is None else experimental_exec_dynamic
-            ),
-            prefetch_queue_depth=prefetch_queue_depth,
-            bytes_per_sample=int(bytes_per_sample or 0),
-            max_streams=max_streams,
-            default_cuda_stream_priority=default_cuda_stream_priority,
-            stream_policy=stream_policy,
-            concurrency=concurrency,
-        )
-        self.prefetch_queue_depth = self._executor.queue_depth()
-        self.batch_size = at_least_one("batch_size", batch_size)
+        depths = prefetch_queue_depth
+        self.exec_pipelined, self.exec_async = bool(exec_pipelined), bool(exec_async)
+        self.exec_separated = isinstance(depths, Mapping)
+        if experimental_exec_dynamic is not None:
+            exec_dynamic = experimental_exec_dynamic
+        if exec_dynamic is None:
+            exec_dynamic = self.exec_pipelined and self.exec_async and not self.exec_separated
+        self.exec_dynamic = bool(exec_dynamic)
+        self.prefetch_queue_depth = depth = queue_depth(depths, exec_async=self.exec_async)
+        given = depths if isinstance(depths, Mapping) else {}
+        self.cpu_queue_size = int(given.get("cpu_size", depth))
+        self.gpu_queue_size = int(given.get("gpu_size", depth))
+        self.bytes_per_sample = int(bytes_per_sample or 0)
+        self.max_streams = -1 if max_streams is None else max_streams
+        self.default_cuda_stream_priority = default_cuda_stream_priority or 0
+        self.stream_policy, self.concurrency = stream_policy, concurrency
+        self.batch_size = self.max_batch_size = at_least_one("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
         self.num_threads = at_least_one("num_threads", num_threads)
@@ -190,8 +203,8 @@ class Pipeline:
         self._has_seed = seed is not None and seed >= 0
         self.seed: int = secrets.randbits(63) if seed is None or seed < 0 else int(seed)
         self._fuse = fuse
-        self._set_affinity = bool(set_affinity)
-        self._enable_memory_stats = bool(enable_memory_stats)
+        self.set_affinity = bool(set_affinity)
+        self.enable_memory_stats = bool(enable_memory_stats)
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._python_workers = (
@@ -203,14 +216,14 @@ class Pipeline:
         self._outputs: tuple[DataNode, ...] = ()
         self._kept: list[Node] = []
         self._copies: dict[Node, Node] = {}  # of nodes that other pipelines have
-        self._ownership = object()  # of its nodes, which must not keep the pipeline alive
+        self._ownership = object()  # owner of its nodes, which must not keep the pipeline alive
         self._run: StagedRun | DebugRun | None = None  # from `build` on
         self._is_closed = False
         self._scopes: list[bool] = []
 
     @classmethod
     def _in_debug_mode(cls, definition: Callable[[], Any], **arguments: Any) -> Pipeline:
-        """A pipeline that runs its definition anew for every batch, each operator when called.
+        """A pipeline that runs its definition for every batch, each operator when called.
 
         Args:
             definition: calls operators and returns the outputs.
@@ -219,7 +232,7 @@ class Pipeline:
         pipeline = cls(**arguments)
         if pipeline._has_checkpoints:
             raise UnsupportedError("a pipeline in debug mode has no checkpoints")
-        program = pipeline._made(Graph((), (), pipeline.batch_size))
+        program = pipeline._made(Graph((), ()))
         pipeline._run = DebugRun(program, definition, pipeline)
         return pipeline
 
@@ -343,8 +356,8 @@ class Pipeline:
     ) -> Pipeline:
         """A pipeline from what `serialize` gave.
 
-        The text says which files and URLs are read: do not run that of somebody else where such
-        reads would harm. It runs no code.
+        The text says which files and URLs are read: do not run a text that you do not trust where
+        such reads would harm. It runs no code.
 
         Args:
             serialized_pipeline: the text.
@@ -434,7 +447,7 @@ class Pipeline:
     share_outputs = outputs
 
     def release_outputs(self) -> None:
-        """Nothing to do: a batch belongs to whoever took it."""
+        """Does nothing: the caller owns a batch that it has taken."""
 
     def num_samples(self, count: int) -> int:
         """Samples of the last batch that are among the first `count` that it was to have.
@@ -585,7 +598,7 @@ class Pipeline:
             self._run = None
             self.build()
         else:
-            self._monitor.before = run.program.stats(None, self._monitor)
+            self._monitor.before = run.program.stats(RunStats(), self._monitor)
             self._run = self._staged(run.program)
 
     def divides_anew(self, checkpoint: str | bytes) -> bool:
@@ -687,87 +700,17 @@ class Pipeline:
         return self._errors.on_error
 
     @property
-    def max_batch_size(self) -> int:
-        """Largest number of samples in a batch."""
-        return self.batch_size
-
-    @property
     def num_outputs(self) -> int:
         """Number of outputs."""
         return self._built().num_outputs
 
     def output_dtype(self) -> list[DataType | None]:
-        """The element types that the constructor was told, one for each output."""
+        """The argument `output_dtype`, for each output."""
         return self._expected.dtypes(self.num_outputs)
 
     def output_ndim(self) -> list[int | None]:
-        """The numbers of dimensions that the constructor was told, one for each output."""
+        """The argument `output_ndim`, for each output."""
         return self._expected.ndims(self.num_outputs)
-
-    @property
-    def exec_pipelined(self) -> bool:
-        """As given; stages always overlap."""
-        return self._executor.exec_pipelined
-
-    @property
-    def exec_async(self) -> bool:
-        """As given; batches are always made in threads of the pipeline."""
-        return self._executor.exec_async
-
-    @property
-    def exec_separated(self) -> bool:
-        """Whether two queue depths were given; the larger is used."""
-        return self._executor.is_separated
-
-    @property
-    def exec_dynamic(self) -> bool:
-        """As given; by default whether DALI would choose this executor."""
-        return self._executor.is_dynamic
-
-    @property
-    def cpu_queue_size(self) -> int:
-        """The queue depth of the CPU, as given."""
-        return self._executor.queue_size("cpu_size")
-
-    @property
-    def gpu_queue_size(self) -> int:
-        """The queue depth of the GPU, as given."""
-        return self._executor.queue_size("gpu_size")
-
-    @property
-    def set_affinity(self) -> bool:
-        """Whether the threads that work on samples are pinned to processors."""
-        return self._set_affinity
-
-    @property
-    def enable_memory_stats(self) -> bool:
-        """Whether `executor_statistics` has something to tell."""
-        return self._enable_memory_stats
-
-    @property
-    def bytes_per_sample(self) -> int:
-        """As given; no effect."""
-        return self._executor.bytes_per_sample
-
-    @property
-    def max_streams(self) -> Any:
-        """As given, -1 by default; no effect, as in DALI."""
-        return -1 if self._executor.max_streams is None else self._executor.max_streams
-
-    @property
-    def default_cuda_stream_priority(self) -> Any:
-        """As given, 0 by default; no effect, as in DALI."""
-        return self._executor.default_cuda_stream_priority or 0
-
-    @property
-    def stream_policy(self) -> Any:
-        """As given; no effect: every stage on a GPU has a stream of its own."""
-        return self._executor.stream_policy
-
-    @property
-    def concurrency(self) -> Any:
-        """As given; no effect: stages always overlap."""
-        return self._executor.concurrency
 
     def close(self) -> None:
         """End the threads and drop the batches made ahead. The pipeline cannot run again."""
@@ -822,8 +765,8 @@ class Pipeline:
         )
 
     def _made(self, graph: Graph) -> Program:
-        return Program(
-            graph,
+        options = RunOptions(
+            batch_size=self.batch_size,
             seed=self.seed,
             num_threads=self.num_threads,
             gpu="cuda" if self.device_id is None else f"cuda:{self.device_id}",
@@ -831,18 +774,17 @@ class Pipeline:
             fuse=self._fuse,
             set_affinity=self.set_affinity,
             with_memory=self.enable_memory_stats,
-            python_pool=PythonPool(*self._python_workers) if self._python_workers[0] > 0 else None,
             errors=self._errors,
-            is_async=self._executor.exec_async,
+            is_async=self.exec_async,
         )
+        pool = PythonPool(*self._python_workers) if self._python_workers[0] > 0 else None
+        return Program(graph, options, pool)
 
     def _staged(self, program: Program) -> StagedRun:
         """The run of a program, from the checkpoint on if there is one."""
         return StagedRun(
             program,
-            depth=self.prefetch_queue_depth,
             at_first=self.prefetch_queue_depth if self.exec_pipelined else 1,
-            is_async=self.exec_async,
             state=self._state,
         )
 

@@ -126,7 +126,7 @@ class BatchIterator(ABC, Generic[Batch]):
 
     @property
     def size(self) -> int:
-        """Samples of this epoch, as DALI counts them; -1 if nobody knows.
+        """Samples of this epoch, as DALI counts them; -1 if unknown.
 
         With `size` that number, over all pipelines. With `reader_name` those of one pipeline: the
         smallest shard for DROP, the largest one where the reader pads, else what the batches of
@@ -444,7 +444,7 @@ _STATE = {
 
 
 def _check_state(state: object) -> None:
-    """Fail for what is not the state of an iterator, by what is wrong in it."""
+    """Fail if this is not the state of an iterator; the error names what is wrong."""
     told = "not what state_dict() of an iterator over pipelines gives"
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(f"the state is {told}: it is a {type(state).__name__}")

@@ -64,7 +64,7 @@ class KnownBad:
         return self.keys.get(item.key_below, set())
 
     def add(self, place: tuple[str, str], key: str, frames: Sequence[int]) -> None:
-        """Take what one line says of a video; no frames are all of them.
+        """Add what one line says of a video; no frames means all of them.
 
         Args:
             place: its path, and its name in an archive.
@@ -94,7 +94,7 @@ def read_known(given: SkipKnown | None) -> KnownBad:
                 video = facts["path"], facts.get("member") or ""
                 frames = facts["frames"] if "frames" in facts else facts["frame"]
                 several = [] if frames is None else np.atleast_1d(frames).tolist()
-                # For want of memory: another run may have it.
+                # Skip failures for lack of memory: another run may have enough.
                 if (facts.get("kind") or facts.get("error_kind")) != OutOfMemoryError.__name__:
                     known.add(video, facts.get("key") or "", several)
             except (KeyError, TypeError, AttributeError) as error:

@@ -36,16 +36,16 @@ __all__ = [
 _LEAST_THREADS = 4  # reading waits for disks and networks more than for processors
 
 _AT_ONCE = 5e-4
-"""Seconds a sample that is read without waiting: threads would only wait for each other."""
+"""Seconds per sample below which reading does not wait, so that threads would not help."""
 
 _PATIENCE = 5e-3
-"""Seconds beyond that until the samples of a batch are shared by threads."""
+"""Seconds beyond that before threads share the rest of the batch."""
 
 _FEW = 3
-"""Samples that take longer than `_AT_ONCE` because this thread has to wait for a processor."""
+"""Samples of a batch that may take longer without meaning that reading waits."""
 
 _SHARED = 16
-"""Batches that threads then share, until one is tried without them again."""
+"""Batches read by threads before one is read without them again."""
 
 AFTER_EPOCH = (
     Argument(
@@ -89,7 +89,7 @@ ORDER_UNUSED = (
     "tensor_init_bytes",
     "use_o_direct",
 )
-"""What DALI's readers take beside them, which has no meaning here."""
+"""Arguments of DALI's readers that have no effect here."""
 
 
 class StoredSamples(Protocol):
@@ -118,7 +118,7 @@ class JointSamples(StoredSamples, Protocol):
 class SampleReader:
     """Reads the samples of each batch: in a few threads where they have to be waited for.
 
-    What is in a batch is a function of its number, so there is no state to keep or restore.
+    A batch depends on its number alone, so there is no state to keep or restore.
     """
 
     def __init__(
@@ -130,9 +130,9 @@ class SampleReader:
     ) -> None:
         self._samples = samples
         self.order = order
-        """What is read, and in which order."""
+        """The order of the samples in batches."""
         self.failures = failures
-        """Takes what goes wrong; by its policy samples that cannot be read are replaced, or not."""
+        """Records failures; its policy says what becomes of samples that cannot be read."""
         self._num_threads = max(num_threads, _LEAST_THREADS)
         self._pool: ThreadPoolExecutor | None = None
         self._shared = 0  # batches that threads will share
@@ -153,12 +153,12 @@ class SampleReader:
                     found[position] = read
                 else:
                     self._failed(attempts, position, read)
-        # Where a sample is left out, that of another stands, marked.
+        # A sample that is left out is represented by another one, marked as left out.
         other = next(iter(found.values()))._replace(is_left_out=True)
         return [found.get(position, other) for position in range(len(attempts.wanted))]
 
     def after(self, wanted: tuple[Place, int]) -> Iterator[tuple[Place, int]]:
-        """What may stand for a sample that cannot be read: those behind it in its shard."""
+        """Replacements for a sample that cannot be read: those after it in its shard."""
         return ((place, self.order.number(place)) for place in self.order.behind(wanted[0]))
 
     def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from videoloader.errors import ArgumentError
-from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
+from videoloader.runtime.run_stats import OperatorStats, RunStats, Work
 from videoloader.runtime.status import PERIOD, StatusFile, status_file
-from videoloader.runtime.work import Work
 
 __all__ = ["STATS_INTERVAL", "Meter", "Monitor", "OnStats"]
 
@@ -105,8 +104,7 @@ class _Run(Protocol):
 class Monitor:
     """Watches one loader or pipeline from the thread that takes its batches.
 
-    A batch costs it the comparison of two times, unless something is due to be told. It keeps no
-    reference to what it watches.
+    For most batches it only compares two times. It keeps no reference to what it watches.
 
     Args:
         on_stats: called at intervals, while batches are taken.
@@ -124,7 +122,7 @@ class Monitor:
         self.begin()
 
     def begin(self, failures: _Failures | None = None) -> None:
-        """Count anew, such as for an epoch. What a run had done `before` is up to it to say."""
+        """Restart the counts, such as for an epoch. The run may then set `before`."""
         self.samples = self.first_samples = 0
         self.meter = Meter()
         self._errors = 0 if failures is None else failures.count
@@ -137,7 +135,7 @@ class Monitor:
         self._due = min(self._next_call, self._next_status)
 
     def take(self, run: _Run, samples: int) -> None:
-        """Count a batch that the consumer takes, and tell of the run if that is due."""
+        """Count a batch that the consumer takes; call `on_stats` and write the status if due."""
         if not self.samples:
             self.first_samples = samples
         self.samples += samples
@@ -158,14 +156,12 @@ class Monitor:
         """Count some samples and the time that the block takes, under the name of an operator."""
         return self.meter.measure(name, count)
 
-    def stats(
-        self, runner: RunnerStats, failures: _Failures, engines: Mapping[str, int]
-    ) -> RunStats:
+    def stats(self, runner: RunStats, failures: _Failures, engines: Mapping[str, int]) -> RunStats:
         """What was done since `begin`, for a loader."""
         operators = self.meter.read_all()
         if "decode" in operators:
             operators["decode"] = replace(operators["decode"], failures=failures.pairs())
-        return RunStats.of(
+        return replace(
             runner,
             operators=operators,
             samples=self.samples,
@@ -176,6 +172,6 @@ class Monitor:
         )
 
     def close(self) -> None:
-        """The run is over: nothing is told of it any more."""
+        """Remove the run from the status file."""
         if self._status is not None:
             self._status.end(self)

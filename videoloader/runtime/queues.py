@@ -1,4 +1,4 @@
-"""The queues between stages: bounded, in order, and closed for everybody at once."""
+"""The queues between stages: bounded, in order, closed for all threads at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ClosedError(Exception):
 
 
 class Queue:
-    """First in, first out; whoever puts an item in has reserved room for it. Threads share it."""
+    """First in, first out. `reserve` room before `put`. Threads may share it."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -53,7 +53,7 @@ class Queue:
         return item
 
     def close(self) -> None:
-        """Raise `ClosedError` in everybody who waits now or later."""
+        """Raise `ClosedError` in all threads that wait now or later."""
         self._room.put(_CLOSED)
         self._items.put(_CLOSED)
 
@@ -93,7 +93,7 @@ class StageOrder:
         self._before.free()
 
     def give(self, place: int, item: Any) -> None:
-        """Hand on an item when those before it have been handed on; does not wait for them."""
+        """Hand on an item after those before it; does not wait for them."""
         with self._giving:
             self._early[place] = item
             while self._given in self._early:
@@ -101,12 +101,12 @@ class StageOrder:
                 self._given += 1
 
     def put(self, item: Any) -> None:
-        """Hand on an item that passed the threads of the stage by; its room is reserved."""
+        """Hand on an item directly; room for it is reserved."""
         self.behind.put(item)
         self._put += 1
 
     def pass_by(self) -> None:
-        """Hand on nothing for an item that was begun; only where one thread takes and gives."""
+        """Skip the item that was begun; only for stages with one thread."""
         self._given += 1
         self.behind.free()
 
@@ -142,17 +142,17 @@ class Numbers:
         return self._allowed is not None and self._given == self._next == number
 
     def pass_by(self) -> int:
-        """The next number, for another thread than the one that gets them, which is idle."""
+        """Take the next number in another thread, while that of the first stage is idle."""
         self._given += 1
         self._next += 1
         return self._next - 1
 
     def again(self) -> None:
-        """Give the last number once more, when it is allowed once more. Called by who got it."""
+        """Give the last number again, once it is allowed again. Only its taker may call this."""
         self._next -= 1
 
     def withdraw(self) -> None:
-        """Forget that a number was allowed which is given once more."""
+        """Take back the permission for a number that will be given again."""
         self._given -= 1
 
     def allow(self, count: int) -> None:
@@ -166,6 +166,6 @@ class Numbers:
         return self._allowed is None or number < self._given
 
     def close(self) -> None:
-        """Raise `ClosedError` in everybody who waits now or later."""
+        """Raise `ClosedError` in all threads that wait now or later."""
         if self._allowed is not None:
             self._allowed.put(_CLOSED)

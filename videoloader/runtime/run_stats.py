@@ -1,14 +1,66 @@
-"""What a loader, pipeline or iterator has done so far, in one form: `stats()` of all of them."""
+"""What loaders, pipelines, iterators and decoders have done so far: `stats()` of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeAlias
 
-from videoloader.runtime.work import NO_WORK, Work
+__all__ = [
+    "NO_WORK",
+    "NoteWork",
+    "OperatorStats",
+    "RunStats",
+    "StageStats",
+    "Work",
+    "WorkerRunStats",
+]
 
-__all__ = ["OperatorStats", "RunStats", "RunnerStats", "StageStats", "WorkerRunStats"]
+
+_COUNTED = ("batches", "samples", "first_samples", "seconds", "waited", "work", "errors")
+"""Attributes of `RunStats` that count from the beginning of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What decoders have done for some clips. Work that ended in an error is not counted.
+
+    Attributes:
+        packets: fed to decoders.
+        bytes: of these packets.
+        decoded: frames that the decoders gave.
+        used: distinct frames of them that were requested; the others were discarded.
+        decode_seconds: that decoders were busy with them, the sum over all processes and sessions;
+            reading included, and on a GPU the conversion, which overlaps with decoding there.
+        convert_seconds: that conversion to RGB, resizing and copying took on CPUs.
+    """
+
+    packets: int = 0
+    bytes: int = 0
+    decoded: int = 0
+    used: int = 0
+    decode_seconds: float = 0.0
+    convert_seconds: float = 0.0
+
+    @property
+    def discarded(self) -> int:
+        """Frames that were decoded only because requested frames refer to them."""
+        return self.decoded - self.used
+
+    def __add__(self, other: Work) -> Work:
+        return Work(*map(operator.add, _work_counts(self), _work_counts(other)))
+
+    def __sub__(self, other: Work) -> Work:
+        return Work(*map(operator.sub, _work_counts(self), _work_counts(other)))
+
+
+_work_counts = operator.attrgetter(*Work.__slots__)
+
+NO_WORK = Work()
+
+NoteWork: TypeAlias = Callable[[Work], object]
+"""Called with work that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,36 +77,6 @@ class StageStats:
     waiting_for_room: float
     queued: int = 0
     room: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RunnerStats:
-    """Where the time of a runner went.
-
-    Attributes:
-        items: that the consumer took.
-        seconds: from the first to the last of them.
-        waited: seconds that the consumer waited for them, the first not counted.
-        stages: of each stage, in order.
-    """
-
-    items: int
-    seconds: float
-    waited: float
-    stages: tuple[StageStats, ...]
-
-    def __str__(self) -> str:
-        """One line: whether the consumer waits, and for which stage."""
-        if self.items < 2:
-            return "nothing was waited for yet"
-        share = self.waited / self.seconds if self.seconds else 0.0
-        if share < 0.01:
-            return f"the consumer does not wait ({share:.1%} of {self.seconds:.1f} s)"
-        slowest = max(self.stages, key=lambda stage: stage.busy)
-        return (
-            f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s ({share:.0%}), "
-            f"for {slowest.name} (busy {slowest.busy:.1f} s)"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +129,6 @@ class RunStats(Mapping[str, OperatorStats]):
     errors: int = 0
 
     @classmethod
-    def of(cls, runner: RunnerStats | None, **others: Any) -> RunStats:
-        """With what a runner tells."""
-        runner = runner or RunnerStats(0, 0.0, 0.0, ())
-        return cls(
-            batches=runner.items,
-            seconds=runner.seconds,
-            waited=runner.waited,
-            stages=runner.stages,
-            **others,
-        )
-
-    @classmethod
     def merged(cls, parts: Sequence[RunStats]) -> RunStats:
         """Of pipelines that run in step, one after another in each of their consumer's steps.
 
@@ -166,15 +176,9 @@ class RunStats(Mapping[str, OperatorStats]):
                 else one
                 for name, one in self.operators.items()
             },
-            batches=self.batches - earlier.batches,
-            samples=self.samples - earlier.samples,
-            first_samples=self.first_samples - earlier.first_samples,
-            seconds=self.seconds - earlier.seconds,
-            waited=self.waited - earlier.waited,
             stages=tuple(_since(stage, before.get(stage.name)) for stage in self.stages),
-            work=self.work - earlier.work,
             engines=self.engines,
-            errors=self.errors - earlier.errors,
+            **{name: getattr(self, name) - getattr(earlier, name) for name in _COUNTED},
         )
 
     def __getitem__(self, name: str) -> OperatorStats:
@@ -233,20 +237,32 @@ class RunStats(Mapping[str, OperatorStats]):
             numbers[f"{name}/waiting_for_room_seconds"] = stage.waiting_for_room
             numbers[f"{name}/queued"] = stage.queued
             numbers[f"{name}/room"] = stage.room
-        for operator, one in self.operators.items():
-            numbers[f"operator/{operator}/samples"] = one.samples
-            numbers[f"operator/{operator}/seconds"] = one.seconds
+        for name, one in self.operators.items():
+            numbers[f"operator/{name}/samples"] = one.samples
+            numbers[f"operator/{name}/seconds"] = one.seconds
         numbers |= {f"engine/{name}": count for name, count in self.engines.items()}
         return numbers
 
     def __str__(self) -> str:
         """One line: whether the consumer waits and for which stage; the rate; failures."""
-        line = str(RunnerStats(self.batches, self.seconds, self.waited, self.stages))
+        line = self._waiting()
         if self.batches > 1:
             line += f"; {self.samples_per_second:.4g} samples/s"
         if self.errors:
             line += f", {self.errors} failed"
         return line
+
+    def _waiting(self) -> str:
+        """Whether the consumer waits, and for which stage."""
+        if self.batches < 2:
+            return "nothing was waited for yet"
+        if self.waited_share < 0.01:
+            return f"the consumer does not wait ({self.waited_share:.1%} of {self.seconds:.1f} s)"
+        slowest = max(self.stages, key=lambda stage: stage.busy)
+        return (
+            f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s "
+            f"({self.waited_share:.0%}), for {slowest.name} (busy {slowest.busy:.1f} s)"
+        )
 
     def __repr__(self) -> str:
         return f"<RunStats: {self}>"
@@ -267,10 +283,7 @@ class WorkerRunStats(RunStats):
 def _since(stage: StageStats, before: StageStats | None) -> StageStats:
     if before is None:
         return stage
+    counted = ("items", "busy", "waiting_for_input", "waiting_for_room")
     return replace(
-        stage,
-        items=stage.items - before.items,
-        busy=stage.busy - before.busy,
-        waiting_for_input=stage.waiting_for_input - before.waiting_for_input,
-        waiting_for_room=stage.waiting_for_room - before.waiting_for_room,
+        stage, **{name: getattr(stage, name) - getattr(before, name) for name in counted}
     )

@@ -37,8 +37,8 @@ class Stage:
         scope: entered by each thread of the stage around all its work, such as a CUDA stream.
         threads: that work on items at the same time; what becomes of them is put in order again.
         is_little: whether the next item is so little work that handing it over costs as much. If
-            no other item is on its way, the thread of the stage in front then does it, with None
-            in place of the resource. Never by default.
+            no other item is on its way, the thread of the stage before does it then, with None as
+            the resource. By default never.
         is_callers: whether the thread that takes the results does the work, one item at a time; see
             `StageRunner`.
     """
@@ -140,7 +140,7 @@ class StageThread(threading.Thread):
             clock.busy += clock.lap()
             self.hand_on(place, item)
             clock.lap()
-            item = None  # the next stage's alone from here on
+            item = None  # so that only the next stage refers to it
 
     def step(self) -> None:
         """Do one item in the thread that calls this, when it is there."""
@@ -153,7 +153,7 @@ class StageThread(threading.Thread):
         self.hand_on(place, item)
 
     def hand_on(self, place: int, item: Any) -> None:
-        """Hand on an item, behind the stages that follow where their work is done here."""
+        """Hand on an item, after doing the work of following stages that is little enough."""
         last = self
         while (following := last.following) is not None and last._may_do(following):
             following.order.behind.reserve()
@@ -187,7 +187,7 @@ class StageThread(threading.Thread):
 
 
 def is_wanted() -> Callable[[], bool]:
-    """Asked in the thread of a stage: a function that says whether anybody takes what it makes."""
+    """Called in the thread of a stage: a function that says whether the runner is still open."""
     thread = threading.current_thread()
     if not isinstance(thread, StageThread):
         return lambda: True

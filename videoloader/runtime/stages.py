@@ -1,8 +1,8 @@
 """Runs items through stages that overlap: a thread for each stage, a bounded queue behind it.
 
-The threads hold no reference to the runner, so that dropping it ends them. What the garbage
-collector runs to that end puts a marker into each `SimpleQueue`, whose `put` may interrupt
-anything; it takes no lock and waits for no thread.
+The threads hold no reference to the runner, so that a runner that is dropped is collected. Its
+finalizer closes the queues. It may run at any line of any thread, so it takes no lock and waits for
+no thread: it only puts a marker into each `SimpleQueue`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 from videoloader.errors import ArgumentError
 from videoloader.runtime.queues import ClosedError, Numbers, Queue, StageOrder
-from videoloader.runtime.run_stats import RunnerStats, StageStats
+from videoloader.runtime.run_stats import RunStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
 
 __all__ = ["StageRunner"]
 
 
 class StageRunner:
-    """Sends 0, 1, 2, ... through stages, some items ahead of whoever takes the results.
+    """Sends 0, 1, 2, ... through stages, some items ahead of the consumer.
 
     A stage begins an item only when there is room for what becomes of it: at most `depth` finished
     items wait for the consumer, and as many behind each other stage as it has threads. An error
@@ -44,11 +44,11 @@ class StageRunner:
         depth: finished items that wait for the consumer, at least 1.
         on_demand: begin an item only when `next` or `allow` asks for it.
         first: number of the first item.
-        close_with: what is closed as the queues are, so that no stage waits for it any more; its
-            `close` takes no lock.
-        here: with `on_demand`, asked when `next` begins an item and no other is on its way. If it
-            gives what the stages then get as their resource, all of them run in the thread of
-            `next`, in place of their own; where it gives None, they do not.
+        close_with: objects to close with the queues, since stages wait for them; their `close`
+            takes no lock.
+        here: with `on_demand`, called when `next` begins an item and no other is on its way. If it
+            returns a resource, all stages run with it in the thread of `next`; if it returns None,
+            they run in their own threads.
 
     Attributes:
         taken: number of the item that `next` gives next.
@@ -68,7 +68,7 @@ class StageRunner:
         self._here = here
         self._resumed = Queue(room=1)
         self._depth = depth
-        least = depth if stages[0].is_callers else 1  # whoever calls it never waits for room
+        least = depth if stages[0].is_callers else 1  # its caller never waits for room
         rooms = [*(max(least, stage.threads) for stage in stages[:-1])]
         rooms.append(max(depth, stages[-1].threads))
         queues = [Queue(room) for room in rooms]
@@ -115,7 +115,7 @@ class StageRunner:
         """The next result.
 
         Args:
-            may_begin: with `on_demand`, begin its item if nobody has allowed that yet; otherwise
+            may_begin: with `on_demand`, begin its item if it was not allowed yet; otherwise
                 this waits until another thread does.
 
         Raises:
@@ -156,13 +156,13 @@ class StageRunner:
         At most `depth`, and none that is not allowed; otherwise this does nothing.
         """
         if self._asked is None or self._closed.is_set or os.getpid() != self._process:
-            return  # `next` says so
+            return  # `next` raises the error
         numbers, stop = self._numbers, self.taken + min(count, self._depth)
         while numbers.next < stop and numbers.is_allowed(numbers.next) and not self._has_asked_all:
             self._ask_once(self._asked)
 
     def give_back(self, result: Any) -> None:
-        """Give the last result once more, as the next one."""
+        """Return the last result again from the next `next`."""
         self._ahead.append(result)
         self.taken -= 1
 
@@ -192,8 +192,8 @@ class StageRunner:
             self._resumed.put(None)
         return True
 
-    def stats(self) -> RunnerStats:
-        """What was done so far."""
+    def stats(self) -> RunStats:
+        """What was done so far: batches, the times of the consumer and of the stages."""
         groups = itertools.groupby(self._threads, key=lambda thread: thread.order)
         members = [(order.behind, list(threads)) for order, threads in groups]
         clocks = [
@@ -212,8 +212,12 @@ class StageRunner:
             )
             for name, several, behind in clocks
         )
-        seconds = self._last_at - self._first_at
-        return RunnerStats(self.taken - self._first, seconds, self._waited, stages)
+        return RunStats(
+            batches=self.taken - self._first,
+            seconds=self._last_at - self._first_at,
+            waited=self._waited,
+            stages=stages,
+        )
 
     def abandon(self) -> None:
         """End the threads, each after the item it works on, without waiting; takes no lock."""
@@ -226,11 +230,11 @@ class StageRunner:
         self._end()
         self._ahead.clear()
         if os.getpid() != self._process:
-            return  # they did not come along
+            return  # a fork does not have them
         for thread in self._threads:
             if thread.ident is not None and thread is not threading.current_thread():
                 thread.join()
-        self._results = Queue(room=1)  # lets go of what nobody took
+        self._results = Queue(room=1)  # drops results that were not taken
         self._results.close()
 
     def _ask_once(self, thread: StageThread) -> None:
@@ -296,7 +300,7 @@ class StageRunner:
             if self._is_closed:
                 raise ArgumentError("the pipeline is closed") from None
             error = self._failures[0]
-            # Raised itself, and kept here, it would keep the frames of the consumer.
+            # A new error: the old one is kept here, and would keep the frames of the consumer.
             raise RuntimeError(
                 f"a thread of the pipeline has ended: {type(error).__name__}: {error}"
             ) from error

@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 class StatusFile:
     """Writes the status of the runs of this process. Threads may share it.
 
-    What cannot be written is told once, and costs the run nothing.
+    If writing fails, a warning is logged once and the run goes on.
 
     Args:
         folder: for the files of all processes; only this user may read what is made.
@@ -51,7 +51,7 @@ class StatusFile:
         self._has_warned = False
 
     def tell(self, monitor: Any, run: Any, stats: RunStats) -> None:
-        """Say what a run has done.
+        """Write what a run has done.
 
         Args:
             monitor: of the run.
@@ -69,11 +69,11 @@ class StatusFile:
             self._write()
 
     def end(self, monitor: Any) -> None:
-        """Say nothing more of a run."""
+        """Remove a run from the file."""
         self._forget(id(monitor))
 
     def remove(self) -> None:
-        """Take the file away."""
+        """Delete the file."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
 
@@ -127,7 +127,7 @@ def _at_exit(file: StatusFile, process: int) -> None:
 
 
 def process_facts(pid: int) -> dict[str, Any]:
-    """What tells a process from others that had or will have its number.
+    """Facts that identify a process even if its number is reused.
 
     Raises:
         OSError: there is no such process.
@@ -153,7 +153,7 @@ def _command() -> str:
 
 
 def _facts(run: Any, stats: RunStats, recent: RunStats) -> dict[str, Any]:
-    """What is written of a run: all of it, and its last second."""
+    """The entry of a run: its totals, and its last second."""
     order = getattr(run, "order", None)
     facts: dict[str, Any] = {
         "run": "ClipDataset" if isinstance(stats, WorkerRunStats) else type(run).__name__,

@@ -1,4 +1,4 @@
-"""What the processes do that make samples of one data set, such as the workers of a DataLoader."""
+"""Counts of the processes that make samples of one data set, such as DataLoader workers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor
-from videoloader.runtime.run_stats import OperatorStats, RunStats, WorkerRunStats
-from videoloader.runtime.work import Work
+from videoloader.runtime.run_stats import OperatorStats, RunStats, Work, WorkerRunStats
 
 __all__ = ["WorkerStats"]
 
@@ -23,7 +22,7 @@ _WHOLE = ("packets", "bytes", "decoded", "used")
 class WorkerStats:
     """Counts what processes do in memory that they share. It pickles into workers.
 
-    In a process with a status file it also tells there what this process does.
+    It also writes the status file, if this process has one.
 
     Args:
         counts: zeros of the shape `SHAPE`, float64, in memory that all processes share: a tensor,
@@ -86,7 +85,7 @@ class WorkerStats:
 
 @dataclass(frozen=True, slots=True)
 class _Worker:
-    """What a status file tells of one process."""
+    """The run of one process, for its status file."""
 
     of: WorkerStats
     slot: int

@@ -1,4 +1,4 @@
-"""What a fork of this process must not inherit: locks that other threads hold, and their work.
+"""Locks, and objects in use, in a process that has threads and may fork.
 
 A fork has the memory of its parent, but only the thread that forked. A lock that another thread
 held is never released in it, and a decoder that one was using stays half-way for ever.
@@ -14,7 +14,9 @@ from collections.abc import Callable
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
 
-__all__ = ["ForkSafeLock", "cached_property", "in_turn", "keep_forever", "reset_after_fork"]
+from videoloader.errors import ClosedError
+
+__all__ = ["ForkSafeLock", "Use", "cached_property", "in_turn", "keep_forever", "reset_after_fork"]
 
 _Owner = TypeVar("_Owner")
 _Value = TypeVar("_Value")
@@ -62,6 +64,66 @@ def in_turn(
             return method(self, *args, **given)
 
     return call
+
+
+class Use:
+    """Tracks the use of an object that other threads, or a signal handler, may close.
+
+    Use the object within a `with` block of this.
+
+    Args:
+        name: of the object, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.is_closed = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Mark the object as unused; for a fork, which lacks the threads that used it."""
+        self._user: int | None = None
+        self._left = threading.Event()
+
+    def __enter__(self) -> None:
+        """Begin to use the object. Callers ensure that one thread at a time does.
+
+        Raises:
+            ClosedError: it is closed.
+            RuntimeError: this thread uses it already, and was interrupted by a signal handler.
+        """
+        if self._user == threading.get_ident():
+            raise RuntimeError(f"{self._name}: at work further up in this very thread")
+        self._user = threading.get_ident()
+        if self.is_closed:
+            self.__exit__()
+            self.check()
+
+    def __exit__(self, *_: object) -> None:
+        self._user = None
+        if self.is_closed:
+            self._left.set()
+
+    def check(self) -> None:
+        """Raise if the object was closed meanwhile.
+
+        Raises:
+            ClosedError: it is closed.
+        """
+        if self.is_closed:
+            raise ClosedError(f"{self._name}: closed while it was in use")
+
+    def wait(self) -> bool:
+        """After closing: wait until no thread uses the object.
+
+        Returns False immediately if the calling thread itself uses it, further up the stack.
+        """
+        user, left = self._user, self._left
+        if user == threading.get_ident():
+            return False
+        if user is not None:
+            left.wait()
+        return True
 
 
 class cached_property(Generic[_Value]):  # noqa: N801  (in place of functools')

@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Given:
+class _Assigned:
     """A pending order, and the memory for its outputs."""
 
     ticket: int
@@ -76,17 +76,17 @@ class _Team:
     """Workers and their orders. Shared by submitting threads and the thread that reads answers."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.workers: list[WorkerProcess[_Given]] = []
+        self.workers: list[WorkerProcess[_Assigned]] = []
         self.memory = SharedMemory()
         self.is_closed = False
         self.owner = os.getpid()
         self._names = names
         self._lock = threading.Lock()
-        self._shared: deque[_Given] = deque()
-        self._own: dict[int, deque[_Given]] = {}  # orders that only one worker may execute
+        self._shared: deque[_Assigned] = deque()
+        self._own: dict[int, deque[_Assigned]] = {}  # orders that only one worker may execute
         self._failure = ""  # why no more orders are executed; not an exception, which holds frames
 
-    def give(self, order: _Given, number: int | None) -> None:
+    def give(self, order: _Assigned, number: int | None) -> None:
         """Queue an order, for the worker with a number or for any."""
         with self._lock:
             if not self._failure:
@@ -167,10 +167,10 @@ class _Team:
             slot = given.slot = self.memory.allocate((given.size,), np.uint8)
             worker.give(given, Parcel(JobOrder(given.source, given.work, slot), [slot]))
 
-    def _waiting(self, worker: WorkerProcess[_Given]) -> deque[_Given]:
+    def _waiting(self, worker: WorkerProcess[_Assigned]) -> deque[_Assigned]:
         return self._own.get(worker.pid) or self._shared
 
-    def _take(self, worker: WorkerProcess[_Given], message: Answer | Question) -> None:
+    def _take(self, worker: WorkerProcess[_Assigned], message: Answer | Question) -> None:
         """Process a message of a worker."""
         with self._lock:
             if not worker.given:  # another worker has died, and `fail` has answered this order
@@ -191,10 +191,10 @@ class _Team:
             columns = views(given.slot, message.value)
             given.answers.put(Outcome(given.ticket, columns, None, given.size))
 
-    def _name(self, worker: WorkerProcess[_Given]) -> str:
+    def _name(self, worker: WorkerProcess[_Assigned]) -> str:
         return f"Python worker {self.workers.index(worker)} (process {worker.pid})"
 
-    def _at_work(self, worker: WorkerProcess[_Given]) -> str:
+    def _at_work(self, worker: WorkerProcess[_Assigned]) -> str:
         return f", at work for {self._names[worker.given[0].source]}" if worker.given else ""
 
 
@@ -293,7 +293,7 @@ class PythonPool:
             worker: number of the worker that has to do it; None for any.
         """
         self._tickets += 1
-        self._team.give(_Given(self._tickets, source, work, size, answers), worker)
+        self._team.give(_Assigned(self._tickets, source, work, size, answers), worker)
         return self._tickets
 
     def pids(self) -> list[int]:
@@ -337,7 +337,7 @@ class PythonPool:
             return process
 
         for number in range(self._count):
-            worker: WorkerProcess[_Given] = WorkerProcess(start_process, self._team.memory)
+            worker: WorkerProcess[_Assigned] = WorkerProcess(start_process, self._team.memory)
             self._team.workers.append(worker)
             if number == 0 and (problem := _problem(worker)):
                 self._team.workers.clear()
@@ -370,7 +370,7 @@ def _without_threads_of_opencv() -> Iterator[None]:
             cv2.setNumThreads(count)
 
 
-def _problem(worker: WorkerProcess[_Given]) -> str:
+def _problem(worker: WorkerProcess[_Assigned]) -> str:
     """Why the first worker could not load its jobs, and was ended; "" if it could."""
     try:
         while not worker.is_ready:

@@ -20,11 +20,10 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from videoloader.errors import DecodeError, ResourceError
 from videoloader.sources.faults import as_video_error, is_mistake
-from videoloader.system.forking import reset_after_fork
+from videoloader.system.forking import Use, reset_after_fork
 from videoloader.workers.process import Parcel, StartError, WorkerProcess, start_program, vacant
 from videoloader.workers.protocol import Question
 from videoloader.workers.shared_memory import SharedMemory
-from videoloader.workers.use import Use
 
 __all__ = ["NoWorkerError", "Parcel", "Result", "Supervisor", "TaskFailure", "WorkerLostError"]
 
@@ -53,7 +52,7 @@ class Result(NamedTuple):
     loss: TaskFailure | None = None
 
 
-class _Given(NamedTuple, Generic[_Task]):
+class _Assigned(NamedTuple, Generic[_Task]):
     """A task in a worker, and how many workers died during it or while starting for it."""
 
     number: int
@@ -62,7 +61,7 @@ class _Given(NamedTuple, Generic[_Task]):
     starts: int = 0
 
 
-_Member: TypeAlias = WorkerProcess[_Given[_Task]]
+_Member: TypeAlias = WorkerProcess[_Assigned[_Task]]
 
 
 class WorkerLostError(DecodeError):
@@ -185,7 +184,7 @@ class Supervisor(Generic[_Task]):
         while waiting and (worker := next(vacancies, None)) is not None:
             yield from self._hand(worker, waiting.take())
 
-    def _hand(self, worker: _Member[_Task], given: _Given[_Task]) -> Iterator[Result]:
+    def _hand(self, worker: _Member[_Task], given: _Assigned[_Task]) -> Iterator[Result]:
         try:
             worker.give(given, self._pack(given.task))
         except Exception as error:
@@ -249,7 +248,7 @@ class Supervisor(Generic[_Task]):
             reason = f"{reason}, as another one did at this task before"
         yield _lost(lost, TaskFailure(reason))
 
-    def _hire_for(self, lost: _Given[_Task]) -> bool:
+    def _hire_for(self, lost: _Assigned[_Task]) -> bool:
         """Start a worker for a task whose worker died."""
         try:
             return self._hire()
@@ -257,7 +256,7 @@ class Supervisor(Generic[_Task]):
             _log.warning("%s: not tried again: %s", lost.task, error)
             return False
 
-    def _lose(self, worker: _Member[_Task], waiting: _Waiting[_Task]) -> _Given[_Task]:
+    def _lose(self, worker: _Member[_Task], waiting: _Waiting[_Task]) -> _Assigned[_Task]:
         """Dismiss a worker; returns its current task, and requeues the tasks after it."""
         task, *rest = worker.given
         waiting.put_back(rest)
@@ -266,9 +265,9 @@ class Supervisor(Generic[_Task]):
         return task
 
     def _dismiss_busy(self) -> None:
-        """End workers whose results nobody waits for, and which write into memory of others.
+        """Stop workers with abandoned tasks: they still write to shared buffers.
 
-        All are killed before any is waited for, which another interrupt may cut short.
+        All are killed before any is waited for: another interrupt may end the waiting.
         """
         busy = [worker for worker in self._team if worker.given or self._use.is_closed]
         for worker in busy:
@@ -291,29 +290,29 @@ class _Waiting(Generic[_Task]):
     """Tasks that no worker has; truthy while there are any."""
 
     def __init__(self, tasks: Iterable[_Task]) -> None:
-        self._tasks = itertools.starmap(_Given, enumerate(tasks))
-        self._first: deque[_Given[_Task]] = deque()
+        self._tasks = itertools.starmap(_Assigned, enumerate(tasks))
+        self._first: deque[_Assigned[_Task]] = deque()
 
     def __bool__(self) -> bool:
         if not self._first:
             self._first.extend(itertools.islice(self._tasks, 1))
         return bool(self._first)
 
-    def take(self) -> _Given[_Task]:
+    def take(self) -> _Assigned[_Task]:
         """The next task, if there is one."""
         return self._first.popleft()
 
-    def put_back(self, tasks: Sequence[_Given[_Task]]) -> None:
+    def put_back(self, tasks: Sequence[_Assigned[_Task]]) -> None:
         """Put tasks at the front of the queue, in this order."""
         self._first.extendleft(reversed(tasks))
 
 
-def _is_alone(worker: WorkerProcess[_Given[Any]]) -> bool:
+def _is_alone(worker: WorkerProcess[_Assigned[Any]]) -> bool:
     """Whether its task is a retry, which must not share a worker with other tasks."""
     return bool(worker.given) and worker.given[0].deaths + worker.given[0].starts > 0
 
 
-def _lost(given: _Given[Any], loss: TaskFailure) -> Result:
+def _lost(given: _Assigned[Any], loss: TaskFailure) -> Result:
     return Result(given.number, None, WorkerLostError(f"{given.task}: {loss.reason}"), loss)
 
 

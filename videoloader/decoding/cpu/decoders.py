@@ -24,7 +24,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError
 from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.runtime.work import Work
+from videoloader.runtime.run_stats import Work
 from videoloader.sampling import FILLED, Run, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item

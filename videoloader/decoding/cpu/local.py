@@ -23,8 +23,7 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.system.forking import ForkSafeLock, reset_after_fork
-from videoloader.workers.use import Use
+from videoloader.system.forking import ForkSafeLock, Use, reset_after_fork
 
 __all__ = ["LocalEngine"]
 

@@ -18,7 +18,7 @@ from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
-from videoloader.runtime.work import NoteWork
+from videoloader.runtime.run_stats import NoteWork
 from videoloader.system.forking import reset_after_fork
 from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors

@@ -24,7 +24,7 @@ from videoloader.decoding.nvdec.hardware import (
 )
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
-from videoloader.runtime.work import NoteWork, Work
+from videoloader.runtime.run_stats import NoteWork, Work
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 

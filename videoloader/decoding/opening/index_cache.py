@@ -14,48 +14,71 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock
 
-__all__ = ["IndexCache", "PackedIndexes"]
+__all__ = ["IndexCache", "KeptIndexes"]
 
 _CACHED_BYTES = 1 << 28  # of packet tables that are kept
 _OVERHEAD = 200  # bytes of a packed index besides its own
 
 
-class PackedIndexes:
-    """The indexes used last, as the bytes that they are stored as, up to a number of bytes."""
+class KeptIndexes:
+    """The indexes used last. Threads may share it.
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.bytes = 0
-        self._data: OrderedDict[Hashable, bytes] = OrderedDict()
+    Args:
+        ready: bytes of packet tables that are kept as they are used.
+        packed: bytes of the indexes that are kept besides, as they are stored.
+    """
 
-    def __len__(self) -> int:
-        return len(self._data)
+    def __init__(self, ready: int, packed: int) -> None:
+        self.ready, self.packed = ready, packed
+        self.packed_bytes = 0
+        self._ready_bytes = 0
+        self._ready: OrderedDict[Hashable, VideoIndex] = OrderedDict()
+        self._packed: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._lock = ForkSafeLock()
 
     def get(self, place: Hashable) -> VideoIndex | None:
         """The index of the video at a place, if it is kept."""
-        data = self._data.get(place)
-        if data is None:
-            return None
-        self._data.move_to_end(place)
-        try:
-            return decode_index(data)
-        except FormatError:  # one that cannot be stored is made again each time
-            return None
+        with self._lock:
+            if place in self._packed:
+                self._packed.move_to_end(place)
+            if (index := self._ready.get(place)) is not None:
+                self._ready.move_to_end(place)
+                return index
+            if (data := self._packed.get(place)) is None:
+                return None
+            try:
+                index = decode_index(data)
+            except FormatError:  # one that cannot be stored is made again each time
+                return None
+            self._keep_ready(place, index)
+            return index
 
     def add(self, place: Hashable, index: VideoIndex) -> None:
         """Keep an index, and drop those that were not used for longest if it gets too much."""
-        self._drop(place)
-        if not self.limit:
-            return
-        self._data[place] = data = encode_index(index)
-        self.bytes += len(data) + _OVERHEAD
-        while self.bytes > self.limit:
-            self._drop(next(iter(self._data)))
+        with self._lock:
+            self._keep_ready(place, index)
+            self._drop_packed(place)
+            if not self.packed:
+                return
+            self._packed[place] = data = encode_index(index)
+            self.packed_bytes += len(data) + _OVERHEAD
+            while self.packed_bytes > self.packed:
+                self._drop_packed(next(iter(self._packed)))
 
-    def _drop(self, place: Hashable) -> None:
-        data = self._data.pop(place, None)
-        if data is not None:
-            self.bytes -= len(data) + _OVERHEAD
+    def _keep_ready(self, place: Hashable, index: VideoIndex) -> None:
+        self._drop_ready(place)
+        self._ready[place] = index
+        self._ready_bytes += index.packets.nbytes
+        while self._ready_bytes > self.ready:
+            self._drop_ready(next(iter(self._ready)))
+
+    def _drop_ready(self, place: Hashable) -> None:
+        if (index := self._ready.pop(place, None)) is not None:
+            self._ready_bytes -= index.packets.nbytes
+
+    def _drop_packed(self, place: Hashable) -> None:
+        if (data := self._packed.pop(place, None)) is not None:
+            self.packed_bytes -= len(data) + _OVERHEAD
 
 
 class IndexCache:
@@ -76,11 +99,7 @@ class IndexCache:
         packed_limit: int = 0,
     ) -> None:
         self._indexer = indexer
-        self._limit = limit
-        self._packed = PackedIndexes(packed_limit)
-        self._known: OrderedDict[Hashable, VideoIndex] = OrderedDict()
-        self._bytes = 0
-        self._lock = ForkSafeLock()
+        self._kept = KeptIndexes(limit, packed_limit)
 
     def find(self, place: Hashable, source: Source) -> VideoIndex:
         """The index of a source: kept, or made now.
@@ -90,21 +109,12 @@ class IndexCache:
                 of anything else the index is not kept.
             source: opened from there.
         """
-        state = source.fingerprint
-        with self._lock:
-            known = self._known.get(place)
-            if known is not None and known.fingerprint == state:
-                self._known.move_to_end(place)
-                return known
-            packed = self._packed.get(place)
-            if packed is not None and packed.fingerprint == state:
-                self._keep(place, packed)
-                return packed
+        state, kept = source.fingerprint, self._kept.get(place)
+        if kept is not None and kept.fingerprint == state:
+            return kept
         index = self._make(place, source)
         if isinstance(place, str | Item) and (state.mtime_ns, state.etag) != (None, None):
-            with self._lock:
-                self._packed.add(place, index)
-                self._keep(place, index)
+            self._kept.add(place, index)
         return index
 
     def close(self) -> None:
@@ -116,14 +126,3 @@ class IndexCache:
         if self._indexer is None:
             return index_video(source)
         return self._indexer.index(source, place if isinstance(place, str | Item) else None)
-
-    def _keep(self, place: Hashable, index: VideoIndex) -> None:
-        if place in self._known:
-            self._drop(place)
-        self._known[place] = index
-        self._bytes += index.packets.nbytes
-        while self._bytes > self._limit:
-            self._drop(next(iter(self._known)))
-
-    def _drop(self, place: Hashable) -> None:
-        self._bytes -= self._known.pop(place).packets.nbytes

@@ -24,12 +24,12 @@ class _Nothing:
 
 
 NOTHING: Final = _Nothing()
-"""In a place that has no value."""
+"""Marks a place without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """In a place whose values of two branches have no common value: the error for its users."""
+    """Marks a place whose values in two branches cannot be merged; reading it raises `error`."""
 
     error: VideoError
 

@@ -63,7 +63,7 @@ class CompiledStage:
     Attributes:
         kind: what it does.
         steps: of the stage.
-        dropped: for each step the values that nobody needs behind it: nodes' ordinals and outputs.
+        dropped: for each step the values not needed after it, by ordinal of the node and output.
     """
 
     kind: StageKind
@@ -203,7 +203,7 @@ def _with_color_runs(steps: Sequence[Step], graph: Graph) -> list[Step]:
 
 
 def _color_runs(graph: Graph) -> list[tuple[Node, ...]]:
-    """The operators, two or more, that are better run as one: nobody needs what is in between."""
+    """Two or more operators to run as one, whose intermediate values are not needed."""
     users: dict[Node, list[Node]] = {}
     for node in graph.nodes:
         for data in node.sources:
@@ -228,7 +228,7 @@ def _color_runs(graph: Graph) -> list[tuple[Node, ...]]:
 def _joined(nodes: Sequence[Node]) -> Node:
     """One node in place of several, with the output of the last and the name of the first.
 
-    It is in no graph; the graph keeps those that it stands for.
+    The graph keeps the nodes that it joins; it is itself in no graph.
     """
     constants: dict[str, Any] = {}
     varying: dict[str, DataNode] = {}

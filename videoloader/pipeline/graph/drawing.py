@@ -71,7 +71,7 @@ def to_dot(
 def _edges(
     data: DataNode, end: str, argument: str, drawn: set[str], *, show_tensors: bool
 ) -> list[str]:
-    """The edge from an operator to whoever takes its output."""
+    """The edge from an operator to a user of its output."""
     label = f" [label={_text(argument)}, style=dashed]" if argument else ""
     begin = _name(data.node)
     if not show_tensors:

@@ -38,12 +38,10 @@ class Graph:
     Attributes:
         nodes: in the order of their making, which is an order to run them in.
         outputs: what a batch consists of.
-        batch_size: largest number of samples in a batch.
     """
 
     nodes: tuple[Node, ...]
     outputs: tuple[DataNode, ...]
-    batch_size: int
 
     @classmethod
     def collect(
@@ -96,7 +94,7 @@ class Graph:
                 )
             node.owner, node.ordinal, node.stage = owner, ordinal, stage
             stage += node.operator.has_draws
-        return cls(tuple(nodes), tuple(outputs), batch_size)
+        return cls(tuple(nodes), tuple(outputs))
 
 
 def _owned(node: Node, owner: object, copies: dict[Node, Node]) -> Node:

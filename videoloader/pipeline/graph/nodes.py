@@ -1,6 +1,6 @@
 """Operators in the definition of a pipeline: `Node`, its outputs `DataNode`, and `Branch`.
 
-A node belongs to nobody when it is made: inside a definition, outside, before any pipeline exists.
+A new node belongs to no pipeline, wherever it is made; `Graph.collect` adopts it.
 
 A data node in a branch has values only for the samples for which a predicate is true, or false.
 Branches nest: the predicate of an inner one is itself in the outer one.
@@ -174,8 +174,7 @@ class Node:
         listed: the `PerSample`s among its constants.
         number: grows with every node that is made; inputs have lower ones than their users.
         ordinal: its place in the graph that adopted it, -1 before.
-        stage: its place there among the operators that draw random numbers: copies and the like
-            shift nobody's draws.
+        stage: its place there among the operators that draw random numbers; others do not count.
         owner: the pipeline that adopted it.
         is_detached: whether it was made outside of definitions; any number of pipelines may then
             have it, each but the first a copy.
@@ -200,7 +199,7 @@ class Node:
     is_detached: bool = field(default_factory=lambda: current_pipeline() is None)
     part: Values | None = None
     repeated: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Its constants for so many samples: a `PerSample` for each that may be per sample."""
+    """Its constants by number of samples, with a `PerSample` for each that may be per sample."""
     inferred: dict[int, Inferred] | None = field(init=False)
     """See `Context`; None where outputs depend on more than inputs and constants."""
 

@@ -66,7 +66,7 @@ class Checkpoint:
         return state
 
     def write(self) -> bytes:
-        """As bytes, without what is as by default."""
+        """As bytes, without default values."""
         told = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -123,7 +123,7 @@ def epochs_after(
     Args:
         own: the readers.
         state: of that pipeline.
-        beside_sources: there are external sources, which go on with the same batches only.
+        beside_sources: whether there are external sources, which cannot be divided otherwise.
 
     Raises:
         ArgumentError: the state is of other readers, or of shards that cannot be divided anew.

@@ -17,6 +17,7 @@ from videoloader.pipeline.graph.nodes import DataNode, Node, current_branch, ins
 from videoloader.pipeline.graph.promotion import promote, returned
 from videoloader.pipeline.run.program import Program
 from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.runtime.run_stats import RunStats
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch
@@ -25,7 +26,7 @@ __all__ = ["DebugRun"]
 
 
 class DebugRun:
-    """Runs a definition anew for every batch, each operator when it is called.
+    """Runs a definition for every batch, each operator when it is called.
 
     Nothing runs ahead and nothing is fused. Operators are told apart by the order of their calls:
     it stays the same from batch to batch, and so do arguments that are not data nodes.
@@ -119,8 +120,9 @@ class DebugRun:
             sources.reset()
         return sources.may_end
 
-    def stats(self) -> None:
-        """There are no stages."""
+    def stats(self) -> RunStats:
+        """Nothing: there are no stages."""
+        return RunStats()
 
     def close(self) -> None:
         """End the worker processes of sources."""
@@ -170,7 +172,7 @@ class DebugRun:
         return DataNode(node, 0, device, branch)
 
     def _run_first(self) -> None:
-        """Run the first batch for what is known only then; `run` gives it."""
+        """Run the first batch, since its outputs are asked about; `run` returns it."""
         if not self._calls:
             self._ahead.append(self.take())
 
@@ -265,7 +267,7 @@ class _Call(NamedTuple):
 
 def _is_same(value: Any, first: Any) -> bool:
     if callable(value) or value is first:
-        return True  # a function may be made anew by the definition
+        return True  # the definition may create the function for each batch
     if isinstance(value, torch.Tensor | np.ndarray):
         return type(value) is type(first) and bool(np.array_equal(value, first, equal_nan=True))
     try:

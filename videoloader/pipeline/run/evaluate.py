@@ -6,7 +6,7 @@ import sysconfig
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.profiling import OutputMemory
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.state import BatchState, Part, Positions
 from videoloader.readers.video.planned import Identity
 from videoloader.runtime.monitor import Meter
@@ -31,40 +32,34 @@ _LIBRARIES = (
     sysconfig.get_path("stdlib"),
     "<frozen",
 )
-"""Where code is that users did not write."""
+"""Where code lies that users did not write."""
 
 
 class Evaluator:
     """Runs the maps of a graph.
 
     Args:
+        options: of the pipeline.
         outputs: of the pipeline, in whose memory results are written.
-        devices: torch device for each device of a node.
-        seed: of random draws.
         meter: counts samples and time.
-        memory: counts the memory of outputs; None: nobody does.
-        workers: processes that decode for operators.
+        memory: counts the memory of outputs; None: not counted.
     """
 
     def __init__(
         self,
+        options: RunOptions,
         outputs: Sequence[DataNode],
-        devices: Mapping[str, str],
-        seed: int,
         meter: Meter,
         memory: OutputMemory | None,
-        workers: int,
     ) -> None:
+        self._options = options
         self._given = {
             data.node.ordinal: [each for each in enumerate(outputs) if each[1].node is data.node]
             for data in outputs
         }
         """Outputs of the pipeline with their numbers, by the ordinal of their node."""
-        self._devices = devices
-        self._seed = seed
         self._meter = meter
         self._memory = memory
-        self._workers = workers
         self._effects = threading.Lock()  # functions of the user's run one at a time
 
     def run(self, node: Node, part: Part) -> None:
@@ -94,7 +89,7 @@ class Evaluator:
         self._meter.add(node.name, len(positions), time.perf_counter() - begin)
 
     def run_joined(self, node: Node, parts: Sequence[Node], part: Part) -> None:
-        """Run a node that stands for several; an error is that of the one at fault."""
+        """Run a node that joins several; an error names the one at fault."""
         try:
             self.run(node, part)
         except OperatorError:
@@ -130,8 +125,8 @@ class Evaluator:
         arguments = node.arguments(positions, part.value)
         context = Context(
             len(positions),
-            self._devices[node.device],
-            workers=self._workers,
+            self._options.torch_device(node.device),
+            workers=self._options.num_threads,
             inferred=node.inferred,
         )
         if operator.draws:
@@ -158,7 +153,7 @@ class Evaluator:
     ) -> np.random.Generator:
         identity = identities[positions[position]]
         if seed in (None, -1):
-            seed, stage = self._seed, node.stage
+            seed, stage = self._options.seed, node.stage
         else:
             stage = 0  # operators with one seed draw the same numbers
         return generator(
@@ -177,7 +172,7 @@ class Evaluator:
         return Batch.empty(spec)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
-        """The error with the sample that it comes from: the first that fails alone as well."""
+        """The error, naming the first sample that also fails when run alone."""
         state = part.state
         positions: Positions = ()
         if not node.operator.takes_whole_batch(node.constants):

@@ -22,7 +22,7 @@ _PROFILERS = ("NSYS_PROFILING_SESSION_ID", "NVTX_INJECTION64_PATH")
 
 
 def nvtx_ranges(*, uses_gpu: bool) -> Mark | None:
-    """A range of NVTX for a name, under a profiler; None where nobody looks.
+    """A range of NVTX for a name, under a profiler; None without one.
 
     VIDEOLOADER_NVTX=1 asks for ranges without a profiler that is known, 0 leaves them out.
 

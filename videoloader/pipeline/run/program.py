@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeGuard
 import torch
 
 from videoloader.cuda.streams import Here, keep_for, stage_stream, stream_here, torch_is_plain
-from videoloader.decoding.failures import FailurePolicy, Failures
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
     ArgumentError,
@@ -25,16 +25,22 @@ from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
 from videoloader.pipeline.run.evaluate import Evaluator, failure
-from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address, sample_pool, thread_cpus
+from videoloader.pipeline.run.pool import (
+    SampleSharing,
+    cpus_near_gpu,
+    pci_address,
+    sample_pool,
+    thread_cpus,
+)
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
-from videoloader.pipeline.run.sharing import SampleSharing
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.sources import Sources
 from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample
 from videoloader.runtime.monitor import Meter, Monitor
-from videoloader.runtime.run_stats import OperatorStats, RunnerStats, RunStats
+from videoloader.runtime.run_stats import OperatorStats, RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.tensors.batch import Batch
@@ -52,46 +58,19 @@ class Program:
 
     Args:
         graph: what to run.
-        seed: of all random draws.
-        num_threads: that work on samples, and for opening sources.
-        gpu: torch device that "gpu" stands for.
-        depth: batches made ahead; as many blocks of memory are kept for the next ones.
-        fuse: let decoders do what they can of the operators behind them.
-        set_affinity: pin the threads that work on samples to processors.
-        with_memory: count the memory of the outputs of operators.
+        options: how to.
         python_pool: runs parallel external sources; not started yet.
-        errors: what readers do with samples that fail, where they do not say themselves.
-        is_async: whether stages may call functions of the user's in threads of their own.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        *,
-        seed: int,
-        num_threads: int,
-        gpu: str,
-        depth: int,
-        fuse: bool,
-        set_affinity: bool = False,
-        with_memory: bool = False,
-        python_pool: PythonPool | None = None,
-        errors: FailurePolicy,
-        is_async: bool = True,
-    ) -> None:
-        self._is_async = is_async
-        self.batch_size = graph.batch_size
+    def __init__(self, graph: Graph, options: RunOptions, python_pool: PythonPool | None) -> None:
+        self.options = options
         self._outputs = graph.outputs
-        self._recyclers = [Recycler(keep=depth + 1) for _ in self._outputs]
-        self._num_threads = num_threads
-        self._devices = {"cpu": "cpu", "gpu": gpu, "mixed": gpu}
-        self.compiled = compile_graph(graph, fuse=fuse)
+        self._recyclers = [Recycler(keep=options.depth + 1) for _ in self._outputs]
+        self.compiled = compile_graph(graph, fuse=options.fuse)
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
-        self.sources = Sources(
-            seed, graph.batch_size, num_threads, self._devices, python_pool, errors
-        )
+        self.sources = Sources(options, python_pool)
         self._planning = [node for node in self._nodes if node.operator.kind == "source"]
         for node in self._planning:
             self.sources.open(node)
@@ -106,22 +85,15 @@ class Program:
         self._only_plans = first is not None and first.only_plans
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter()
-        self.memory = OutputMemory() if with_memory else None
-        self._evaluator = Evaluator(
-            self._outputs, self._devices, seed, self.meter, self.memory, num_threads
-        )
+        self.memory = OutputMemory() if options.with_memory else None
+        self._evaluator = Evaluator(options, self._outputs, self.meter, self.memory)
         self._decoder = StepDecoder(
-            self._evaluator,
-            self._devices,
-            num_threads,
-            self.meter,
-            self._recyclers,
-            self._nodes,
-            errors,
+            options, self._evaluator, self.meter, self._recyclers, self._nodes
         )
-        self._sharing = SampleSharing(num_threads)
-        near = cpus_near_gpu(pci_address(gpu)) if set_affinity and on_gpu else ()
-        self._cpus = thread_cpus(num_threads, near) if set_affinity else ()
+        self._sharing = SampleSharing(options.num_threads)
+        is_pinned = options.set_affinity
+        near = cpus_near_gpu(pci_address(options.gpu)) if is_pinned and on_gpu else ()
+        self._cpus = thread_cpus(options.num_threads, near) if is_pinned else ()
 
     def stages(self) -> list[Stage]:
         """The work of each stage, the planning of a batch first."""
@@ -134,7 +106,7 @@ class Program:
             scope = functools.partial(self._scope, compiled, name)
             # While one batch waits for its last clips, another fills the decoders.
             threads = 2 if compiled.kind == "decode" else 1
-            is_callers = not self._is_async and compiled.calls_user
+            is_callers = not self.options.is_async and compiled.calls_user
             has_own = self._cpus or is_callers
             is_little = None if has_own else functools.partial(self._sharing.is_little, compiled)
             stages.append(Stage(name, work, scope, threads, is_little, is_callers))
@@ -164,14 +136,15 @@ class Program:
 
     @property
     def here(self) -> Callable[[], Here | None] | None:
-        """What the stages work with in the thread that takes the batches; None: they never may.
+        """Gives the stream for running all stages in the thread that takes the batches.
 
-        They may where nothing is made ahead, and all that they do is to queue work on a GPU.
+        None if they must not: they may only where nothing is made ahead, and all that they do is
+        to queue work on a GPU.
         """
         is_queued = {compiled.kind for compiled in self.compiled} == {"plan", "gpu"}
         if not (is_queued and self.sources.only_repeat) or self.has_effects:
             return None
-        return functools.partial(stream_here, torch.device(self._devices["gpu"]).index or 0)
+        return functools.partial(stream_here, torch.device(self.options.gpu).index or 0)
 
     def close(self) -> None:
         """End worker processes."""
@@ -199,7 +172,7 @@ class Program:
             ArgumentError: the state is of other readers.
         """
         if self.sources.may_end or not state.readers:
-            state.check(self.batch_size)
+            state.check(self.options.batch_size)
         return epochs_after(readers(self.sources), state, beside_sources=self.sources.may_end)
 
     def go_on(self, state: Checkpoint) -> None:
@@ -232,14 +205,14 @@ class Program:
             for node in self._nodes
         }
 
-    def stats(self, runner: RunnerStats | None, monitor: Monitor) -> RunStats:
+    def stats(self, runner: RunStats, monitor: Monitor) -> RunStats:
         """What was done since `monitor` began.
 
         Args:
-            runner: where the time of the stages went; None: there are none.
+            runner: where the time of the stages went.
             monitor: counts what the consumer takes.
         """
-        return RunStats.of(
+        return replace(
             runner,
             operators=self.operator_stats(),
             samples=monitor.samples,
@@ -250,7 +223,7 @@ class Program:
         ).since(monitor.before)
 
     def add(self, node: Node) -> None:
-        """Take a node that is run with `run_node`, and in no stage."""
+        """Add a node that `run_node` runs, outside of stages."""
         if node.device != "cpu":
             media.check_gpu(node.describe())
         self._nodes.append(node)
@@ -269,9 +242,9 @@ class Program:
         return self._run(self.compiled[0], state, None)
 
     def ask(self, iteration: int) -> Planned:
-        """What those sources put into a batch that the thread of the caller asks.
+        """What the sources that run in the thread of the caller put into a batch.
 
-        Where Ctrl-C ends this, the next call asks for the same batch, and only the others.
+        If Ctrl-C interrupts this, the next call goes on with the sources not asked yet.
         """
         known = self._interrupted
         try:
@@ -285,13 +258,13 @@ class Program:
     def _planned(
         self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
     ) -> Planned:
-        """What sources put into a batch; `known` has what some gave already, and gets the rest."""
+        """What sources put into a batch; `known` holds what some gave already, and is completed."""
         has_ended = False
         for node in nodes:
             try:
                 if node not in known:
                     known[node] = self.sources.planned(node, iteration)
-            except StopIteration:  # the others go on as well: all count the same batches
+            except StopIteration:  # ask the others too, so that all count the same batches
                 has_ended = True
         if has_ended:
             raise StopIteration
@@ -305,14 +278,14 @@ class Program:
             asked: what `ask` gave, if anything.
         """
         items = self._planned(self._planning, iteration, dict(asked))
-        counts = {len(planned) for planned in items.values()} or {self.batch_size}
+        counts = {len(planned) for planned in items.values()} or {self.options.batch_size}
         if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
                 f"batch {iteration}: sources give different numbers of samples ({sizes})"
             )
         state = self.new_state(iteration, counts.pop())
-        for node, planned in reversed([*items.items()]):  # of several readers the first tells
+        for node, planned in reversed([*items.items()]):  # the first reader names samples
             self.take(node, planned, state)
         if lists := _lists(items):
             self._leave_out(lists, state)
@@ -329,8 +302,8 @@ class Program:
             state.keep([at for at in range(len(state)) if at not in out], self._recyclers)
 
     def new_state(self, iteration: int, count: int) -> BatchState:
-        """A batch of so many samples, with nothing in it."""
-        first = iteration * self.batch_size
+        """An empty batch of `count` samples."""
+        first = iteration * self.options.batch_size
         return BatchState(
             iteration,
             Numbered(first, count),
@@ -364,7 +337,7 @@ class Program:
             raise failure(node, state.iteration, None, "", error) from error
         is_made = isinstance(planned, Columns) and not self._evaluator.gives(node)
         if node.device == "gpu" and not is_made:
-            stream = torch.cuda.current_stream(self._devices["gpu"])
+            stream = torch.cuda.current_stream(self.options.gpu)
             keep_for(stream, state.tensors())  # copies to outputs were queued
             state.ready = stream.record_event()
 
@@ -376,10 +349,10 @@ class Program:
         )
         if compiled.kind == "cpu":
             threads = f"videoloader-{name}"
-            with sample_pool(self._num_threads, threads, self._cpus) as pool:
+            with sample_pool(self.options.num_threads, threads, self._cpus) as pool:
                 yield pool
         else:
-            with stage_stream(self._devices["gpu"] if on_gpu else "cpu") as stream:
+            with stage_stream(self.options.gpu if on_gpu else "cpu") as stream:
                 yield stream
 
     def _run(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:

@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from videoloader.decoding.failures import FailurePolicy, Failures
+from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError, TooManyFailuresError, UnsupportedError
 from videoloader.operators.source import Columns, Source, SourceContext
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.evaluate import failure
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.readers.external import FedSource
 from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.video.planned import ReadError
@@ -24,28 +25,12 @@ class Sources(Mapping[str, Source]):
     """The sources that were opened, by the names of their operators.
 
     Args:
-        seed: of the pipeline.
-        batch_size: of the pipeline.
-        num_threads: for opening sources.
-        devices: torch device for each device of a node.
+        options: of the pipeline.
         python_pool: runs parallel external sources; not started yet.
-        errors: what readers do with samples that fail, where they do not say themselves.
     """
 
-    def __init__(
-        self,
-        seed: int,
-        batch_size: int,
-        num_threads: int,
-        devices: Mapping[str, str],
-        python_pool: PythonPool | None,
-        errors: FailurePolicy,
-    ) -> None:
-        self._seed = seed
-        self._batch_size = batch_size
-        self._num_threads = num_threads
-        self._devices = devices
-        self._errors = errors
+    def __init__(self, options: RunOptions, python_pool: PythonPool | None) -> None:
+        self._options = options
         self.python_pool = python_pool
         self._opened: dict[str, Source] = {}
         self._external: list[FedSource] = []
@@ -61,17 +46,17 @@ class Sources(Mapping[str, Source]):
 
     def open(self, node: Node) -> None:
         """Make the source of a node ready."""
-        own = node.constants.get("seed")
+        options, own = self._options, node.constants.get("seed")
         has_own = own not in (None, -1)
         context = SourceContext(
             node.name,
             0 if has_own else node.stage,  # readers with one seed give one order
-            int(own or 0) if has_own else self._seed,
-            self._batch_size,
-            self._num_threads,
-            self._devices[node.device],
+            int(own or 0) if has_own else options.seed,
+            options.batch_size,
+            options.num_threads,
+            options.torch_device(node.device),
             self.python_pool,
-            self._errors,
+            options.errors,
         )
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}

@@ -9,7 +9,7 @@ from typing import Any
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.program import Program
-from videoloader.runtime.run_stats import RunnerStats
+from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stages import StageRunner
 from videoloader.tensors import TensorList
 
@@ -17,16 +17,14 @@ __all__ = ["StagedRun"]
 
 
 class StagedRun:
-    """Runs a program, some batches ahead of whoever takes them, from a place on.
+    """Runs a program from some batch on, ahead of the consumer.
 
     Its threads start with the first batch. One thread at a time calls it; `feed`, `feed_all` and
     `close` may be called meanwhile.
 
     Args:
         program: what makes the batches.
-        depth: finished batches that wait to be taken.
         at_first: batches that the first `schedule` begins.
-        is_async: whether functions of the user's that see the batches may run ahead.
         state: where to go on; None: at the beginning.
     """
 
@@ -34,15 +32,11 @@ class StagedRun:
         self,
         program: Program,
         *,
-        depth: int,
         at_first: int,
-        is_async: bool,
         state: Checkpoint | None,
     ) -> None:
         self.program = program
-        self._depth = depth
         self._at_first = at_first
-        self._is_async = is_async
         self._first = self._epoch = self._epoch_start = 0
         if state is not None:
             program.go_on(state)
@@ -102,7 +96,7 @@ class StagedRun:
             self._started().ask(self._scheduled)
 
     def take(self) -> tuple[TensorList, ...]:
-        """The next batch that was scheduled, for what is queued on the current stream from now on.
+        """The next batch that was scheduled, safe to use on the current stream.
 
         Raises:
             StopIteration: none is, or the source has ended.
@@ -152,11 +146,11 @@ class StagedRun:
         self.program.sources.check_has_no_state()
         divisions = tuple(epochs.division for epochs in self.program.epochs.values())
         place = self.next_batch, self._epoch, self._epoch_start
-        return Checkpoint(seed, self.program.batch_size, *place, divisions, has_seed)
+        return Checkpoint(seed, self.program.options.batch_size, *place, divisions, has_seed)
 
-    def stats(self) -> RunnerStats | None:
-        """Where the time of the stages went; None before the first batch."""
-        return None if self._runner is None else self._runner.stats()
+    def stats(self) -> RunStats:
+        """Where the time of the stages went."""
+        return RunStats() if self._runner is None else self._runner.stats()
 
     def stop(self) -> None:
         """End the threads and drop the batches made ahead; the program can run again."""
@@ -178,12 +172,12 @@ class StagedRun:
         if self._runner is None:
             if self._is_closed:
                 raise ArgumentError("the pipeline is closed")
-            program = self.program
+            program, options = self.program, self.program.options
             fed = program.sources.num_fed
-            is_lazy = program.has_effects and (self._depth == 1 or not self._is_async)
+            is_lazy = program.has_effects and (options.depth == 1 or not options.is_async)
             self._runner = StageRunner(
                 program.stages(),
-                depth=self._depth,
+                depth=options.depth,
                 on_demand=fed is not None or is_lazy,
                 first=self._first,
                 close_with=program.sources.parallel,

@@ -82,14 +82,14 @@ class Slots:
     ) -> None:
         """Take samples from `start` on: as they are if they are in this memory, else copied.
 
-        The whole batch in one block is taken over, unless it may be memory of others.
+        A whole batch in one block is adopted without a copy, unless others may use its memory.
 
         Args:
             start: number of the first sample.
             batch: of tensors.
             taken: the other outputs of the batch, which may share memory with this one.
             kept: addresses of memory that stays with others.
-            is_own: whether nobody else uses the memory of the samples, so that those of different
+            is_own: whether the memory of the samples is ours alone, so that those of different
                 shapes need no copy if they are contiguous.
         """
         for sample in batch.samples if batch.block is None else ():
@@ -123,7 +123,7 @@ class Slots:
             self._parts[start] = batch.each(lambda sample: sample.clone())
 
     def kept(self, positions: Sequence[int], recycler: Recycler) -> Slots:
-        """The same output for some of the samples; what is there of it is copied."""
+        """The same output for some of the samples, with a copy of what was made so far."""
         kept = Slots(len(positions), recycler)
         if self._parts:
             joined = Batch.joined([self._parts[start] for start in sorted(self._parts)])
@@ -164,16 +164,16 @@ class Slots:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class BatchState:
-    """What is known of a batch so far.
+    """A batch on its way through the stages.
 
     Attributes:
         iteration: its number.
         identities: of its samples; as many as it has.
         origins: for each sample the file that it comes from, as far as it is known.
         slots: memory of the pipeline's outputs.
-        values: outputs of the nodes so far that somebody still needs.
+        values: outputs of nodes that are still needed.
         planned: clips that are still to be decoded, by ordinal.
-        ready: on a GPU, when what is in it has been computed.
+        ready: event after the work that a GPU has to do for it.
         members: positions of the samples of branches, as far as they were needed for the whole.
         merged: element type, dimensions and layout of what was merged, by ordinal.
         places: of its samples in the batch that was planned; None where none was left out.
@@ -218,18 +218,18 @@ class BatchState:
         ]
 
     def finish(self, outputs: tuple[TensorList, ...]) -> None:
-        """Let go of everything but the outputs."""
+        """Drop everything but the outputs."""
         self.outputs = outputs
         self.values, self.slots = {}, []
 
     def deliver(self) -> tuple[TensorList, ...]:
-        """The outputs, for what is queued on the current stream from here on."""
+        """The outputs, safe to use on the current stream."""
         if self.ready is not None:
             wait_for(self.ready, (x for each in self.outputs for x in each.batch.tensors()))
         return self.outputs
 
     def whole(self) -> Part:
-        """All samples; what is made of them is put into the batch itself."""
+        """All samples as one part, which shares the values of the batch."""
         return Part(self, 0, len(self), self.values, members=self.members)
 
     def tensors(self) -> Iterator[torch.Tensor]:
@@ -296,7 +296,7 @@ class Part:
             self.values[ordinal, number] = batch
 
     def drop(self, keys: Sequence[tuple[int, int]]) -> None:
-        """Let go of outputs of nodes."""
+        """Drop outputs of nodes."""
         values = self.values
         for key in keys:
             values.pop(key, None)

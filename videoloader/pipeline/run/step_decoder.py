@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from videoloader.decoding.failures import FailurePolicy, Failures
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
@@ -19,13 +19,17 @@ from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.evaluate import Evaluator, failure
+from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.readers.video import media
-from videoloader.readers.video.clip_decoding import decode_planned
+from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.runtime.monitor import Meter
 from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
+
+if TYPE_CHECKING:
+    from videoloader.decoding.batch import BatchDecoder
 
 __all__ = ["StepDecoder"]
 
@@ -34,32 +38,28 @@ class StepDecoder:
     """Runs steps whose operator decodes.
 
     Args:
+        options: of the pipeline.
         evaluator: takes what comes out.
-        devices: torch device for each device of a node.
-        num_threads: processes of a decoder on the CPU.
         meter: counts samples, time and the work of decoders.
         recyclers: of the memory of each output of the pipeline.
         nodes: of the pipeline.
-        errors: what becomes of clips that fail.
     """
 
     def __init__(
         self,
+        options: RunOptions,
         evaluator: Evaluator,
-        devices: Mapping[str, str],
-        num_threads: int,
         meter: Meter,
         recyclers: Sequence[Recycler],
         nodes: Sequence[Node],
-        errors: FailurePolicy,
     ) -> None:
+        self._options = options
         self._evaluator = evaluator
-        self._devices = devices
-        self._num_threads = num_threads
         self._meter = meter
         self._recyclers = recyclers
+        self._setups: dict[str, DecoderSetup] = {}  # by the name of the node
         # The samples of branches are counted by their positions in the batch.
-        policy = errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
+        policy = options.errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
         self.failures: Mapping[str, Failures] = {
             node.name: Failures(policy)
             for node in nodes
@@ -86,10 +86,9 @@ class StepDecoder:
             with self._meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips,
-                    self.decoder(node),
+                    self._setup(step, arguments[0]),
                     arguments,
                     fuse=partial(self._fused, step, whole),
-                    output=step.output,
                 )
         except SampleError as error:
             cause = error.error
@@ -141,11 +140,19 @@ class StepDecoder:
 
         return PerSample.at(0, node.arguments([whole.positions(node.branch)[at]], value))
 
-    def decoder(self, node: Node) -> media.ClipDecoder:
+    def decoder(self, node: Node) -> BatchDecoder:
         """The decoder of a node; nodes with the same device and limits share one."""
-        device = self._devices[node.device]
+        device = self._options.torch_device(node.device)
+        workers = self._options.num_threads if device == "cpu" else None
         limits = {name: node.constants[name] for name in LIMITS}
-        return media.clip_decoder(device, self._num_threads if device == "cpu" else None, **limits)
+        return media.clip_decoder(device, workers, **limits)
+
+    def _setup(self, step: Step, arguments: Mapping[str, Any]) -> DecoderSetup:
+        """What a step decodes with, made for its first batch."""
+        name = step.node.name
+        if name not in self._setups:
+            self._setups[name] = DecoderSetup.of(self.decoder(step.node), arguments, step.output)
+        return self._setups[name]
 
     def _clip(self, node: Node, whole: Part, at: int, arguments: Mapping[str, Any]) -> PlannedClip:
         """The clip that a decoding operator takes of its input."""

@@ -1,8 +1,10 @@
-"""What a batch of a loader holds: tensors, and lists where sizes differ."""
+"""What a batch of a loader holds: tensors, and lists where sizes differ; transforms of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,13 @@ from torch.utils.data import default_collate
 from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.output import Layout
 from videoloader.readers.clip_samples.decoding import DecodedSamples
-from videoloader.readers.clip_samples.global_random import seeded
 from videoloader.readers.clip_samples.label_values import VideoLabels
 from videoloader.readers.clip_samples.requests import SampleRequests
 from videoloader.readers.clip_samples.samples import divided, stacked
+from videoloader.sampling.seeding import seeded_calls
+from videoloader.system.eager_calls import eager
 
-__all__ = ["batch_content", "batch_tensors", "transformed"]
+__all__ = ["batch_content", "batch_tensors", "seeded", "transformed"]
 
 
 def batch_content(
@@ -85,3 +88,24 @@ def transformed(
         with seeded(rng):
             results.append(transform({name: each[at] for name, each in content.items()}))
     return default_collate(results)
+
+
+@contextmanager
+def seeded(rng: np.random.Generator) -> Iterator[None]:
+    """Seed the global random numbers, and put them back afterwards.
+
+    They are those of torch (CPU), NumPy, Python, and of operators that run at once, as those
+    without inputs do in the block.
+    """
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
+    try:
+        # Not torch.manual_seed: that would reset the random numbers of GPUs as well.
+        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
+        np.random.seed(int(rng.integers(1 << 32)))  # noqa: NPY002
+        random.seed(int(rng.integers(1 << 63)))
+        with eager(), seeded_calls(int(rng.integers(1 << 63))):
+            yield
+    finally:
+        torch.set_rng_state(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        random.setstate(before[2])

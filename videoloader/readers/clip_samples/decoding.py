@@ -1,4 +1,4 @@
-"""The samples of a loader or data set: decoded together, and what is done when one fails."""
+"""Decodes the samples of a loader or data set, and applies the failure policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from videoloader.decoding.rules import Rules
 from videoloader.errors import VideoError
 from videoloader.readers.clip_samples.columns import SampleColumns
 from videoloader.readers.clip_samples.requests import SampleKey, SampleRequests
-from videoloader.readers.clip_samples.samples import taken
+from videoloader.readers.clip_samples.samples import select_clips
 from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
 
 __all__ = ["DecodedSamples", "SampleDecoder"]
@@ -26,7 +26,7 @@ __all__ = ["DecodedSamples", "SampleDecoder"]
 
 @dataclass(slots=True, eq=False)
 class DecodedSamples:
-    """A batch on its way: decoded, with the event behind what a GPU still computes.
+    """A decoded batch. On a GPU it may still be computed; `ready` is the event to wait for.
 
     Attributes:
         clips: of the samples that are left.
@@ -35,7 +35,7 @@ class DecodedSamples:
         errors: for each of them what went wrong, or "".
         shapes: of the frame numbers that the sampler gave for each.
         columns: that go along with them.
-        packed: what stands for the frames in a pack.
+        packed: the tensors of a pack, in place of the frames.
         ready: on a GPU, when the clips have been computed.
     """
 
@@ -122,7 +122,7 @@ class SampleDecoder:
         assert clips is not None
         places = [at for at in range(len(keys)) if at not in attempts.left_out]
         if attempts.left_out:
-            clips = taken(clips, places)
+            clips = select_clips(clips, places)
         decoded = DecodedSamples(
             clips,
             [attempts.wanted[at] for at in places],
@@ -141,7 +141,7 @@ class SampleDecoder:
         return decoded
 
     def _blank(self, sample: int) -> Blank:
-        """What stands for a clip that fails; one that is not kept is like the others."""
+        """The form of a masked clip; unspecified for clips that are not kept."""
         is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
         return self.requests.blank(sample) if is_kept else Blank()
 
@@ -172,9 +172,9 @@ class SampleDecoder:
         return batch, found
 
     def after(self, wanted: SampleKey) -> Iterator[SampleKey]:
-        """What may replace a sample that fails, one after another; of shaped clips those alike.
+        """Replacements for a sample that fails, in order; with shapes, those of its shape.
 
-        Where nothing but it is left of a batch, clips of other shapes come after these.
+        Where a batch would become empty, clips of other shapes follow.
         """
         sample, epoch, draw = wanted
         for other in self._others(sample):

@@ -14,7 +14,6 @@ from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.readers.video.clips import usual_length, usual_shape
-from videoloader.readers.video.media import displayed_size
 from videoloader.sampling import (
     ClipSampler,
     PadMode,
@@ -72,7 +71,8 @@ class SampleRequests:
         shape = None if self.shape is None else self.shape(self.video(key[0]))
         sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
         frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
-        displayed, rng = displayed_size(index), self._rng(_FRAMING, *key)
+        displayed = index.orientation.displayed((index.height, index.width))
+        rng = self._rng(_FRAMING, *key)
         if shape is None:
             view = self.framing.view(displayed, rng)
         else:

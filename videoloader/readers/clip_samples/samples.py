@@ -13,10 +13,10 @@ from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import Layout
 
-__all__ = ["divided", "of_views", "stacked", "taken", "views"]
+__all__ = ["divided", "of_views", "select_clips", "stacked", "views"]
 
 
-def taken(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
+def select_clips(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
     """Some clips of a batch."""
     frames: Any = clips.frames
     frames = frames[places] if isinstance(frames, torch.Tensor) else [frames[at] for at in places]

@@ -1,4 +1,4 @@
-"""What `ClipDataset` takes its clips from: listed videos, or those of a data set index."""
+"""The videos that samples are of, listed or of a data set index; their labels and weights."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from videoloader.readers.clip_samples.labels import (
     labels_of_paths,
     longest_end,
 )
+from videoloader.sampling import ClipSampler, DenseClips, EpochSamples
 from videoloader.sources.address import absolute, is_url, local_path, shown
 
 __all__ = [
@@ -28,8 +29,10 @@ __all__ = [
     "IndexedVideos",
     "ListedVideos",
     "Weights",
+    "check_clips",
     "filtered",
     "find_labels",
+    "find_samples",
     "find_sources",
     "find_weights",
 ]
@@ -232,7 +235,7 @@ def find_labels(
 
     Args:
         videos: as a user named them.
-        found: what that stands for.
+        found: these videos, see `find_sources`.
         labels: one a video or a row, or by key, see `Labels`; None for those of folders, if there
             are.
         classes: names of the classes in the order of their numbers, see `as_labels`.
@@ -256,6 +259,55 @@ def find_labels(
             "folder that has a folder for each class"
         )
     return None
+
+
+def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
+    """Samples of each video, if such a number makes sense.
+
+    Raises:
+        ArgumentError: it is below 1, or the sampler takes every clip at once.
+    """
+    if clips_per_video < 1:
+        raise ArgumentError(f"clips_per_video must be at least 1, got {clips_per_video}")
+    if clips_per_video > 1 and isinstance(sampler, DenseClips):
+        raise ArgumentError(
+            "DenseClips takes every clip of a video; for clips_per_video give a sampler that "
+            "draws, such as RandomClip"
+        )
+    return clips_per_video
+
+
+def find_samples(
+    sampler: ClipSampler,
+    clips_per_video: int,
+    weights: NDArray[np.float64] | None,
+    labels: VideoLabels | None,
+    *,
+    balanced: bool,
+) -> EpochSamples:
+    """How many samples an epoch has of each video.
+
+    Args:
+        sampler: takes the clips.
+        clips_per_video: samples of each video.
+        weights: of each video.
+        labels: of each video, if there are any.
+        balanced: draw videos of every label as often.
+
+    Raises:
+        ArgumentError: there are weights and labels to balance by, or no labels; or see
+            `check_clips`.
+    """
+    check_clips(clips_per_video, sampler)
+    if weights is not None:
+        if balanced:
+            raise ArgumentError("give weights or balanced, not both")
+        return EpochSamples(clips_per_video, weights)
+    if not balanced:
+        return EpochSamples(clips_per_video)
+    if labels is None:
+        raise ArgumentError("balanced needs labels")
+    return EpochSamples(clips_per_video, labels=labels.to_balance())
 
 
 def _given_labels(

@@ -1,4 +1,4 @@
-"""From what users give to batches of tensors: converted, checked, in memory of the pipeline."""
+"""Converts data of users to batches of tensors, and checks it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_LISTS = (np.ndarray, torch.Tensor, *_TEXTS)
 
 @dataclass(slots=True)
 class Output:
-    """One output of an external source: what is asked of its data, and what came last.
+    """One output of an external source: checks of its data, and the form of the last batch.
 
     Attributes:
         name: of the source, for messages.
@@ -37,7 +37,7 @@ class Output:
         ndim: number of dimensions of a sample; any by default.
         layout: meaning of the dimensions; that of the data by default.
         device: torch device of the batches.
-        is_copied: whether batches have memory of their own, which nobody writes to any more.
+        is_copied: whether data is copied, so that the source may reuse its memory.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Output:
         return tensor
 
     def _take(self, part: Any) -> tuple[Batch, bool]:
-        """The samples of tensors, or paths and the like; whether nobody else has their memory."""
+        """The samples as tensors, paths or items; whether their memory is exclusively ours."""
         if isinstance(part, TensorList):
             return part.batch, False
         if isinstance(part, list | tuple) or (

@@ -33,7 +33,7 @@ class FedSource:
     calls_user = False
     """Whether it calls Python code of the user's in this process."""
     has_state = False
-    """Whether it has a place of its own to go on from, which nobody but itself knows."""
+    """Whether its position cannot be saved, as that of an iterable."""
     parallel: ParallelSource | None = None
     """Its part in worker processes, if it has one."""
 

@@ -118,7 +118,7 @@ class ParallelSource:
         return [size // self._samples for size in self._capacities]
 
     def close(self) -> None:
-        """End the workers, and wake up whoever waits for a batch. A finaliser may call it."""
+        """End the workers, and wake the thread that waits for a batch. Finalisers may call it."""
         self._pool.end()
         self._answers.put(None)
 
@@ -165,7 +165,7 @@ class ParallelSource:
         while len(batch.answers) < len(batch.tickets):
             answer = self._answer()
             if answer is None:
-                self._answers.put(None)  # for whoever asks next
+                self._answers.put(None)  # for the next caller
                 raise ArgumentError("the pipeline is closed")
             place = answer.ticket % len(self._capacities)
             self._capacities[place] = max(self._capacities[place], answer.size)

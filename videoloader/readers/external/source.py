@@ -169,7 +169,7 @@ class ExternalSource(FedSource):
         else:
             job = SampleJob(origin.source, outputs)
         for output in self._outputs:
-            output.is_copied = False  # shared memory is used again when nobody refers to it
+            output.is_copied = False  # shared memory is reused once nothing refers to it
         return ParallelSource(
             pool,
             job,
@@ -213,7 +213,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
 
 
 def _each_fed(given: Mapping[str, Any], name: str | None) -> Sequence[Mapping[str, Any]] | None:
-    """The arguments of each node that `num_outputs` of data that is fed stand for."""
+    """The arguments of each node, where `num_outputs` stands for several that are fed."""
     if given.get("source") is not None or given.get("num_outputs") is None:
         return None
     if name is not None:

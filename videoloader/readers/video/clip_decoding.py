@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,19 +15,21 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
 from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
-from videoloader.readers.clip_samples.samples import taken
-from videoloader.readers.video import media
-from videoloader.readers.video.planned import PlannedClip
-from videoloader.readers.video.sharing import Decoded, SharedDecoding
-from videoloader.runtime.work import NO_WORK, Work
+from videoloader.readers.clip_samples.samples import select_clips
+from videoloader.readers.video.planned import Companion, Decoded, PlannedClip, SharedClip
+from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
 
-__all__ = ["DecodedClips", "decode_planned"]
+if TYPE_CHECKING:
+    from videoloader.decoding.batch import BatchDecoder
+
+__all__ = ["DecodedClips", "DecoderSetup", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
 _RULES = ("max_pixels", "resolution_change")
@@ -36,8 +38,39 @@ Fuse = Callable[[int, DecodedForm], DecodedForm]
 
 
 @dataclass(frozen=True, slots=True)
+class DecoderSetup:
+    """A decoder, with the form and the rules that an operator decodes by.
+
+    These follow from arguments of the operator that are the same for all batches.
+    """
+
+    decoder: BatchDecoder
+    output: OutputFormat
+    rules: Rules
+
+    @classmethod
+    def of(
+        cls,
+        decoder: BatchDecoder,
+        arguments: Mapping[str, Any],
+        output: OutputFormat | None = None,
+    ) -> DecoderSetup:
+        """For an operator.
+
+        Args:
+            decoder: decodes its clips.
+            arguments: of the operator.
+            output: what absorbed operators make of `OutputFormat`, if there are any.
+        """
+        output = output or DecodedForm.of((1, 1), arguments).output
+        output = replace(output, **{name: arguments[name] for name in _COLORS if name in arguments})
+        rules = {name: arguments[name] for name in _RULES if name in arguments}
+        return cls(decoder, output, Rules(on_error="mask", **rules))
+
+
+@dataclass(frozen=True, slots=True)
 class DecodedClips:
-    """What decoding the clips of a batch gave.
+    """The decoded clips of a batch.
 
     Attributes:
         outputs: the pictures, with the file of each clip as its origin ("" where it has no name);
@@ -53,54 +86,112 @@ class DecodedClips:
 
 def decode_planned(
     clips: Sequence[PlannedClip],
-    decoder: media.ClipDecoder,
+    setup: DecoderSetup,
     arguments: Sequence[Mapping[str, Any]],
     *,
     fuse: Fuse = lambda position, form: form,  # noqa: ARG005
-    output: OutputFormat | None = None,
 ) -> DecodedClips:
     """Decode the clips of a batch; those that fail are treated as their policy says.
 
     Args:
         clips: what to decode.
-        decoder: does it.
-        arguments: of the operator that decodes, for each clip: `fill_value`, and where it has them
-            `size`; those of `OutputFormat` and `Rules` are the same for all.
-        fuse: what operators make of the pictures, by position; see `DecodedForm`.
-        output: what `fuse` makes of `OutputFormat`, the same for all.
+        setup: of the operator that decodes.
+        arguments: of this operator, for each clip.
+        fuse: what absorbed operators make of the pictures, by position; see `DecodedForm`.
 
-    Where no clip of a batch is left, the last one is replaced: a batch is never empty.
+    A batch is never empty: if every clip would be left out, the last one is replaced.
 
     Raises:
         SampleError: a clip failed.
     """
     if not clips:
         return DecodedClips((Batch([], "FHWC"),))
-    given = arguments[0]
-    output = output or DecodedForm.of((1, 1), given).output
-    output = replace(output, **{name: given[name] for name in _COLORS if name in given})
-    rules = Rules(on_error="mask", **{name: given[name] for name in _RULES if name in given})
-    sharing = SharedDecoding.of(clips)
-    form = (decoder, arguments, fuse, output, rules)
+    sharing = _SharedDecoding.of(clips)
     try:
         attempts = _attempts(clips, sharing.own, may_be_empty=bool(sharing.held))
-        decoded = _Decoding(*form, sharing, attempts).run()
+        decoded = _Decoding(setup, arguments, fuse, sharing, attempts).run()
     finally:
         sharing.give_up()
     if not sharing.held:
         return decoded
     made = _by_position(decoded)
-    # Only now, since other batches may wait for this one.
+    # After decoding its own clips, since other batches may wait for these.
     held = {at: shared.take() for at, shared in sharing.held.items()}
     made |= {at: clip for at, clip in held.items() if clip is not None}
     work = decoded.work
-    failed = SharedDecoding(own=sorted(held.keys() - made.keys()))
+    failed = _SharedDecoding(own=sorted(held.keys() - made.keys()))
     if failed.own:
         attempts = _attempts(clips, failed.own, may_be_empty=bool(made))
-        again = _Decoding(*form, failed, attempts).run()
+        again = _Decoding(setup, arguments, fuse, failed, attempts).run()
         made |= _by_position(again)
         work += again.work
-    return _joined(made, output.layout, work)
+    return _joined(made, setup.output.layout, work)
+
+
+@dataclass(slots=True)
+class _SharedDecoding:
+    """Which clips this batch decodes, and which it shares with other batches.
+
+    Attributes:
+        held: clips that another batch decodes, by position in this batch.
+        own: positions that this batch decodes.
+        companions: clips of later batches to decode as well, with the position that asks for each.
+    """
+
+    held: dict[int, SharedClip] = field(default_factory=dict)
+    own: list[int] = field(default_factory=list)
+    companions: list[tuple[Companion, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, clips: Sequence[PlannedClip]) -> _SharedDecoding:
+        """For the clips of a batch."""
+        made = cls()
+        for at, clip in enumerate(clips):
+            if clip.shared is None or clip.shared.claim():
+                made.own.append(at)
+                made.companions += [(each, at) for each in clip.companions if each.shared.claim()]
+            else:
+                made.held[at] = clip.shared
+        return made
+
+    def keep(self, batch: ClipBatch, others: Sequence[list[torch.Tensor]], count: int) -> ClipBatch:
+        """Hand the clips of later batches to their `SharedClip`; returns the first `count` clips.
+
+        Args:
+            batch: the clips, then those of `companions`.
+            others: the outputs beside the pictures, of each of them.
+            count: clips of this batch.
+        """
+        failed = batch.failed
+        ready = None
+        kept: list[Decoded | None] = []
+        for at in range(count, count + len(self.companions)):
+            if at in failed:
+                kept.append(None)  # its own batch retries it and reports the error
+                continue
+            # A view would keep the memory of all clips.
+            origin = str(self.companions[at - count][0].planned)
+            kept.append(Decoded(batch.frames[at].clone(), others[at], origin))
+        if any(clip is not None and clip.frames.is_cuda for clip in kept):
+            ready = torch.cuda.current_stream(batch.frames[0].device).record_event()
+        for (each, _), clip in zip(self.companions, kept, strict=True):
+            each.shared.give(None if clip is None else clip._replace(ready=ready))
+        self.companions = []
+        return ClipBatch(
+            batch.frames[:count],
+            batch.indices[:count],
+            batch.times[:count],
+            batch.masks[:count],
+            batch.requests[:count],
+            [failure for failure in batch.failures if failure.request < count],
+            batch.work,
+        )
+
+    def give_up(self) -> None:
+        """Tell other batches to decode the clips that this one has not decoded."""
+        for each, _ in self.companions:
+            each.shared.give(None)
+        self.companions = []
 
 
 @dataclass(slots=True, eq=False)
@@ -115,21 +206,19 @@ class _Decoding:
     The others are the arguments of `decode_planned`, and what follows from them.
     """
 
-    decoder: media.ClipDecoder
+    setup: DecoderSetup
     arguments: Sequence[Mapping[str, Any]]
     fuse: Fuse
-    output: OutputFormat
-    rules: Rules
-    sharing: SharedDecoding
+    sharing: _SharedDecoding
     attempts: Attempts[PlannedClip]
     outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
-    indexes: dict[int, media.Index | None] = field(default_factory=dict)
+    indexes: dict[int, VideoIndex | None] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
         """Decode them, and treat those that fail as their policy says."""
         positions, clips = self.sharing.own, self.attempts.wanted
         if not positions:
-            return DecodedClips((Batch([], self.output.layout),))
+            return DecodedClips((Batch([], self.setup.output.layout),))
         batch: ClipBatch | None = None
         for places in self.attempts.rounds():
             more = self._decode(places)
@@ -139,27 +228,28 @@ class _Decoding:
         assert batch is not None
         left = [place for place in range(len(positions)) if place not in self.attempts.left_out]
         for place in self.attempts.masked:
-            # What does not need the video any more: the outputs beside may be what failed.
+            # Without the video: computing these outputs may be what failed.
             frames, index = batch.indices[place], self.indexes[place]
             index = index if (frames != FILLED).any() else None
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         if self.attempts.left_out:
-            batch = taken(batch, left)
+            batch = select_clips(batch, left)
         origins = [str(clips[place]) for place in left]
-        pictures = Batch(batch.frames, self.output.layout, origins)
+        pictures = Batch(batch.frames, self.setup.output.layout, origins)
         others = _columns([self.outputs[place] for place in left])
         return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
 
     def _decode(self, places: Sequence[int]) -> ClipBatch:
         """Decode the clips of some places, and along with the first ones those of `sharing`."""
-        own, along = self.sharing.own, self.sharing.along
+        own, companions = self.sharing.own, self.sharing.companions
         wanted = self.attempts.wanted
-        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in along)]
-        asking = [*(own[place] for place in places), *(at for _, at in along)]
+        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in companions)]
+        asking = [*(own[place] for place in places), *(at for _, at in companions)]
         sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
         requests: list[ClipRequest | VideoError] = []
         outputs: list[list[torch.Tensor]] = []
-        with self.decoder.open(sources, indexes) as videos:
+        decoder, output, rules = self.setup.decoder, self.setup.output, self.setup.rules
+        with decoder.open(sources, indexes) as videos:
             for clip, at, video in zip(clips, asking, videos, strict=True):
                 beside: list[torch.Tensor] = []
                 try:
@@ -172,22 +262,24 @@ class _Decoding:
                 except SampleError as error:
                     if len(requests) < len(places):
                         raise
-                    requests.append(DecodeError(str(error.error)))  # its own batch tells it
+                    requests.append(DecodeError(str(error.error)))  # its own batch raises it
                 outputs.append(beside)
             blanks = [
                 Blank(clip.length, _size(given), _fill_value(given))
                 for clip, given in zip(clips, map(self.arguments.__getitem__, asking), strict=True)
             ]
-            batch = self.decoder.run(requests, videos, self.output, self.rules, blanks=blanks)
+            batch = decoder.run(requests, videos, output, rules, blanks=blanks)
         for place, video, beside in zip(places, videos, outputs, strict=False):
             self.indexes[place] = None if isinstance(video, VideoError) else video.index
             self.outputs[place] = beside
-        return self.sharing.keep(batch, outputs, len(places)) if along else batch
+        return self.sharing.keep(batch, outputs, len(places)) if companions else batch
 
     def _request(
-        self, clip: PlannedClip, at: int, index: media.Index
+        self, clip: PlannedClip, at: int, index: VideoIndex
     ) -> tuple[ClipRequest, list[torch.Tensor]]:
-        """What to decode for the clip at, or along with, a position, and its other outputs.
+        """The request for a clip, and its outputs beside the pictures.
+
+        `at` is the position in the batch of the clip, or of the one that it is decoded along with.
 
         Raises:
             VideoError: the clip fails.
@@ -199,7 +291,7 @@ class _Decoding:
             if given.get("snap") == "keyframe":
                 frames = snap_to_keyframes(frames, index.keyframes, index.name)
             outputs = clip.selection.outputs(index, frames)
-            displayed = media.displayed_size(index)
+            displayed = index.orientation.displayed((index.height, index.width))
             form = DecodedForm.of(displayed, given)
             size = _size(given, displayed)
             if size is not None:
@@ -273,7 +365,7 @@ def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:
 
 
 def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:
-    """What each clip has beside its pictures, by output."""
+    """The outputs beside the pictures, each for all clips."""
     return map(Batch, zip(*rows, strict=True))
 
 

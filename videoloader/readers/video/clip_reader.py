@@ -1,4 +1,4 @@
-"""Clips for batches, epoch after epoch: what is in a batch is a function of its number alone."""
+"""Plans the clips of each batch; a batch depends on its number alone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures
+from videoloader.indexing.index import VideoIndex
 from videoloader.readers.video.clips import Clips, usual_length
 from videoloader.readers.video.decoder import frame_outputs
-from videoloader.readers.video.media import Index
-from videoloader.readers.video.planned import Identity, PlannedClip
+from videoloader.readers.video.planned import Companion, Identity, PlannedClip, SharedClip
 from videoloader.readers.video.scopes import Scopes
-from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
 from videoloader.sampling.orders.reader_order import ReaderOrder
@@ -67,11 +66,11 @@ class ClipReader:
         shared = self._waiting.pop(place, None)
         if shared is not None:
             return replace(planned, shared=shared)
-        along = []
+        companions = []
         for other in self.order.mates(place):
             shared = self._waiting[other] = SharedClip()
-            along.append(Along(shared, self._planned(other)))
-        return replace(planned, along=tuple(along)) if along else planned
+            companions.append(Companion(shared, self._planned(other)))
+        return replace(planned, companions=tuple(companions)) if companions else planned
 
     def go_on(self, epochs: Epochs) -> None:
         """Read what these epochs say from now on."""
@@ -120,7 +119,7 @@ class _Clip:
     place: Place
     number: int
 
-    def frames(self, index: Index) -> NDArray[np.int64]:
+    def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted; padding stays in the range of a file list."""
         clips, scopes, order = self.reader.clips, self.reader.scopes, self.reader.order
         video = clips.video(self.number)
@@ -139,7 +138,7 @@ class _Clip:
         )
         return frames
 
-    def outputs(self, index: Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Label, frame numbers and times, as far as they are wanted."""
         reader, labels = self.reader, self.reader.scopes.labels
         beside = frame_outputs(index, frames, reader.frame_num, reader.timestamps)

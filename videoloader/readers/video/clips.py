@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, StaleIndexError
-from videoloader.readers.video.media import Index
+from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import (
     ClipSampler,
     DenseClips,
@@ -39,7 +39,7 @@ class Clips:
         sampler: what takes them.
         counts: clips of each video.
         backwards: play them backwards.
-        left_out: numbers of clips that are not taken, ascending; the others are numbered anew.
+        left_out: numbers of clips that are not taken, ascending; the others are renumbered.
     """
 
     sampler: ClipSampler
@@ -77,7 +77,7 @@ class Clips:
         return number + int(np.searchsorted(before, number, side="right"))
 
     def frames(
-        self, number: int, index: Index, scope: tuple[int, int], rng: np.random.Generator
+        self, number: int, index: VideoIndex, scope: tuple[int, int], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Frame numbers of a clip; some may lie outside its scope.
 
@@ -106,7 +106,7 @@ class Clips:
 
 
 def usual_length(sampler: ClipSampler) -> int:
-    """Frames in a sample of a video that is long enough."""
+    """Frames of a sample whose video is long enough."""
     return math.prod(usual_shape(sampler))
 
 
@@ -121,7 +121,7 @@ def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
     return np.asarray(frames).shape
 
 
-def count_clips(sampler: ClipSampler, index: Index, scope: tuple[int, int]) -> int:
+def count_clips(sampler: ClipSampler, index: VideoIndex, scope: tuple[int, int]) -> int:
     """Clips that a sampler takes of a range of a video."""
     if not isinstance(sampler, DenseClips):
         return 1
@@ -186,7 +186,7 @@ def clip_rule(
 
 
 def _dense(
-    sampler: DenseClips, index: Index, scope: tuple[int, int], place: int
+    sampler: DenseClips, index: VideoIndex, scope: tuple[int, int], place: int
 ) -> NDArray[np.int64] | None:
     """One of the clips of a range, without the others where they begin in even steps."""
     start, stop = scope

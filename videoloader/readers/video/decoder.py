@@ -11,9 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import SoundRequest
 from videoloader.decoding import limits
+from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.opening.videos import source_name
 from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError, FrameRangeError
+from videoloader.indexing.index import VideoIndex
 from videoloader.operators.arguments import (
     BOOL,
     FLOAT,
@@ -29,7 +33,6 @@ from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip, public_name
-from videoloader.readers.video.soundtrack import sound_outputs
 from videoloader.sampling import (
     PAD_MODES,
     SNAPS,
@@ -162,7 +165,7 @@ def PAD(default: str) -> Argument:  # noqa: N802  (stands among constants)
 
 
 def wanted_frames(
-    index: media.Index,
+    index: VideoIndex,
     *,
     frames: tuple[int, ...] | None,
     times: tuple[float, ...] | None,
@@ -348,16 +351,16 @@ class _Frames:
     audio: bool
     arguments: Mapping[str, Any]
 
-    def frames(self, index: media.Index) -> NDArray[np.int64]:
+    def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted, those outside the video padded."""
         pad_mode = self.arguments["pad_mode"] or "constant"
         wanted = wanted_frames(index, **{**self.arguments, "pad_mode": pad_mode}, name=self.name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
-    def outputs(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Frame numbers, times and sound, as far as they are wanted."""
         outputs = frame_outputs(index, frames, self.frame_num, self.timestamps)
-        return outputs + sound_outputs(self.source, index, frames) if self.audio else outputs
+        return outputs + _sound_outputs(self.source, index, frames) if self.audio else outputs
 
 
 def _known_length(selection: Mapping[str, Any]) -> int:
@@ -373,7 +376,7 @@ def _known_length(selection: Mapping[str, Any]) -> int:
 
 
 def frame_outputs(
-    index: media.Index | None, frames: NDArray[np.int64], frame_num: str, timestamps: bool
+    index: VideoIndex | None, frames: NDArray[np.int64], frame_num: str, timestamps: bool
 ) -> list[torch.Tensor]:
     """The outputs beside the pictures: frame numbers and times, where they are wanted.
 
@@ -387,6 +390,26 @@ def frame_outputs(
         times = np.full(frames.shape, -1.0) if index is None else media.seconds(index, frames)
         outputs.append(torch.as_tensor(times))
     return outputs
+
+
+def _sound_outputs(
+    source: Any, index: VideoIndex | None, frames: NDArray[np.int64]
+) -> list[torch.Tensor]:
+    """The samples of the time span of frames, (n, channels), and their rate in hertz.
+
+    Args:
+        source: of the video: a path, URL, bytes or an item.
+        index: of the video; None for a clip that failed, which has none, (0, 1), and the rate 0.
+        frames: of the clip; those that are `FILLED` do not count.
+    """
+    if index is None:
+        return [torch.empty(0, 1), torch.tensor(0.0)]
+    request = SoundRequest(source, source_name(source), played=media.span(index, frames))
+    (sound,) = shared_decoder("cpu").decode_sounds([request])
+    if isinstance(sound, Exception):
+        raise sound
+    samples = torch.from_numpy(np.ascontiguousarray(sound.samples.T))
+    return [samples, torch.tensor(float(sound.sample_rate))]
 
 
 def _source(encoded: Any) -> Any:

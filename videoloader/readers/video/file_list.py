@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, SourceError
+from videoloader.indexing.index import VideoIndex
 from videoloader.readers.clip_samples.label_values import as_classes, as_labels
-from videoloader.readers.video.media import Index
 from videoloader.sources.address import shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import check_length, exact_number, lines_of
@@ -57,7 +57,7 @@ class FrameRange:
     rounding: str = "start_down_end_up"
     include_end: bool = True
 
-    def resolve(self, entry: Entry, index: Index) -> tuple[int, int]:
+    def resolve(self, entry: Entry, index: VideoIndex) -> tuple[int, int]:
         """First frame and end (exclusive). An end past the last frame means up to the last."""
         count = index.num_frames
         later_start, later_end = ROUNDINGS[self.rounding]
@@ -73,7 +73,7 @@ class FrameRange:
             )
         return start, stop
 
-    def _frame(self, value: Fraction, later: bool, index: Index) -> int:
+    def _frame(self, value: Fraction, later: bool, index: VideoIndex) -> int:
         if self.unit == "frames":
             frame = math.ceil(value) if later else math.floor(value)
             return frame + index.num_frames if frame < 0 else frame

@@ -17,6 +17,7 @@ from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import ArgumentTypeError, FormatError
+from videoloader.indexing.index import VideoIndex
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
 from videoloader.operators.operator import declare
 from videoloader.operators.source import SourceContext
@@ -47,19 +48,19 @@ class VideoInput(FedSource):
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
         self.failures = Failures(context.errors.of_decoder())
-        """Takes what goes wrong in decoding; what is no video fails where it is fed."""
+        """Failures of decoding; bytes that are no video raise where they are fed."""
 
     def prepared(
         self,
         data: Any,
         layout: str | None = None,  # noqa: ARG002
         cuda_stream: Any = None,  # noqa: ARG002
-    ) -> list[tuple[Item | bytes, media.Index]]:
+    ) -> list[tuple[Item | bytes, VideoIndex]]:
         """Videos with their indexes; each is a path, URL, `Item`, or the bytes of a file."""
         with closing(Indexer(memory_limit=worker_limit("auto"))) as indexer:
             return [(source, _indexed(source, indexer)) for source in _sources(data, self._name)]
 
-    def queue(self, prepared: list[tuple[Item | bytes, media.Index]]) -> None:
+    def queue(self, prepared: list[tuple[Item | bytes, VideoIndex]]) -> None:
         """Queue the sequences of videos."""
         for source, index in prepared:
             clips = []
@@ -95,19 +96,19 @@ class _Sequence:
     frame_num: str
     timestamps: bool
 
-    def frames(self, index: media.Index) -> NDArray[np.int64]:
+    def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """Its frames; those behind the end of the video are left out, or filled."""
         frames = np.arange(self.first, self.first + self.length)
         if self.pads:
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
-    def outputs(self, index: media.Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Frame numbers and times, as far as they are wanted."""
         return frame_outputs(index, frames, self.frame_num, self.timestamps)
 
 
-def _indexed(source: Item | bytes, indexer: Indexer) -> media.Index:
+def _indexed(source: Item | bytes, indexer: Indexer) -> VideoIndex:
     index = media.index_video(source, indexer)
     if not index.num_frames:
         raise FormatError(f"{index.name}: there is no frame in it")
@@ -115,7 +116,7 @@ def _indexed(source: Item | bytes, indexer: Indexer) -> media.Index:
 
 
 def _sources(given: Any, name: str) -> Iterable[Item | bytes]:
-    """The videos that somebody feeds: one, or a batch of them."""
+    """The videos that were fed: one, or a batch of them."""
     if isinstance(given, str | Path | Item):
         return [given if isinstance(given, Item) else Item(str(given))]
     if isinstance(given, bytes | bytearray | memoryview):

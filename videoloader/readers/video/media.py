@@ -1,32 +1,34 @@
-"""The way from operators to video files: two functions, which tests replace."""
+"""Indexes and decoders for the operators that read videos, and times of their frames.
+
+Tests replace `index_video` and `clip_decoder`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import open_any, source_name
 from videoloader.errors import NoGpuError
+from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import FILLED, frames_at_times
 from videoloader.sampling.timeline import Timeline
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
+if TYPE_CHECKING:
+    from videoloader.decoding.batch import BatchDecoder
+
 __all__ = [
-    "ClipDecoder",
-    "Index",
     "check_gpu",
     "clip_decoder",
-    "displayed_size",
     "frames_at_seconds",
     "index_video",
     "seconds",
@@ -34,77 +36,13 @@ __all__ = [
 ]
 
 
-class Index(Protocol):
-    """What operators need to know of a video; `VideoIndex` is one."""
-
-    @property
-    def name(self) -> str:
-        """Name of the file, for messages."""
-
-    @property
-    def num_frames(self) -> int:
-        """Number of frames."""
-
-    @property
-    def width(self) -> int:
-        """Coded width, before rotation."""
-
-    @property
-    def height(self) -> int:
-        """Coded height, before rotation."""
-
-    @property
-    def orientation(self) -> Any:
-        """The turn for display, an `Orientation`."""
-
-    @property
-    def keyframes(self) -> NDArray[np.int64]:
-        """Frame numbers of random-access points, ascending."""
-
-    @property
-    def pts(self) -> NDArray[np.int64]:
-        """Presentation time of every frame, in ticks."""
-
-    @property
-    def time_base(self) -> Fraction:
-        """Seconds in a tick."""
-
-    @property
-    def average_fps(self) -> float | Fraction:
-        """Frames in a second."""
-
-    @property
-    def boundaries(self) -> NDArray[np.float64]:
-        """When each frame begins, in seconds, and when the last one ends."""
-
-    @property
-    def order_in_time(self) -> NDArray[np.int64] | None:
-        """Frames by presentation time, where damaged timestamps do not ascend."""
-
-
-class ClipDecoder(Protocol):
-    """What decodes the clips of a batch; `BatchDecoder` is one."""
-
-    @property
-    def open(self) -> Callable[..., AbstractContextManager[list[Any]]]:
-        """Opens videos, see `BatchDecoder.open`."""
-
-    @property
-    def run(self) -> Callable[..., ClipBatch]:
-        """Decodes clips of them, see `BatchDecoder.run`."""
-
-    def engines(self) -> dict[str, int]:
-        """What decodes now."""
-
-
-def index_video(video: Item | bytes, indexer: Indexer) -> Index:
+def index_video(video: Item | bytes, indexer: Indexer) -> VideoIndex:
     """The index of a video, made in a worker process where FFmpeg has to look at it."""
     with blamed_on(source_name(video)), open_any(video) as source:
-        index: Index = indexer.index(source, video if isinstance(video, Item) else None)
-        return index
+        return indexer.index(source, video if isinstance(video, Item) else None)
 
 
-def clip_decoder(device: str, workers: int | None = None, **limits: Any) -> ClipDecoder:
+def clip_decoder(device: str, workers: int | None = None, **limits: Any) -> BatchDecoder:
     """The decoder of this process for a torch device.
 
     Args:
@@ -117,13 +55,7 @@ def clip_decoder(device: str, workers: int | None = None, **limits: Any) -> Clip
     return shared_decoder(device, workers, **limits)
 
 
-def displayed_size(index: Index) -> tuple[int, int]:
-    """(height, width) of the pictures of a video, rotation applied."""
-    size: tuple[int, int] = index.orientation.displayed((index.height, index.width))
-    return size
-
-
-def seconds(index: Index, frames: NDArray[np.int64]) -> NDArray[np.float64]:
+def seconds(index: VideoIndex, frames: NDArray[np.int64]) -> NDArray[np.float64]:
     """Time of each frame since the first of the video, in seconds; -1 for a filled frame."""
     if len(index.pts) == 0:
         return np.full(frames.shape, -1.0)
@@ -143,7 +75,7 @@ class _FromFirstFrame:
 
 
 def frames_at_seconds(
-    index: Index, times: Sequence[float], pad_mode: str, name: str
+    index: VideoIndex, times: Sequence[float], pad_mode: str, name: str
 ) -> NDArray[np.int64]:
     """The frame shown at each time since the first of the video; see `frames_at_times`."""
     base = index.time_base
@@ -152,7 +84,7 @@ def frames_at_seconds(
     return frames_at_times(times, clock, pad_mode=pad_mode, name=name)
 
 
-def span(index: Index, frames: NDArray[np.int64]) -> tuple[float, float]:
+def span(index: VideoIndex, frames: NDArray[np.int64]) -> tuple[float, float]:
     """When the earliest of some frames begins and the latest ends, on the clock of the file.
 
     Filled frames do not count; without any other it is empty. A last frame of unknown duration is

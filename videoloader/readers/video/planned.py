@@ -1,7 +1,15 @@
-"""What a reader puts into a batch: clips before their videos are open, or samples it has read."""
+"""What a reader puts into a batch: clips before their videos are open, or samples it has read.
+
+Clips of different batches may be decoded together, so that frames and runs of packets that they
+share are decoded once. The first batch that has a clip of such a group decodes those of later
+batches along with its own; each of these waits in a `SharedClip`. Whichever batch comes to a shared
+clip first decodes it, and the other waits for that clip alone: batches may be decoded at the same
+time, in any order, and some not at all.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,32 +20,34 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures, Successors
+from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import Sample
-from videoloader.readers.video.media import Index
-from videoloader.readers.video.sharing import Along, SharedClip
 from videoloader.sources.address import shown
 from videoloader.sources.items import Item
 
 __all__ = [
+    "Companion",
+    "Decoded",
     "Identity",
     "Numbered",
     "PlannedClip",
     "ReadError",
     "ReadSample",
     "Selection",
+    "SharedClip",
     "public_name",
 ]
 
 
 class Identity(NamedTuple):
-    """Which sample this is, wherever and whenever it is made: what its random draws depend on."""
+    """The number and epoch of a sample; its random draws depend on nothing else."""
 
     sample: int
     epoch: int = 0
 
 
 class Numbered(Sequence[Identity]):
-    """Samples numbered as they come: `count` of them from `first` on, made when asked for."""
+    """The identities of `count` samples, numbered from `first`; made when asked for."""
 
     def __init__(self, first: int, count: int) -> None:
         self._numbers = range(first, first + count)
@@ -70,8 +80,8 @@ class ReadError(Exception):
 class ReadSample(NamedTuple):
     """A sample that a reader has read: a value for each output, and where it comes from.
 
-    One that `is_left_out` could not be read: its outputs are those of another, and the batch is to
-    go on without it.
+    A sample that `is_left_out` could not be read: it has the outputs of another one, and is removed
+    from the batch.
     """
 
     outputs: tuple[Sample, ...]
@@ -81,18 +91,69 @@ class ReadSample(NamedTuple):
 
 
 class Selection(Protocol):
-    """What a clip shows of its video, told by the index once the video is open."""
+    """Chooses the frames of a clip, once its video is open and the index is known."""
 
-    def frames(self, index: Index) -> NDArray[np.int64]:
+    def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted: numbers inside the video, or `FILLED`."""
 
-    def outputs(self, index: Index | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
+    def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """The outputs beside the pictures.
 
         Args:
             index: of the video; None where it does not open.
             frames: of the clip; those that do not decode are `FILLED`.
         """
+
+
+class Decoded(NamedTuple):
+    """A clip: pictures, the outputs beside them, its file, the event behind a GPU's work on it."""
+
+    frames: torch.Tensor
+    others: list[torch.Tensor]
+    origin: str
+    ready: Any = None
+
+    def synchronized(self) -> Decoded:
+        """The same clip, safe to use on the current stream."""
+        if self.ready is not None:
+            stream = torch.cuda.current_stream(self.frames.device)
+            stream.wait_event(self.ready)
+            self.frames.record_stream(stream)
+        return self
+
+
+class SharedClip:
+    """A clip that two batches may decode. The first to `claim` it must decode and `give` it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_claimed = False
+        self._given = threading.Event()
+        self._value: Decoded | None = None
+
+    def claim(self) -> bool:
+        """Whether the caller has to decode it."""
+        with self._lock:
+            is_first, self._is_claimed = not self._is_claimed, True
+            return is_first
+
+    def give(self, value: Decoded | None) -> None:
+        """Store the decoded clip; None if it failed."""
+        self._value = value
+        self._given.set()
+
+    def take(self) -> Decoded | None:
+        """Wait for the decoded clip; None if it failed. Call this once."""
+        self._given.wait()
+        value, self._value = self._value, None
+        return None if value is None else value.synchronized()
+
+
+class Companion(NamedTuple):
+    """A clip of a later batch to decode along with one of this batch."""
+
+    shared: SharedClip
+    planned: PlannedClip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +171,7 @@ class PlannedClip:
         epoch: that they name, if there are epochs.
         successors: choose another clip where the policy asks for one.
         shared: where the clip is, if an earlier batch may decode it along with its own.
-        along: clips of later batches to decode along with this one.
+        companions: clips of later batches to decode along with this one.
     """
 
     source: Any
@@ -123,14 +184,14 @@ class PlannedClip:
     epoch: int | None = None
     successors: Successors[PlannedClip] | None = None
     shared: SharedClip | None = None
-    along: tuple[Along, ...] = ()
+    companions: tuple[Companion, ...] = ()
 
     def __str__(self) -> str:
         return public_name(self.source)
 
 
 def public_name(source: object) -> str:
-    """The file that outputs say they come from; "" for bytes."""
+    """The name of a file as `source_info` of outputs; "" for bytes."""
     if isinstance(source, str | Path):
         return shown(str(source))
     return str(getattr(source, "name", ""))

@@ -1,4 +1,4 @@
-"""`fn.readers.video`: videos in, batches of clips out, epoch after epoch."""
+"""`fn.readers.video`, `fn.readers.video_resize`: videos in, batches of clips out, for ever."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 
 from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError
+from videoloader.operators.geometry.resize import RESIZE
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.operators.source import SourceContext
 from videoloader.readers.clip_samples.label_values import as_labels
@@ -42,7 +43,7 @@ from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
-__all__ = ["READ_VIDEO", "read_video"]
+__all__ = ["READ_VIDEO", "read_video", "read_video_resized"]
 
 
 _RULE = (
@@ -51,7 +52,7 @@ _RULE = (
 )
 _SOURCES = ("filenames", "file_root", "file_list", "dataset", "index")
 _LIMITS = ("file_list_frame_num", "file_list_include_preceding_frame")
-_SPREAD = 16  # groups of clips in a window of the order by default
+_WINDOW_GROUPS = 16  # groups of clips in a window of the order by default
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -172,7 +173,7 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
         len(clips),
         draws=_draws(scopes, clips, balanced=arguments["balanced"]),
         group=group,
-        window=arguments["shuffle_buffer"] or _SPREAD * group,
+        window=arguments["shuffle_buffer"] or _WINDOW_GROUPS * group,
     )
     return ClipReader(
         scopes,
@@ -186,6 +187,26 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
 
 
 READ_VIDEO = OPERATORS["readers.video"]
+
+_RESIZING = tuple(each for each in RESIZE.arguments if each.name != "save_attrs")
+_TAKEN = {argument.name for argument in _RESIZING}
+
+
+@declare(
+    "readers.video_resize",
+    kind="source",
+    arguments=(*(each for each in READ_VIDEO.arguments if each.name not in _TAKEN), *_RESIZING),
+    num_outputs=READ_VIDEO.num_outputs,
+    parts=(READ_VIDEO.name, RESIZE.name),
+    unused=tuple({*READ_VIDEO.unused, *RESIZE.unused} - {"image_type"}),
+)
+def read_video_resized(_: SourceContext, **arguments: Any) -> Any:  # noqa: ARG001
+    """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips.
+
+    It takes the arguments of both and becomes these two nodes; `name` is that of the reader. The
+    decoder resizes by itself where it can, see `fn.resize`.
+    """
+    raise AssertionError("it runs as its parts")
 
 
 def _draws(scopes: Scopes, clips: Clips, *, balanced: bool) -> WeightedDraws | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
-from videoloader.decoding.opening.index_cache import PackedIndexes
+from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.index import VideoIndex
@@ -33,7 +33,8 @@ from videoloader.sources.items import Item
 
 __all__ = ["Scopes"]
 
-_KEPT_BYTES = 1 << 26  # of indexes that a reader keeps
+_READY_BYTES = 1 << 24  # of packet tables that a reader keeps
+_KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 _AT_ONCE = 1 << 10  # videos that are handed to threads together
 
 
@@ -56,7 +57,7 @@ class Scopes:
     weights: NDArray[np.float64] | None = None
     ranges: dict[int, Entry] = field(default_factory=dict)
     limits: FrameRange = field(default_factory=FrameRange)
-    kept: PackedIndexes = field(default_factory=lambda: PackedIndexes(_KEPT_BYTES))
+    kept: KeptIndexes = field(default_factory=lambda: KeptIndexes(_READY_BYTES, _KEPT_BYTES))
     firsts: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -71,7 +72,7 @@ class Scopes:
         known = self.videos.index(number)
         return self.kept.get(self.firsts.get(number, number)) if known is None else known
 
-    def scope(self, number: int, index: media.Index) -> tuple[int, int]:
+    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
         """First frame and end (exclusive) of the range that clips are taken from."""
         wanted = self.ranges.get(number)
         if wanted is None:

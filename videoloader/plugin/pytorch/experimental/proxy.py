@@ -1,26 +1,7 @@
 """`videoloader.plugin.pytorch.proxy`, under DALI's name."""
 
+from videoloader.plugin.pytorch.proxy import *  # noqa: F403
 from videoloader.plugin.pytorch.proxy import (
-    BatchReference,
-    DALIOutputBatchRef,
-    DALIOutputSampleRef,
-    DALIServer,
-    DataLoader,
-    Proxy,
-    SampleReference,
-    Server,
+    __all__,  # noqa: F401
     _collate_dali_output_sample_ref_fn,  # noqa: F401
-    collate_references,
 )
-
-__all__ = [
-    "BatchReference",
-    "DALIOutputBatchRef",
-    "DALIOutputSampleRef",
-    "DALIServer",
-    "DataLoader",
-    "Proxy",
-    "SampleReference",
-    "Server",
-    "collate_references",
-]

@@ -1,4 +1,4 @@
-"""The samples of a batch of a DataLoader on their way through a pipeline."""
+"""Feeds the samples of a batch of a DataLoader into a pipeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from videoloader.tensors import TensorList, to_tensor
 
 __all__ = ["Feeder", "Job"]
 
-_PATH_BYTES = 512  # arrays of so many bytes at most are shown as text, if they are
+_PATH_BYTES = 512  # arrays up to this size are shown as text, if they are text
 
 
 class Job:
@@ -56,7 +56,7 @@ class Job:
             yield self.calls[start : start + self._batch_size]
 
     def fail(self, number: int, error: Exception) -> None:
-        """Note why one of the batches is lost, unless another is already."""
+        """Note why one of the batches is lost; the first error is kept."""
         self.error = self.error or _named(error, self.calls, number * self._batch_size)
 
     def sample(self, output: int, row: int) -> torch.Tensor:
@@ -81,7 +81,7 @@ class Feeder(threading.Thread):
         begun: gets the number of each batch of the pipeline, and the job that it is of.
 
     Attributes:
-        jobs: those to come, for anybody to put in.
+        jobs: queue of jobs to feed; any thread may put some in.
     """
 
     def __init__(self, pipeline: Pipeline, begun: deque[tuple[int, Job]]) -> None:
@@ -100,8 +100,8 @@ class Feeder(threading.Thread):
             with stage_stream(self._device):  # copies to a GPU wait for no training step
                 while (job := self.jobs.get()) is not None:
                     self._feed(job)
-                    del job  # the consumer's alone from here on
-        except Exception as error:  # noqa: BLE001  (without a stream, say; nobody waits in vain)
+                    del job  # so that only the consumer refers to it
+        except Exception as error:  # noqa: BLE001  (such as a missing GPU; it is raised in the consumers)
             while (job := self.jobs.get()) is not None:
                 job.fail(0, error)
                 job.fed.set()
