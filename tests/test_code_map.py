@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MAP = ROOT / "docs" / "code.md"
 PATH = r"[a-z_]\w*(?:[/-]\w+)*(?:/|\.(?:py|md|cu))"
+PACKAGES = [path.relative_to(ROOT) for path in sorted((ROOT / "videoloader").rglob("__init__.py"))]
 NAMED = re.compile(rf"`({PATH})`(?: \(?`([A-Za-z_][\w.]*)`)?")
 
 
@@ -59,6 +60,12 @@ def test_the_page_of_operators_links_to_code_that_names_them():
         link = re.search(r"Code: \[(.+)\]\(\.\./\1\)", rest)
         text = (ROOT / link[1]).read_text()
         assert f'"{name}"' in text or f'"{name.partition(".")[2]}"' in text, name
+
+
+@pytest.mark.parametrize("start", PACKAGES, ids=str)
+def test_all_that_a_package_names_in_its_first_lines_is_there(start):
+    text = ast.get_docstring(ast.parse((ROOT / start).read_text()))
+    assert not missing(text, (ROOT / start).parent)
 
 
 @pytest.mark.parametrize("text", ["`decoding/nothing.py`", "`decoding/batch.py` `Nothing`"])
