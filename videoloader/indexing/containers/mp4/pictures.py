@@ -1,6 +1,6 @@
-"""What the pictures of a track say that its tables may not: keyframes, and the order of frames.
+"""Checks keyframes and the order of frames against pictures, where tables may be incomplete.
 
-Without `stss`, all samples are keyframes by the standard, which not all files mean.
+Without `stss`, all samples are keyframes by the standard, but not in all files.
 
 Without `ctts`, presentation order is decode order. But some writers omit the box although the
 stream has B-frames. H.264 parameter sets rule B-frames out in the Baseline profile, with
