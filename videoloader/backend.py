@@ -49,7 +49,7 @@ def SetHostBufferGrowthFactor(factor: float) -> None:  # noqa: N802
 
 
 def GetHostBufferGrowthFactor() -> float:  # noqa: N802
-    """What was set, 1.1 by default."""
+    """The stored value, 1.1 by default."""
     return _settings["host growth factor"]
 
 
@@ -59,7 +59,7 @@ def SetDeviceBufferGrowthFactor(factor: float) -> None:  # noqa: N802
 
 
 def GetDeviceBufferGrowthFactor() -> float:  # noqa: N802
-    """What was set, 1.1 by default."""
+    """The stored value, 1.1 by default."""
     return _settings["device growth factor"]
 
 
