@@ -59,7 +59,7 @@ def test_the_page_of_operators_links_to_code_that_names_them():
         name, _, rest = section.partition("\n")
         link = re.search(r"Code: \[(.+)\]\(\.\./\1\)", rest)
         text = (ROOT / link[1]).read_text()
-        assert f'"{name}"' in text or f'"{name.partition(".")[2]}"' in text, name
+        assert f'"{name}"' in text or f'"{name.rpartition(".")[2]}"' in text, name
 
 
 @pytest.mark.parametrize("start", PACKAGES, ids=str)
