@@ -40,7 +40,7 @@ class OrderOptions(TypedDict, total=False):
 
 
 class Places(Protocol):
-    """What ranks divide among them: the samples of an epoch, or its batches (`BatchPlan`)."""
+    """The sequence that ranks divide: samples of an epoch, or its batches (`BatchPlan`)."""
 
     @property
     def num_samples(self) -> int:
@@ -167,7 +167,7 @@ class BatchOrder:
         return self.at(places, epoch)
 
     def at(self, places: range, epoch: int) -> NDArray[np.int64]:
-        """Numbers of the samples at some of `places`."""
+        """Numbers of the samples at places of this rank."""
         found = np.arange(places.start, places.stop, places.step) % self.end(epoch)
         return self.plan.at(found, epoch)
 

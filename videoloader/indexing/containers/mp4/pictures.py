@@ -151,7 +151,7 @@ def _is_predicted(head: bytes, length_size: int) -> bool:
 
 
 def keys_of_pictures(index: VideoIndex, source: Source) -> list[bool | None] | None:
-    """Which packets are keyframes by their pictures, None if the container can be trusted.
+    """Whether each packet is a keyframe by its picture; None if the container can be trusted.
 
     It can if it marks some samples as keyframes and others not, or if all of the first few samples
     are keyframes by their pictures, as in an intra-only stream.
