@@ -1,7 +1,7 @@
-"""The containers and the settings of memory under the module name that DALI's programs use.
+"""`nvidia.dali.backend`: tensor classes, and settings of memory allocation.
 
-Growth factors and the shrink threshold are kept and checked, and have no effect: PyTorch's
-allocators have the memory here, and keep what was used once. The other functions do what they say.
+Growth factors and the shrink threshold are checked and stored, but have no effect, since PyTorch's
+allocators manage the memory and keep freed blocks. The other functions work as in DALI.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def SetHostBufferShrinkThreshold(fraction: float) -> None:  # noqa: N802  (DALI'
 
 
 def GetHostBufferShrinkThreshold() -> float:  # noqa: N802
-    """What was set, 0.5 by default."""
+    """The stored value, 0.5 by default."""
     return _settings["shrink threshold"]
 
 
@@ -49,7 +49,7 @@ def SetHostBufferGrowthFactor(factor: float) -> None:  # noqa: N802
 
 
 def GetHostBufferGrowthFactor() -> float:  # noqa: N802
-    """What was set, 1.1 by default."""
+    """The stored value, 1.1 by default."""
     return _settings["host growth factor"]
 
 
@@ -59,7 +59,7 @@ def SetDeviceBufferGrowthFactor(factor: float) -> None:  # noqa: N802
 
 
 def GetDeviceBufferGrowthFactor() -> float:  # noqa: N802
-    """What was set, 1.1 by default."""
+    """The stored value, 1.1 by default."""
     return _settings["device growth factor"]
 
 
@@ -70,17 +70,17 @@ def SetBufferGrowthFactor(factor: float) -> None:  # noqa: N802
 
 
 def PreallocateDeviceMemory(bytes: int, device_id: int) -> None:  # noqa: A002, N802
-    """Let PyTorch's allocator take memory of a GPU now, which later batches use."""
+    """Allocate GPU memory now, which PyTorch's allocator keeps for later batches."""
     torch.empty(_size(bytes), dtype=torch.uint8, device=f"cuda:{device_id}")
 
 
 def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002, N802
-    """Let PyTorch's allocator take pinned memory now, which later copies use."""
+    """Allocate pinned memory now, which PyTorch's allocator keeps for later copies."""
     torch.empty(_size(bytes), dtype=torch.uint8, pin_memory=True)
 
 
 def ReleaseUnusedMemory() -> None:  # noqa: N802
-    """Give memory of GPUs that no tensor uses back to the system."""
+    """Release the GPU memory that no tensor uses."""
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
 

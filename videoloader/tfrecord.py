@@ -1,4 +1,4 @@
-"""What to take of the records of a TFRecord file: names as in `nvidia.dali.tfrecord`."""
+"""`nvidia.dali.tfrecord`: the features to read from the records of a TFRecord file."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class StartCodes:
     """Meaning of the byte after each start code, for a codec that is parsed by start codes.
 
     Attributes:
-        is_header: whether a part is a header that applies until it is replaced.
+        is_header: start-code unit -> whether it is a header, which applies until replaced.
         sequence: first bytes of the sequence header.
         pictures: first bytes of a picture and of the parts of one.
         told_by: marker in user data that changes how FFmpeg decodes.

@@ -1,4 +1,4 @@
-"""How samples become colours: the code points of ITU-T H.273 under FFmpeg's names."""
+"""Colour descriptions of streams: the code points of ITU-T H.273 under FFmpeg's names."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def are_hidden(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def are_keys(codec: str, heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which packets begin with a key frame, from their first two bytes, shape (n, 2)."""
+    """Mask of packets that begin with a key frame, from their first two bytes, shape (n, 2)."""
     if codec == "vp8":
         return _is(heads[:, 0] & 1, 0)
     words = _words(heads)

@@ -1,1 +1,7 @@
-"""Drop-ins: the names of other libraries' readers, on this library's frames."""
+"""Drop-ins: the readers of other libraries under their own names, on this library's frames.
+
+One module or folder for each library. Shared by them: `opening.py` opens files with the colours and
+streams that the other library would choose, `video_cache.py` keeps them open, `single_frames.py`
+serves callers that ask for one frame at a time, `runtime_errors.py` has errors that are also
+theirs. DALI is not here: `fn`, `ops`, `plugin` and others beside this folder have its names.
+"""

@@ -1,1 +1,1 @@
-"""What decoding and operators need of CUDA: launches, streams, memory."""
+"""CUDA for decoding and operators: `launching.py` starts kernels, `streams.py` orders streams."""

@@ -67,7 +67,7 @@ def launch_with_table(
         threads: of a block.
         stream: handle.
         table: the first bytes of the structure; the rest is undefined.
-        start: the number, 32 bits.
+        start: the number, of 32 bits.
     """
     own = _arguments
     own.table[: len(table)] = table

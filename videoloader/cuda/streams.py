@@ -1,4 +1,4 @@
-"""CUDA streams: the current one, that of a stage, and values that cross between two of them."""
+"""CUDA streams: the current one, one for each stage, and synchronisation between them."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def current_stream(index: int) -> int:
     """The handle of the current stream of a GPU."""
     try:
         return int(torch._C._cuda_getCurrentRawStream(index))
-    except AttributeError:  # private to torch: it may go
+    except AttributeError:  # a private function of torch, which may be removed
         return int(torch.cuda.current_stream(index).cuda_stream)
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The current stream of a thread that does the work of a stage by itself.
+    """The current stream of a consumer's thread that runs a stage itself.
 
-    It also uses what is made, so that nobody waits for anybody.
+    The consumer uses the results on the same stream, so no synchronisation is needed.
     """
 
     stream: Any
 
 
 def torch_is_plain() -> bool:
-    """Whether torch is in no mode, such as autocast, that would change what operators do here."""
+    """Whether torch is in no mode, such as autocast, that would change results of operators."""
     return not (
         torch.is_inference_mode_enabled()
         or torch.is_autocast_enabled("cuda")
@@ -52,10 +52,10 @@ def torch_is_plain() -> bool:
 
 
 def stream_here(device: int) -> Here | None:
-    """What this thread works with on a GPU as the thread of a stage would; None if it cannot.
+    """The stream on which this thread can run a stage itself; None if it cannot.
 
-    It cannot where another device is the current one, or where torch is in a mode, such as
-    autocast, that would change what operators do.
+    It cannot if another device is the current one, or if torch is in a mode, such as autocast,
+    that would change the results of operators.
     """
     if not torch_is_plain() or torch.cuda.current_device() != device:
         return None
@@ -64,13 +64,13 @@ def stream_here(device: int) -> Here | None:
 
 @lru_cache(maxsize=16)
 def _here(handle: int, device: int) -> Here:  # noqa: ARG001  (the stream that is current)
-    """What works with the current stream, kept by its handle, which is faster to ask for."""
+    """The current stream, cached by its handle, which is faster to get than a stream object."""
     return Here(torch.cuda.current_stream(device))
 
 
 @contextmanager
 def stage_stream(device: str) -> Iterator[Any]:
-    """A stream of its own for the work of a thread on a torch device; None on the CPU."""
+    """A new stream that is current within the block; None on the CPU."""
     if not device.startswith("cuda"):
         yield None
         return
@@ -81,23 +81,23 @@ def stage_stream(device: str) -> Iterator[Any]:
 
 
 def wait_for(ready: Any, tensors: Iterable[torch.Tensor], stream: Any = None) -> None:
-    """Let what is queued on a stream from here on see values that another stream makes.
+    """Make later work on a stream wait for tensors that another stream computes.
 
     Args:
-        ready: the event behind them; None for values that are there.
-        tensors: the values.
-        stream: who will use them; by default the current one of the event's device.
+        ready: event recorded after the tensors; None if they are complete.
+        tensors: they stay allocated until the stream has used them.
+        stream: the stream that will use them; by default the current one of the event's device.
     """
     if ready is None:
         return
     if stream is None:
-        stream = torch.cuda.current_stream(ready.device.index)  # a number is the fastest to ask
+        stream = torch.cuda.current_stream(ready.device.index)  # by number, which is fastest
     stream.wait_event(ready)
     keep_for(stream, tensors)
 
 
 def keep_for(stream: Any, tensors: Iterable[torch.Tensor]) -> None:
-    """Keep the memory of tensors from being used again while a stream still works on it."""
+    """Prevent reuse of the memory of tensors until a stream has finished with them."""
     seen = set()
     for tensor in tensors:
         if tensor.is_cuda and (key := tensor.untyped_storage().data_ptr()) not in seen:

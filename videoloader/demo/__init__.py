@@ -1,1 +1,5 @@
-"""A demonstration: generated videos, indexed, sampled and decoded, as one page to look at."""
+"""`python -m videoloader.demo`: indexes, samples, decodes and batches a folder of clips.
+
+Start at `show.py`. `videos.py` encodes small clips whose frames show their numbers; tests use them
+too.
+"""

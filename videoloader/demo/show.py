@@ -45,14 +45,14 @@ SAMPLER = RandomClip(count=16, stride=2)
 SHORTER, CROP = 128, 112
 MEAN, STD = [0.485 * 255, 0.456 * 255, 0.406 * 255], [0.229 * 255, 0.224 * 255, 0.225 * 255]
 SHEET_FRAMES = 8
-PROFILED = 16  # samples whose time in the data set is taken apart
+PROFILED = 16  # samples that are profiled
 
 console = Console()
 
 
 @dataclass
 class Result:
-    """What one way of loading did."""
+    """Measurements of one way of loading, and its first batch."""
 
     clips: int = 0
     seconds: float = 0.0
@@ -98,7 +98,7 @@ def augment(frames: torch.Tensor) -> torch.Tensor:
 
 
 def index_files(files: list[Path]) -> tuple[list[VideoIndex], list[Path], list[tuple[str, str]]]:
-    """Indexes of what can be read, the files they belong to, and (file, reason) of the rest."""
+    """Indexes of the readable files, these files, and (file, reason) of all others."""
     indexes, good, bad = [], [], []
     with _progress() as progress:
         for file in progress.track(files, description="indexing"):
@@ -165,7 +165,7 @@ def run_dataset(files: list[Path], *, workers: int) -> Result:
 
 
 def _profile(files: list[Path]) -> dict[str, float]:
-    """Seconds that a few samples take in this process, by what is done."""
+    """Seconds that a few samples take in this process, by step."""
     spent = {"index": 0.0, "decode": 0.0, "augment": 0.0}
     for path in files[:PROFILED]:
         try:

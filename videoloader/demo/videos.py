@@ -40,9 +40,9 @@ __all__ = [
 
 BLOCKS = 16  # blocks in a row, one bit each, the highest bit on the left
 ROW_SHARE = 16  # a row of blocks is this part of the picture's height
-PICTURE = "testsrc2"  # the generated source drawn when none is named
-# The same bytes on every machine: more threads decide otherwise, and macroblock trees (a matter of
-# quality alone) come out differently from one call to the next.
+PICTURE = "testsrc2"  # the default generated source
+# These options give the same bytes on every machine: the output depends on the number of threads,
+# and macroblock trees, which only affect quality, differ from call to call.
 X264 = MappingProxyType({"x264-params": "threads=1:no-mbtree=1"})
 BITEXACT = MappingProxyType({"fflags": "+bitexact"})  # no dates, versions or random identifiers
 
@@ -257,7 +257,7 @@ def encode_video(
         raise UnsupportedError(f"this FFmpeg has no video encoder {codec!r}")
     if options is None:
         options = X264 if codec == "libx264" else {}
-    if codec == "libsvtav1":  # its banner goes straight to stderr; the environment alone rules it
+    if codec == "libsvtav1":  # its banner goes to stderr; only the environment disables it
         os.environ.setdefault("SVT_LOG", "1")
     time_base = time_base or 1 / Fraction(fps)
     with (
@@ -300,10 +300,10 @@ def _write_rotation(path: str | os.PathLike[str], degrees: int) -> None:
 
 @contextmanager
 def kept_scheduling() -> Iterator[None]:
-    """The scheduling of this thread stays as it is.
+    """Restore the scheduling policy of this thread after the block.
 
-    SVT-AV1 gives the calling thread the highest real-time priority where it may (as root), and it
-    keeps it: a busy thread or a program that it starts would then stop the rest of the machine.
+    As root, SVT-AV1 gives the calling thread the highest real-time priority and does not reset it.
+    A busy thread, or a program that it starts, would then block the rest of the machine.
     """
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     try:

@@ -37,6 +37,7 @@ def operators_page() -> str:
 
 def _section(operator: Operator) -> str:
     lines = [f"## fn.{operator.name}", "", inspect.cleandoc(operator.doc), ""]
+    code = operator.run.__module__.replace(".", "/") + ".py"
     if operator.inputs:
         inputs = ", ".join(
             f"`{each.name}`"
@@ -50,7 +51,7 @@ def _section(operator: Operator) -> str:
         f"{device} (one kernel)" if device == "gpu" and "cuda" in operator.kernels else device
         for device in operator.devices
     ]
-    lines += [f"Devices: {', '.join(devices)}.", ""]
+    lines += [f"Devices: {', '.join(devices)}. Code: [{code}](../{code}).", ""]
     lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
     lines += [_row(argument) for argument in operator.shown]
     if operator.unused:

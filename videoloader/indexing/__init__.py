@@ -1,4 +1,10 @@
-"""Parses containers into an index of every frame. Uses no device."""
+"""Indexes videos: where every packet is, and which frame it decodes to. Needs no torch.
+
+Start at `video.py` (`index_video`) and `index.py` (`VideoIndex`). `containers/` parses files; what
+it leaves goes to `demuxing.py`, by FFmpeg. `order/` finds the order of frames if timestamps are
+missing or wrong. `packets.py` has the table in memory, `storage.py` and `columns.py` the index on
+disk; `payloads.py` and `packing.py` read the bytes of packets. `dataset/` indexes many files.
+"""
 
 from videoloader.codecs.color import Color
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class VideoIndex:
-    """Where every packet of one video stream is, and which frame it decodes to.
+    """The packets of one video stream, their location, and the frames that they decode to.
 
     Made by `index_video`; holds no file open. Frames are numbered in presentation order. Times
     are in ticks of `time_base` seconds, with the edit list applied.

@@ -80,7 +80,7 @@ def open_container(
 
 
 class _Nameless:
-    """A file as PyAV reads it.
+    """A file object for PyAV that hides the file name.
 
     PyAV calls `read` from within FFmpeg. When FFmpeg returns, it raises an `Exception` of `read`,
     but it drops an interrupt (`KeyboardInterrupt`) and takes it as the end of the file.

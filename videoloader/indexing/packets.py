@@ -59,7 +59,7 @@ UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
 
 def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:
-    """Set keyframe flags from picture headers where they say, ignoring the container's flags."""
+    """Replace the container's keyframe flags by those of picture headers, where these are known."""
     key = np.uint16(PacketFlags.KEY)
     packets["flags"][[told is False for told in intra]] &= ~key
     packets["flags"][[told is True for told in intra]] |= key

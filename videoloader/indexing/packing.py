@@ -1,4 +1,4 @@
-"""How packets are stored in a file: `VideoIndex.packing`, and packets in transport packets."""
+"""`VideoIndex.packing`: the layout of packets in a file; unpacks those in transport packets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How packets are stored on the grid: the parsed form of `VideoIndex.packing`.
+    """The layout of packets in transport packets: the parsed form of `VideoIndex.packing`.
 
     A packet begins with the first byte of the stream in the transport packet at its offset. With
     a `phase` (offset of the first transport packet), it begins exactly at its offset, which may be

@@ -1,4 +1,4 @@
-"""Frame rates: as given by a user, and behind times that are rounded to ticks."""
+"""Frame rates: given by a user, or derived from times that are rounded to ticks."""
 
 from __future__ import annotations
 

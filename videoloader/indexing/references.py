@@ -1,4 +1,4 @@
-"""What the headers of packets say of references: disposable packets, references of pictures."""
+"""References between pictures, from packet headers: disposable packets, `PictureReader`."""
 
 from __future__ import annotations
 

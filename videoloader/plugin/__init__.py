@@ -1,1 +1,6 @@
-"""Bridges from pipelines to training frameworks."""
+"""Iterators over pipelines, for training frameworks.
+
+Start at `iteration.py` (`BatchIterator`), which knows no framework; `epoch_plan.py` says which
+batches make up an epoch. `pytorch/` has the iterators for PyTorch, and `pytorch/proxy/` pipelines
+for `DataLoader` workers.
+"""

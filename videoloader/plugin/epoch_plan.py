@@ -1,4 +1,4 @@
-"""Which batches make up an epoch, and how much of each belongs to it: arithmetic only."""
+"""`EpochPlanner`: the batches of an epoch of an iterator over pipelines. Arithmetic only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["EpochPlan", "EpochPlanner", "LastBatchPolicy"]
 
 
 class LastBatchPolicy(Enum):
-    """What to do with a last batch that the epoch does not fill."""
+    """Treatment of a last batch that the epoch does not fill."""
 
     FILL = "as the reader gives it: with copies of the last sample, or the next epoch's first"
     DROP = "leave it out"
@@ -30,11 +30,11 @@ class EpochPlan:
 
     Attributes:
         epoch: its number.
-        first: its first batch.
-        start: the first batch to come; after `first` where the epoch was interrupted.
-        stop: the end of the batches that it gives.
-        end: the end of the batches that it takes from the pipelines.
-        own: for PARTIAL, the number of its samples in each pipeline; else None.
+        first: number of its first batch.
+        start: number of the next batch; larger than `first` if the epoch was interrupted.
+        stop: end of the batches that the iterator returns.
+        end: end of the batches that the pipelines make for the epoch.
+        own: for PARTIAL, the number of samples of the epoch in each pipeline; else None.
     """
 
     epoch: int
@@ -48,7 +48,7 @@ class EpochPlan:
         return max(self.stop - self.start, 0)
 
     def kept(self, batch: int, batch_size: int, pipeline: int) -> int:
-        """How many samples of a batch of a pipeline belong to the epoch."""
+        """The number of samples of a pipeline's batch that belong to the epoch."""
         if self.own is None:
             return batch_size
         given = (batch - self.first) * batch_size
@@ -92,7 +92,7 @@ class EpochPlanner:
         return self.plan(self.stream.first_epoch, self.stream.first)
 
     def plan(self, epoch: int, first: int) -> EpochPlan:
-        """An epoch that begins with batch `first`; a later one where it was wholly read ahead."""
+        """The epoch that begins with batch `first`; a later one if all of it was read ahead."""
         stream = self.stream
         end = first + stream.batches(epoch)
         match self.policy:

@@ -1,4 +1,4 @@
-"""What the workers of a DataLoader hold in place of data that the main process makes.
+"""References: placeholders in DataLoader workers for data that the main process makes.
 
 A worker imports nothing else of this package, and no pipeline.
 """

@@ -1,1 +1,1 @@
-"""What a person looks at: tables of videos, sheets of frames, running jobs."""
+"""Terminal output: tables of videos, sheets of frames, and `videoloader top`."""

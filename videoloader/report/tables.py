@@ -1,4 +1,4 @@
-"""What a person looks at: tables of videos, and sheets of frames."""
+"""Tables of videos for a terminal, plots of frame sizes, and sheets of frames as PNG."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> Table:
-    """A table with a row of facts for each video.
+    """A table with one row for each video.
 
-    `keys` counts keyframes, `turn` is the rotation for display, anti-clockwise, and `from` says
-    what the index was made from (`VideoIndex.exactness`). Codecs bear their bit depth over 8.
+    `keys` is the number of keyframes, `turn` the rotation for display, counter-clockwise, `from`
+    is `VideoIndex.exactness`. The codec shows bit depths above 8.
     """
     from rich.table import Table
     from rich.text import Text
@@ -57,8 +57,8 @@ def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:
     """A row for each group of pictures: frames, bytes, disposable share, and sizes as bars.
 
     Args:
-        index: with headers.
-        most: rows at the most; a last row says how many more there are.
+        index: indexed with `headers=True`.
+        most: maximum number of rows; a last row states how many are omitted.
         width: characters for the bars.
     """
     from rich.table import Table
@@ -89,7 +89,7 @@ def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:
 
 
 def _bars(sizes: NDArray[np.int64], tallest: int, width: int) -> str:
-    """Sizes as a line of blocks; where frames share a block it is as tall as the largest."""
+    """Sizes as a line of blocks; a block of several frames shows the largest."""
     parts = np.array_split(sizes, min(width, len(sizes)))
     heights = [int(np.ceil((len(_BLOCKS) - 1) * (part.max() / tallest) ** 0.5)) for part in parts]
     return "".join(_BLOCKS[height] for height in heights)

@@ -1,4 +1,4 @@
-"""`videoloader top`: what the loaders and pipelines of this machine are doing, in a terminal."""
+"""`videoloader top`: a live table of the loaders and pipelines on this machine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from videoloader.runtime.status import process_facts, status_folder
 
 __all__ = ["read_statuses", "show", "status_table", "watch"]
 
-_LATE = 5.0  # seconds without a batch, from which it is pointed out
-_HIGH, _LOW = 0.10, 0.01  # shares of the time that a consumer waits
+_LATE = 5.0  # seconds without a batch that are highlighted
+_HIGH, _LOW = 0.10, 0.01  # shares of time that a consumer waits: shown in red; mentioned
 _HOW = "nothing runs here that tells; set VIDEOLOADER_STATUS=1 for the processes to look at"
 
 
@@ -33,8 +33,8 @@ def read_statuses(folder: Path | None = None) -> list[dict[str, Any]]:
         folder: of the files; by default the one that the environment names.
 
     Returns:
-        For each run what its status file says of it and of its process, and `age`, the seconds
-        since it was written.
+        For each run, the values in its status file, those of its process included, and `age`, the
+        seconds since it was updated.
     """
     folder = status_folder() if folder is None else folder
     found: list[dict[str, Any]] = []
@@ -56,7 +56,7 @@ def read_statuses(folder: Path | None = None) -> list[dict[str, Any]]:
 
 
 def status_table(runs: list[dict[str, Any]]) -> RenderableType:
-    """A line for each run, and one for all of them where there are several."""
+    """A row for each run, and a line of totals if there are several."""
     if not runs:
         return Text(_HOW, style="yellow")
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -78,7 +78,7 @@ def status_table(runs: list[dict[str, Any]]) -> RenderableType:
 
 
 def show(console: Console, *, as_json: bool = False, folder: Path | None = None) -> None:
-    """Print what runs now, once."""
+    """Print the table, or its values as JSON, once."""
     runs = read_statuses(folder)
     if as_json:
         console.print(json.dumps(runs), markup=False, highlight=False, soft_wrap=True)
@@ -87,7 +87,7 @@ def show(console: Console, *, as_json: bool = False, folder: Path | None = None)
 
 
 def watch(console: Console, interval: float, folder: Path | None = None) -> None:
-    """Show what runs, again and again, until Ctrl-C."""
+    """Show the table, updated every `interval` seconds, until Ctrl-C."""
     with (
         suppress(KeyboardInterrupt),
         Live(console=console, screen=True, auto_refresh=False) as live,
@@ -153,7 +153,7 @@ def _bytes_a_second(count: float) -> str:
 def _is_gone(facts: dict[str, Any]) -> bool:
     """Whether the process of a file has ended, as far as this process can see."""
     if facts.get("space") != os.readlink("/proc/self/ns/pid"):
-        return False  # of another container, whose processes have other numbers
+        return False  # from another container, whose process numbers mean nothing here
     try:
         return bool(process_facts(int(facts["pid"]))["began"] != facts["began"])
     except OSError:

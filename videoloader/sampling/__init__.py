@@ -1,4 +1,10 @@
-"""Chooses frames, clips and batches, and plans the fewest packets to decode. Pure numpy."""
+"""Chooses frames, clips and batches, and plans the fewest packets to decode. Pure numpy.
+
+Start at `clips.py` (clip samplers) and `plan.py` (`plan_decode`, frames to packets). `padding.py`,
+`selection.py` and `times.py` map what a user asks for to frame numbers. `orders/` has the order of
+samples in an epoch, `batches/` batches of clips of several shapes. `random.py` has the random
+numbers of all of them.
+"""
 
 from videoloader.sampling.batches.batch_plan import BatchList, BatchPlan
 from videoloader.sampling.batches.buckets import Buckets, aspect_buckets

@@ -46,8 +46,8 @@ Timing = Literal["times", "frames"]
 class ClipSampler(Protocol):
     """The interface of clip samplers.
 
-    A sampler that uses times has one more argument, `boundaries=None`: the seconds at which each
-    frame begins, ascending, and the last one ends, shape (num_frames + 1,). See `sample_frames`.
+    A sampler that uses times has one more argument, `boundaries=None`: the start of each frame in
+    seconds, ascending, and the end of the last, shape (num_frames + 1,). See `sample_frames`.
     """
 
     def frames(
@@ -221,9 +221,9 @@ class UniformClip:
 class DenseClips:
     """All clips of `count` frames that start `step` frames apart; by default contiguous.
 
-    `partial` keeps one last clip that reaches past the end of the video: what stands for these
-    frames is up to the pad mode, and their `mask` is False. Otherwise only clips that fit are
-    given, which may be none. Clips at a target rate begin with a frame, too.
+    `partial` keeps one last clip that extends past the end of the video: the pad mode decides what
+    these frames show, and their `mask` is False. Otherwise there are only clips that fit, possibly
+    none. Clips at a target rate also start at a frame.
 
     >>> DenseClips(count=3, step=2).frames(6)
     array([[0, 1, 2],
@@ -283,10 +283,9 @@ class DenseClips:
 class EvenClips:
     """`clips` clips of `count` frames, spread evenly over the video: views for testing.
 
-    Of the frames that a clip can begin with so that it fits, clip i takes number
-    floor(i (N - 1) / (clips - 1) + 0.5): the first clip begins with the video, the last one ends
-    with it; a single one is in the middle. They overlap where the video is short; one that is
-    shorter than a clip gives as many clips, all from its first frame.
+    If a clip fits at N starts, clip i has start number floor(i (N - 1) / (clips - 1) + 0.5): the
+    first clip begins with the video, the last one ends with it; a single clip is in the middle. In
+    a short video they overlap; in a video shorter than a clip, all start at the first frame.
 
     >>> EvenClips(3, count=4).frames(10)
     array([[0, 1, 2, 3],
@@ -324,7 +323,7 @@ class EvenClips:
         return self._starts(num_frames - int(offsets[-1]))[:, None] + offsets
 
     def _starts(self, fitting: int) -> Frames:
-        """The first frame of each clip, of so many that a clip fits from."""
+        """The first frame of each clip, if a clip fits at the first so many frames."""
         last = max(fitting, 1) - 1
         if self.clips == 1:
             return np.array([last // 2])
@@ -415,10 +414,10 @@ def _check_count(count: int) -> None:
 
 
 def check_length(count: int) -> None:
-    """Refuse a clip whose frame numbers alone would fill the memory.
+    """Refuse a clip with so many frames that their numbers would fill the memory.
 
     Raises:
-        ArgumentError: it has more frames than any clip.
+        ArgumentError: it has more frames than allowed.
     """
     if count > _MOST_FRAMES:
         raise ArgumentError(f"a clip has at most {_MOST_FRAMES} frames, got {count}")

@@ -59,9 +59,8 @@ def pad_frames(
         name: of the video, for the error.
 
     Returns:
-        Frame numbers of the same shape as `frames`, `FILLED` (-1) where the fill value goes, and
-        a mask: True where the frame that was asked for stands, False where another one or the fill
-        value stands for it.
+        Frame numbers of the same shape as `frames`, `FILLED` (-1) for the fill value; and a mask
+        that is True for requested frames, False for other frames or fill values in their place.
 
     Raises:
         FrameRangeError: a frame is outside and the mode is `none`, or the video has no frames.

@@ -1,4 +1,4 @@
-"""States of runs, checked where they are taken: what a checkpoint says may be of anything."""
+"""Checks the integers of a state that a user passes to `load_state_dict` and the like."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["state_number", "whole_number"]
 
 
 def whole_number(name: str, value: object, *, most: int | None = None) -> int:
-    """A number of what is counted from 0.
+    """Check that a value is an integer from 0 to `most`; returns it as an `int`.
 
     Args:
-        name: of it, for the message.
-        value: an integer, of NumPy or torch too.
-        most: the largest that makes sense; any by default.
+        name: of the value, for the message.
+        value: an integer, also of NumPy or torch.
+        most: the maximum; none by default.
 
     Raises:
-        ArgumentTypeError: no integer.
-        ArgumentError: below 0, or above `most`.
+        ArgumentTypeError: it is not an integer.
+        ArgumentError: it is below 0 or above `most`.
 
     >>> whole_number("epoch", 3)
     3
@@ -39,16 +39,16 @@ def whole_number(name: str, value: object, *, most: int | None = None) -> int:
 
 
 def state_number(state: Mapping[str, Any], name: str, *, most: int | None = None) -> int:
-    """A number of a state.
+    """Read an integer from 0 to `most` from a state.
 
     Args:
-        state: what was given as one.
-        name: of the number.
-        most: the largest that makes sense; any by default.
+        state: the state that a user passed.
+        name: key of the integer.
+        most: the maximum; none by default.
 
     Raises:
-        ArgumentTypeError: the state is no mapping, or the number no integer.
-        ArgumentError: there is no such number, or it is below 0 or above `most`.
+        ArgumentTypeError: the state is not a mapping, or the value not an integer.
+        ArgumentError: the key is missing, or the integer is below 0 or above `most`.
     """
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(f"a state is what state_dict() gives, got {state!r:.200}")

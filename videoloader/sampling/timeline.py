@@ -69,11 +69,11 @@ class Timeline:
         return np.where(after >= 0, beyond, nearest_frames(times, self.begins))
 
     def num_starts(self, span: float) -> int:
-        """Frames from the first on that a clip of so many seconds fits from."""
+        """Number of frames, from the first on, at which a clip of so many seconds fits."""
         return int(np.searchsorted(self.begins, self.end - span - NANOSECOND))
 
     def start(self, span: float, low: float, high: float, rng: np.random.Generator | None) -> float:
-        """Start time of a clip: that of a frame, with all times of the clip in a range.
+        """Start time of a clip at a frame, chosen so that all its times are in a range.
 
         Args:
             span: seconds from the first to the last time of the clip.

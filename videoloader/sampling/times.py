@@ -17,7 +17,7 @@ Seconds = NDArray[np.float64]
 Frames = NDArray[np.int64]
 
 NANOSECOND = 1e-9  # far more than the rounding of seconds in float64, far less than any frame lasts
-# How long before its start a frame is already returned; see `frames_at_times`.
+# Margins by which a frame is returned before its start; see `frames_at_times`.
 _TICKS = 0.55  # containers round by up to half a tick, and the time may be rounded again
 _SECONDS = 6e-5  # a time rounded to 4 digits has an error of 5e-5, plus a margin for fine ticks
 _RELATIVE = 1e-6  # error of a time computed in float32 in a few steps
@@ -136,7 +136,7 @@ def _on_screen(times: Seconds, begins: Seconds, tick: float) -> Frames:
 
 
 def _windows(places: Frames, begins: Seconds, tick: float) -> Seconds:
-    """How many seconds before its start each frame is already returned."""
+    """Margin in seconds by which each frame is returned before its start."""
     starts = begins[places]
     earlier = begins.searchsorted(starts, side="left") - 1
     later = begins.searchsorted(starts, side="right")
@@ -147,7 +147,7 @@ def _windows(places: Frames, begins: Seconds, tick: float) -> Seconds:
 
 
 def _widest(starts: Seconds, tick: float) -> Seconds:
-    """The same seconds for a frame after a long one: the maximum."""
+    """The largest margin, that of a frame after a long one."""
     return np.maximum(_TICKS * tick, _SECONDS + _RELATIVE * np.abs(starts))
 
 

@@ -170,7 +170,7 @@ _LACKS = {
 
 
 def _lack(error: BaseException | None) -> str:
-    """What the machine lacks, if that caused an error; otherwise empty."""
+    """The resource whose lack caused an error; empty if none did."""
     while error is not None:
         if isinstance(error, ResourceError):
             return str(error)

@@ -12,11 +12,11 @@ from videoloader.sources.address import is_url, shown
 
 __all__ = ["check_length", "exact_number", "lines_of"]
 
-_MOST_DIGITS = 64  # of a number; Python's `int` refuses, and `Fraction` computes for ever with many
+_MOST_DIGITS = 64  # of a number; with many more, `int` fails and `Fraction` takes for ever
 _MOST_EXPONENT = 2  # digits of the exponent
 _NUMBER = re.compile(r"[+-]?[0-9][0-9_]*(?:[./][0-9_]*)?(?:[eE][+-]?[0-9_]+)?")
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes that a file system takes
-_SHOWN = 80  # characters of what is wrong
+_SHOWN = 80  # characters of a wrong value in a message
 
 
 def lines_of(text: bytes, name: str) -> Iterator[tuple[int, str]]:

@@ -22,7 +22,7 @@ VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryvie
 """Ways to specify a video; a `str` may be a URL."""
 
 Check: TypeAlias = Literal["size", "mtime", "none"]
-"""How a file is compared with the one that was indexed, see `difference`."""
+"""Ways to compare a file with the one that was indexed, see `difference`."""
 
 _HEAD_BYTES = 4096
 

@@ -49,7 +49,7 @@ def read_members(source: Source, begin: int = 0) -> Iterator[Member]:
         begin: offset of a header to start at.
 
     Raises:
-        ValueError: there is no header where one has to be; the message names the place.
+        ValueError: a header is missing or invalid; the message states its offset.
         SourceError: the archive cannot be read.
     """
     at = begin

@@ -1,1 +1,7 @@
-"""Forks, whole files, pickles of functions, warnings at the line of the caller."""
+"""Python and operating system helpers that know nothing of video, one subject a module.
+
+`forking.py`: locks and caches that survive a fork. `writing.py`: files that are written whole or
+not at all. `options.py`: keyword options that several functions share. `pickling.py`: functions for
+other processes. `callers.py`: warnings at the line of the user. `eager_calls.py`:
+`videoloader.eager`.
+"""

@@ -1,4 +1,4 @@
-"""Where in a user's program a call comes from, and warnings that point there."""
+"""Finds the line of the user's program that called this package, and warns there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether operators that are called without data run at once, and what they drew."""
+"""`eager`: operators called without data run at once; marks the random tensors they return."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def is_eager() -> bool:
 
 
 def mark_drawn(tensor: Any, operator: str) -> None:
-    """Note on a tensor which operator drew it at once."""
+    """Mark a tensor with the operator that drew it at once."""
     tensor._videoloader_drawn_by = operator
     if tensor._base is not None:  # its views have the same base
         tensor._base._videoloader_drawn_by = operator
 
 
 def check_not_drawn(value: Any) -> None:
-    """Fail for a value in a graph that was drawn at once; in a list or a tuple too.
+    """Fail if a value for a graph, or a member of a list or tuple, was drawn at once.
 
     Raises:
         ArgumentError: names the operator, and how it becomes a node.

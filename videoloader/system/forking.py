@@ -25,15 +25,15 @@ _resets: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
 
 def reset_after_fork(owner: _Owner, reset: Callable[[_Owner], None]) -> None:
-    """Have `reset(owner)` called in every fork of this process, as long as the owner lives.
+    """Call `reset(owner)` at the start of every fork of this process, as long as the owner lives.
 
-    Nothing else runs in the fork then, and locks are free.
+    No other thread runs in the fork then, and locks are free.
     """
     _resets[owner] = reset
 
 
 class ForkSafeLock(_thread.RLock):  # type: ignore[misc]  # final for type checkers only
-    """A reentrant lock that is free in a fork, whichever other thread of the parent held it."""
+    """A reentrant lock that is free in a fork if another thread of the parent held it."""
 
     def __init__(self) -> None:
         reset_after_fork(self, ForkSafeLock._free)
@@ -56,7 +56,7 @@ _Given = ParamSpec("_Given")
 def in_turn(
     method: Callable[Concatenate[_Sharer, _Given], _Value],
 ) -> Callable[Concatenate[_Sharer, _Given], _Value]:
-    """Let threads call such methods of an object one after the other, by its lock `_turn`."""
+    """Hold the lock `_turn` of the object during the method."""
 
     @functools.wraps(method)
     def call(self: _Sharer, /, *args: _Given.args, **given: _Given.kwargs) -> _Value:
@@ -127,10 +127,10 @@ class Use:
 
 
 class cached_property(Generic[_Value]):  # noqa: N801  (in place of functools')
-    """`functools.cached_property` as of Python 3.12, without the lock that it has before.
+    """`functools.cached_property` without its lock, as in Python 3.12.
 
-    One lock serves a property of all objects. A fork that comes while another thread works a value
-    out would wait for it for ever. Without the lock two threads may both work a value out.
+    The lock of Python 3.11 is shared by all objects. If another thread holds it during a fork, the
+    fork waits for it for ever. Without the lock, two threads may both compute a value.
     """
 
     def __init__(self, function: Callable[[Any], _Value]) -> None:
@@ -145,21 +145,22 @@ class cached_property(Generic[_Value]):  # noqa: N801  (in place of functools')
     def __get__(self, instance: object | None, owner: type[Any]) -> Self | _Value:
         if instance is None:
             return self
-        # Found there from now on, before this is asked.
+        # Later accesses find the value in `__dict__` and do not call this.
         value = instance.__dict__[self._name] = self._function(instance)
         return value
 
 
 def keep_forever(value: object) -> None:
-    """Never free something: in a fork, what waits for its own threads to end would wait for ever.
+    """Never free an object whose destructor joins threads: in a fork they do not exist.
 
-    Not a list of ours: the interpreter frees that when it ends.
+    This increments its reference count: the interpreter would free a module's list at exit.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def _reset() -> None:
-    # Locks first, since what is reset may need them; then the newest, which older ones own.
+    # Locks first, since the other resets may need them; then from the newest to the oldest owner,
+    # since older objects own newer ones.
     owners = [*reversed([*_resets.items()])]
     owners.sort(key=lambda pair: not isinstance(pair[0], ForkSafeLock))
     for owner, reset in owners:

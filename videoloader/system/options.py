@@ -1,8 +1,8 @@
-"""Options: keywords that several functions take alike, as one `TypedDict` with one documentation.
+"""Options: keywords that several functions share, as one `TypedDict` with one documentation.
 
 A function declares them as `**options: Unpack[...]`, which type checkers and editors read. `takes`
 does the rest at run time: it refuses other keywords, fills in defaults, and completes signature and
-docstring. `part` makes the frozen dataclass of them that checks the values.
+docstring. `part` makes a frozen dataclass from them, which checks the values.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = ["documented", "part", "takes"]
 
 _T = TypeVar("_T")
 
-_LINES = r"(?:(?: {5,}.*)?\n)*"  # that go on from an entry
+_LINES = r"(?:(?: {5,}.*)?\n)*"  # continuation of an entry
 _SECTION = re.compile(rf"^(?:Args|Attributes):\n(?: {{4}}[\w*].*\n{_LINES})+", re.MULTILINE)
 _ENTRY = re.compile(rf"^ {{4}}(\*{{0,2}}\w+(?:, \w+)*):.*\n{_LINES}", re.MULTILINE)
 
 
 def part(value: type[_T], options: Mapping[str, object], **others: object) -> _T:
-    """A dataclass made of those options that are its fields.
+    """Make a dataclass from the options that are its fields; other options are ignored.
 
     Args:
         value: the dataclass.
-        options: of which it takes its own.
-        **others: further fields.
+        options: values by name.
+        **others: values of further fields, or in place of `options`.
     """
     make: Any = value
     names = options.keys() & make.__dataclass_fields__.keys() - others.keys()
@@ -45,8 +45,9 @@ def takes(options: type, *values: type, **defaults: object) -> Callable[[_T], _T
 
     Args:
         options: the TypedDict; its docstring documents each key.
-        *values: dataclasses that the options become; their fields have the defaults.
-        **defaults: others than those.
+        *values: dataclasses made from the options; the defaults of their fields are those of
+            the keywords.
+        **defaults: defaults of keywords without such a field, or in place of its default.
     """
     for value in values:
         for field in fields(cast(Any, value)):
@@ -67,7 +68,7 @@ def takes(options: type, *values: type, **defaults: object) -> Callable[[_T], _T
 
 
 def _completing(function: Any, options: type, known: Mapping[str, object]) -> Any:
-    """The function, which takes these options and gets all of them."""
+    """Wrap a function that takes these options: refuse others, add defaults, set the signature."""
     signature = inspect.signature(function)
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     names = {each.name for each in own} | known.keys()
@@ -91,7 +92,7 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
 
 
 def documented(*sources: type) -> Callable[[_T], _T]:
-    """Complete the docstring of a dataclass or TypedDict by what others say of its fields.
+    """Add descriptions of fields from other docstrings to that of a dataclass or TypedDict.
 
     Args:
         *sources: TypedDicts with keys of the same names and meanings.
@@ -106,7 +107,7 @@ def documented(*sources: type) -> Callable[[_T], _T]:
 
 
 def _with_entries(text: str | None, names: Iterable[str], sources: Iterable[type]) -> str | None:
-    """A docstring that says of each name what the first of the sources does, or it itself."""
+    """Add entries for names that a docstring does not describe, from the first source that does."""
     if text is None:  # python -OO
         return None
     found: dict[str, str] = {}
@@ -122,7 +123,7 @@ def _with_entries(text: str | None, names: Iterable[str], sources: Iterable[type
 
 
 def _entries(text: str) -> dict[str, str]:
-    """What the section of arguments of a docstring says, by name."""
+    """The entries of the arguments section of a docstring, by name."""
     section = _SECTION.search(text)
     found = [] if section is None else _ENTRY.finditer(section.group())
     return {name: each.group().rstrip() + "\n" for each in found for name in each[1].split(", ")}

@@ -1,4 +1,4 @@
-"""Callables as bytes for other processes: functions that cannot be imported there go by value."""
+"""Pickles callables for other processes; functions that cannot be imported there go by value."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def pickle_by_value(function: _Function) -> _Function:
 
 
 class CallbackPickler(NamedTuple):
-    """How callables become bytes and become callables again in a worker process.
+    """A pair of functions that serialize callables and restore them in a worker process.
 
     Attributes:
-        dumps: makes the bytes.
-        loads: makes the value again; it can be imported in the worker.
-        dumps_arguments: keywords of `dumps`.
-        loads_arguments: keywords of `loads`.
+        dumps: serializes a value.
+        loads: restores it; the worker must be able to import this function.
+        dumps_arguments: keyword arguments of `dumps`.
+        loads_arguments: keyword arguments of `loads`.
     """
 
     dumps: Callable[..., bytes]
@@ -49,11 +49,11 @@ class CallbackPickler(NamedTuple):
 
     @classmethod
     def of(cls, given: Any) -> CallbackPickler:
-        """The pickler that a pipeline was given as `py_callback_pickler`.
+        """The pickler for the argument `py_callback_pickler` of a pipeline.
 
         Args:
-            given: an object with `dumps` and `loads`, such as the module `dill`; a tuple of one
-                and the keywords of either; None for the pickler of this module.
+            given: an object with `dumps` and `loads`, such as the module `dill`; a tuple of such
+                an object and keyword arguments of both; None for the pickler of this module.
         """
         if given is None:
             return cls(_dumps, pickle.loads)
@@ -72,7 +72,7 @@ class CallbackPickler(NamedTuple):
         return self.dumps(value, **self.dumps_arguments)
 
     def loader(self) -> Callable[[bytes], Any]:
-        """A function that makes values of bytes, for a process that gets nothing else of this."""
+        """A function that restores values from bytes, for a process without this object."""
         return functools.partial(self.loads, **self.loads_arguments)
 
 
@@ -99,7 +99,7 @@ def _goes_by_value(function: FunctionType) -> bool:
 
 
 def _reduce(function: FunctionType) -> tuple[Any, ...]:
-    """An empty function, then what it refers to, which may be the function itself."""
+    """Make an empty function first, then fill it, since it may refer to itself."""
     cells = [_contents(cell) for cell in function.__closure__ or ()]
     names = set(_global_names(function.__code__))
     used = {name: value for name, value in function.__globals__.items() if name in names}

@@ -15,7 +15,7 @@ __all__ = ["check_target", "written", "written_whole"]
 
 @contextmanager
 def written(target: Path) -> Iterator[None]:
-    """Errors of the system while a file is written as ours."""
+    """Convert an `OSError` while `target` is written to a `SourceError`."""
     try:
         yield
     except OSError as error:
@@ -25,7 +25,7 @@ def written(target: Path) -> Iterator[None]:
 
 
 def check_target(target: Path) -> None:
-    """Fail if what is to be written, and would be replaced, is no file.
+    """Fail if the target exists and is not a regular file.
 
     Raises:
         SourceError: it is a folder, or a device such as /dev/null.
@@ -37,9 +37,9 @@ def check_target(target: Path) -> None:
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[Path]:
-    """A name beside `target` to write to, which takes its place at the end of the `with` block.
+    """The path of a temporary file, which is renamed to `target` at the end of the `with` block.
 
-    Whoever writes the same file at the same time, on whatever machine, has another name.
+    Its name is random, so several processes or machines may write the same target at once.
 
     Raises:
         SourceError: it cannot be written; nothing is left behind, and `target` is as it was.

@@ -1,4 +1,8 @@
-"""Tensors and batches of tensors: inputs of operators and outputs of pipelines."""
+"""Tensors and batches of tensors: inputs of operators and outputs of pipelines.
+
+Inside the library a batch is a `Batch` (`batch.py`). Users see `TensorList` (`tensor_list.py`) and
+`Tensor` (`tensor.py`), with DALI's methods. `importing.py` takes arrays of other libraries.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the callable of an external source is told of the sample or batch that it makes."""
+"""Arguments of the callable of an external source: numbers of the sample or batch to make."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["BatchInfo", "SampleInfo"]
 
 @dataclass(frozen=True, slots=True)
 class SampleInfo:
-    """Which sample a callable with `batch=False` makes.
+    """The sample that a callable with `batch=False` has to make.
 
     Attributes:
         idx_in_epoch: number of the sample in its epoch.
@@ -26,7 +26,7 @@ class SampleInfo:
 
 @dataclass(frozen=True, slots=True)
 class BatchInfo:
-    """Which batch a callable with `batch_info=True` makes.
+    """The batch that a callable with `batch_info=True` has to make.
 
     Attributes:
         iteration: number of the batch in its epoch.

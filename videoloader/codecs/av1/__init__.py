@@ -1,1 +1,1 @@
-"""AV1: OBUs and sequence headers, and references between frames."""
+"""AV1: `units.py` parses OBUs and sequence headers, `frames.py` references between frames."""

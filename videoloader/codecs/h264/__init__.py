@@ -1,1 +1,1 @@
-"""H.264: sequence parameter sets, and picture order counts."""
+"""H.264: `sequence.py` parses sequence parameter sets, `order.py` picture order counts."""

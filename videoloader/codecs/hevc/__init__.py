@@ -1,1 +1,5 @@
-"""HEVC: parameter sets, picture order counts, and references between pictures."""
+"""HEVC: parameter sets, presentation order, and references between pictures.
+
+`sequence.py` parses parameter sets and `sets.py` the reference picture sets in them. On these stand
+`order.py` (picture order counts) and `references.py` (which pictures a picture depends on).
+"""

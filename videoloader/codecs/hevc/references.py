@@ -1,4 +1,4 @@
-"""Which pictures an HEVC picture may refer to (ITU-T H.265, sections 7.3.6 and 8.3.2).
+"""References between HEVC pictures (ITU-T H.265, sections 7.3.6 and 8.3.2).
 
 Every slice has a reference picture set: the pictures that stay in the decoded picture buffer.
 The current picture may refer to some of them, later pictures to the others. All of them count

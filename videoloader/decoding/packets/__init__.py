@@ -1,1 +1,5 @@
-"""Packets of a run on their way to a decoder: which ones, in what form."""
+"""Which packets a decoder gets, and in what form; for the CPU and NVDEC alike.
+
+Start at `needed.py`, which leaves out packets of a run that no wanted frame depends on. `feed.py`
+reads the others, `preamble.py` adds headers from the beginning of the stream.
+"""

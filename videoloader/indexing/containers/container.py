@@ -33,10 +33,10 @@ class Container:
         name: `VideoIndex.container`; FFmpeg's name unless `demuxer` is given.
         demuxer: FFmpeg's name of the format, if it differs.
         endings: endings of file names, in lower case.
-        begins: `Source.beginning` -> whether a file of the format may begin so.
+        begins: `Source.beginning` -> whether the file may be of this format.
         parser: indexes a file for which `begins` holds; None if only FFmpeg reads the format.
-        stated_end: source -> end of the file by its headers, 0 if they do not state it. It shows
-            whether a file that FFmpeg's demuxer has to read is truncated.
+        stated_end: source -> end of the file by its headers, 0 if they do not state it. Used to
+            detect a truncated file that FFmpeg's demuxer has to read.
         times: times that the packets have. `none`: a raw stream. `decode`: numbers of packets,
             even if frames are reordered. `presentation`: times of frames. `both`: also decode
             times.

@@ -1,4 +1,9 @@
-"""Data set indexes: the job that writes a Parquet file of video indexes, and its reader."""
+"""Data set indexes: the job that writes a Parquet file of video indexes, and its reader.
+
+Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py`, keeps finished
+rows in `journal.py` and may run on `on_ray.py`. Reading: start at `reader.py` (`DatasetIndex`),
+which reads single rows from `cache.py` and selects them with `filtering.py`. `rows.py` is one row.
+"""
 
 from videoloader.indexing.dataset.job import index_dataset, merge_datasets
 from videoloader.indexing.dataset.listing import find_items, find_videos

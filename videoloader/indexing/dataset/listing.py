@@ -58,8 +58,8 @@ def find_items(
     an item that cannot be opened.
 
     Args:
-        sources: what was named.
-        passed: counts what of folders and archives was passed over, by the reason.
+        sources: folders, globs, lists, archives, paths or URLs.
+        passed: counts the skipped files of folders and archives, by reason.
 
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
@@ -142,7 +142,7 @@ def _ending(place: str) -> str:
 
 
 def _with_ending(place: str) -> str:
-    """Why a file without the ending of a video is passed over."""
+    """The reason for skipping a file without the suffix of a video."""
     ending = _ending(place)
     return f"with the ending {escaped(ending)}" if ending else "without an ending"
 
@@ -215,13 +215,13 @@ def _listed(path: Path) -> Iterator[str]:
 
 
 def _has_more_than_a_path(entry: str) -> bool:
-    """Whether a line looks like the path of a video, and something else behind it."""
+    """Whether a line looks like the path of a video followed by something else."""
     inside = [found[1].lower() for found in re.finditer(r"(\.\w+)[\s,;]+\S", entry)]
     return _ending(entry) not in _WANTED and not _WANTED.isdisjoint(inside)
 
 
 def _entries(text: bytes, name: str) -> Iterator[tuple[str, str]]:
-    """The entries of a list, and for messages where they stand."""
+    """The entries of a list, each with its line for messages."""
     for number, entry in lines_of(text, name):
         if not entry.startswith("#"):
             yield entry, f"{shown(name)}, line {number}"

@@ -34,9 +34,9 @@ Ints = NDArray[np.int64]
 
 _MAX_DELAY = 16  # packets by which a frame may be shown later than decoded
 _TOLERANCE = 2  # ticks that times are rounded by
-_LOOKS = 256  # packets looked at where nothing but uneven times raises doubt
-_AROUND = 8  # packets before and behind one in doubt
-_FEW = 24  # packets or steps out of order in a short file that are few
+_LOOKS = 256  # packets to examine if uneven times are the only doubt
+_AROUND = 8  # packets to examine before and after a doubtful one
+_FEW = 24  # at most so many packets or steps out of order are few in a short file
 _UNCHECKED = "uneven timestamps, which could not be checked against the pictures"
 
 

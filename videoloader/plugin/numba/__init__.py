@@ -1,4 +1,4 @@
-"""Functions compiled by Numba in a pipeline, where DALI has them."""
+"""`NumbaFunction` under its DALI name: a function compiled by Numba in a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place that DALI's class has had first."""
+"""Alias: the older DALI name `plugin.numba.experimental.NumbaFunction`."""
 
 from __future__ import annotations
 

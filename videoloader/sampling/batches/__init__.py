@@ -1,1 +1,5 @@
-"""Batches of videos of many sizes and lengths: buckets and packs."""
+"""Batches of clips of several shapes and lengths: buckets and packs.
+
+Start at `batch_plan.py` (`BatchPlan`), the batches of every epoch; `buckets.py` and `packs.py` make
+one from `video_sizes.py`. `clip_lengths.py` says how long a clip each video allows.
+"""

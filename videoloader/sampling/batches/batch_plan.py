@@ -194,7 +194,7 @@ def check_unfit(
 
 
 def counted(*reasons: tuple[NDArray[np.bool_], str]) -> str:
-    """How many there are for each reason; the first of them that holds counts."""
+    """The number of items for each reason; an item counts for its first reason that holds."""
     texts, rest = [], np.ones(len(reasons[0][0]), dtype=bool)
     for holds, text in reasons:
         if (rest & holds).any():

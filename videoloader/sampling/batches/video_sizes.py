@@ -47,7 +47,7 @@ class VideoSizes:
             yield part, VideoSizes(*sides, self.num_frames[part], self.fps[part])
 
     def take(self, numbers: NDArray[np.int64]) -> VideoSizes:
-        """Some of them."""
+        """The sizes of some videos."""
         sides = self.heights[numbers], self.widths[numbers]
         return VideoSizes(*sides, self.num_frames[numbers], self.fps[numbers])
 

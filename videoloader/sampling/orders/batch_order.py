@@ -17,16 +17,17 @@ Remainder = Literal["keep", "drop", "repeat"]
 
 
 class OrderOptions(TypedDict, total=False):
-    """The order of the samples, and which of them this process takes.
+    """The order of the samples, and the part of them that this process takes.
 
     Attributes:
         shuffle: permute the samples, differently in each epoch.
         seed: of all randomness.
-        rank: which part of each step this process takes. By default that of torch.distributed,
-            if it is initialised, or of RANK and WORLD_SIZE in the environment, if both are set.
+        rank: number of the part of each step that this process takes. By default that of
+            torch.distributed if it is initialised, else RANK in the environment if WORLD_SIZE is
+            set too.
         num_ranks: number of parts; 1, with rank=0, for the whole data set on every rank.
-        remainder: the last step where it is not full. `keep`: divide the rest; a rank may get a
-            smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first samples of
+        remainder: what to do with a last step that is not full. `keep`: divide it; a rank may get
+            a smaller batch, or none. `drop`: omit it. `repeat`: fill it with the first samples of
             the epoch, so that all ranks have equally many. None is `keep` for one rank, and
             `repeat` for several, which then have equally many steps.
     """
@@ -39,7 +40,7 @@ class OrderOptions(TypedDict, total=False):
 
 
 class Places(Protocol):
-    """What ranks divide among them: the samples of an epoch, or its batches (`BatchPlan`)."""
+    """The sequence that ranks divide: samples of an epoch, or its batches (`BatchPlan`)."""
 
     @property
     def num_samples(self) -> int:
@@ -47,7 +48,7 @@ class Places(Protocol):
 
     @property
     def state(self) -> dict[str, int]:
-        """Values beside seed and size that must be equal when a run is resumed."""
+        """Further values, besides seed and size, that must be equal when a run is resumed."""
 
     @property
     def unfit(self) -> NDArray[np.int64]:
@@ -134,7 +135,7 @@ class BatchOrder:
         return min(start + steps * self._step, self.end(epoch))
 
     def places(self, start: int = 0, epoch: int = 0) -> range:
-        """The places of this rank from a position on; those behind the end are the first again.
+        """The places of this rank from a position on; places past the end mean the first ones.
 
         Raises:
             ArgumentError: an epoch has no such position.
@@ -166,7 +167,7 @@ class BatchOrder:
         return self.at(places, epoch)
 
     def at(self, places: range, epoch: int) -> NDArray[np.int64]:
-        """Numbers of the samples at some of `places`."""
+        """Numbers of the samples at places of this rank."""
         found = np.arange(places.start, places.stop, places.step) % self.end(epoch)
         return self.plan.at(found, epoch)
 

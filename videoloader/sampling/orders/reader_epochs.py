@@ -3,11 +3,11 @@
 A reader gives an endless stream of samples, cut into batches. In each epoch it reads one shard; in
 the next epoch it reads the next shard, or the same one if it sticks to it. Without padding a batch
 may hold the end of one epoch and the beginning of the next. With padding the last sample is
-repeated up to a number of batches that is the same for every shard.
+repeated, so that every shard has the same number of batches.
 
-A run may be resumed with another number of shards or another batch size. The samples that the
-earlier shards have left of an epoch are then one line, shard after shard, which is divided into
-shards again. Later epochs are divided as usual.
+A run may be resumed with another number of shards or another batch size. The samples of an epoch
+that the earlier shards did not read are then concatenated, shard after shard, and divided among
+the new shards. Later epochs are divided as usual.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Epochs:
     Attributes:
         size: samples in the data set.
         batch_size: samples in a batch.
-        num_shards: parts of the data set.
-        shard_id: the part of the first epoch.
+        num_shards: number of parts of the data set.
+        shard_id: number of the part to read in the first epoch.
         stick_to_shard: read the same part in every epoch.
         pad_last_batch: repeat the last sample up to the end of an epoch.
-        ended: earlier divisions that this one goes on from: number of shards, batch size, and the
-            batch before which all of them stopped.
+        ended: earlier divisions of a resumed run: number of shards, batch size, and number of the
+            batch before which all shards stopped.
 
     >>> epochs = Epochs(size=7, batch_size=2)
     >>> epochs.batch(3)
@@ -86,42 +86,42 @@ class Epochs:
 
     @property
     def left(self) -> Left | None:
-        """The samples that earlier divisions have left to this one."""
+        """The samples that earlier shards did not read; None if the run was not redivided."""
         return _left(self.division) if self.ended else None
 
     @property
     def first(self) -> int:
-        """Number of the first batch; those of earlier divisions are counted."""
+        """Number of the first batch; batches of earlier divisions count too."""
         return self.ended[-1][2] if self.ended else 0
 
     @property
     def first_epoch(self) -> int:
-        """The epoch that the stream begins in."""
+        """The epoch in which the stream begins."""
         return 0 if (left := self.left) is None else left.epoch
 
     @property
     def whole_from(self) -> int:
-        """The first epoch of which no sample was taken before."""
+        """The first epoch that earlier shards had not begun."""
         return 0 if (left := self.left) is None else left.whole_from
 
     def length(self, epoch: int) -> int:
-        """Samples of an epoch that the shards divide among them."""
+        """Number of samples of an epoch that the shards divide."""
         left = self.left
         return self.size if left is None or epoch >= left.whole_from else left.length(epoch)
 
     def shard(self, epoch: int) -> range:
-        """Places of an epoch, or of what is left of it, that this shard reads."""
+        """The positions that this shard reads, in the epoch or in the unread rest of it."""
         shard = self.shard_id if self.stick_to_shard else self.shard_id + epoch
         shard %= self.num_shards
         length = self.length(epoch)
         return range(shard * length // self.num_shards, (shard + 1) * length // self.num_shards)
 
     def batches(self, epoch: int) -> int:
-        """Batches that hold the largest shard of an epoch: its length if it is padded."""
+        """Number of batches for the largest shard; with padding, for every shard."""
         return -(-self.length(epoch) // (self.num_shards * self.batch_size))
 
     def end(self, epoch: int) -> int:
-        """Samples in the stream up to the end of an epoch, padding included."""
+        """Number of samples in the stream up to the end of an epoch, padding included."""
         first = self.whole_from
         begun = sum(map(self._given, range(self.first_epoch, min(first, epoch + 1))))
         whole = max(epoch + 1 - first, 0)
@@ -131,7 +131,7 @@ class Epochs:
         return begun + self._before(shard + whole) - self._before(shard)
 
     def find(self, place: int) -> Place:
-        """The epoch at a place of the stream, and the position in it; padding is counted on."""
+        """Epoch and position of a sample of the stream; padding has positions past the shard."""
         first = self.whole_from
         for begun in range(self.first_epoch, first):
             if place < (given := self._given(begun)):
@@ -141,11 +141,11 @@ class Epochs:
             epochs, position = divmod(place, self._given(first))
             return Place(first + epochs, position)
         place += self._before(self.shard_id + first)
-        shard = -(-(place + 1) * self.num_shards // self.size) - 1  # the one that holds the place
+        shard = -(-(place + 1) * self.num_shards // self.size) - 1  # the shard that holds it
         return Place(shard - self.shard_id, place - self._before(shard))
 
     def batch(self, iteration: int) -> list[Place]:
-        """The samples of a batch; padding is the last sample of the shard again."""
+        """The samples of a batch; padding repeats the last sample of the shard."""
         first = (iteration - self.first) * self.batch_size
         places: list[Place] = []
         while missing := self.batch_size - len(places):
@@ -156,18 +156,18 @@ class Epochs:
         return places
 
     def _given(self, epoch: int) -> int:
-        """Samples of an epoch in the stream."""
+        """Number of samples of an epoch in the stream, padding included."""
         if self.pad_last_batch:
             return self.batches(epoch) * self.batch_size
         return len(self.shard(epoch))
 
     def _before(self, shard: int) -> int:
-        """Samples in front of a shard; shards count on in the next round through the data set."""
+        """Number of samples before a shard; shard numbers go on in the next pass over the data."""
         return shard * self.size // self.num_shards
 
     @property
     def division(self) -> Division:
-        """What `resumed` needs to know beside the number of the next batch."""
+        """The argument of `resumed` for a run that continues from this one."""
         return Division(
             self.size,
             self.num_shards,
@@ -178,18 +178,18 @@ class Epochs:
         )
 
     def divides_anew(self, before: Division) -> bool:
-        """Whether the number of shards or the batch size is another one than before."""
+        """Whether the number of shards or the batch size differs from the earlier run."""
         return (self.num_shards, self.batch_size) != (before.num_shards, before.batch_size)
 
     def resumed(self, before: Division, batch: int) -> Epochs:
-        """This shard where a run of the same or of other shards goes on.
+        """This shard, continuing a run with the same or other shards.
 
         Args:
             before: how that run divided the samples.
             batch: number of the next batch.
 
         Raises:
-            ArgumentError: the data set has another size, or epochs end in another way.
+            ArgumentError: the size of the data set, `stick_to_shard` or `pad_last_batch` differs.
         """
         for name in ("size", "stick_to_shard", "pad_last_batch"):
             if getattr(before, name) != getattr(self, name):
@@ -205,7 +205,7 @@ class Epochs:
         return replace(self, ended=ended)
 
     def meta(self) -> dict[str, Any]:
-        """What `Pipeline.reader_meta` tells, with DALI's keys."""
+        """The result of `Pipeline.reader_meta`, with DALI's keys."""
         largest = -(-self.size // self.num_shards)
         return {
             "epoch_size": self.size,
@@ -219,11 +219,11 @@ class Epochs:
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """What shards have left of each epoch where all of them stopped before the same batch.
+    """The samples of each epoch that were not read when all shards stopped before the same batch.
 
     Attributes:
-        shards: all of them.
-        stop: number of the batch.
+        shards: all shards of the run that stopped.
+        stop: number of the first batch that they did not read.
 
     >>> left = Left([Epochs(7, 1, num_shards=2, shard_id=shard) for shard in (0, 1)], stop=2)
     >>> left.length(0)  # shard 0 had 3 samples, shard 1 has 4
@@ -237,23 +237,23 @@ class Left:
 
     @cached_property
     def epoch(self) -> int:
-        """The first epoch of which something is left."""
+        """The first epoch with unread samples."""
         return min(place.epoch for place in self._reached)
 
     @cached_property
     def whole_from(self) -> int:
-        """The first epoch of which nothing was taken, by these shards or by earlier ones."""
+        """The first epoch that neither these shards nor earlier ones had begun."""
         begun = (place.epoch + (place.position > 0) for place in self._reached)
         return max(*begun, self.shards[0].whole_from)
 
     def length(self, epoch: int) -> int:
-        """Samples that are left of an epoch."""
+        """Number of unread samples of an epoch."""
         return int(_rest(self, epoch)[1][-1])
 
     def places(
         self, epoch: int, positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For positions in what is left of an epoch: numbers of shards, and positions in them."""
+        """Shard number, and position in that shard, of unread samples of an epoch."""
         done, ends = _rest(self, epoch)
         shards = np.searchsorted(ends, positions, side="right")
         starts = np.concatenate([[0], ends])[shards]
@@ -261,13 +261,13 @@ class Left:
 
     @cached_property
     def _reached(self) -> list[Place]:
-        """Where each shard has stopped."""
+        """The next sample of each shard."""
         return [shard.find((self.stop - shard.first) * shard.batch_size) for shard in self.shards]
 
 
 @lru_cache(maxsize=64)
 def _rest(left: Left, epoch: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each shard: its samples of an epoch that are done, and where the rest of them ends."""
+    """For each shard: samples read of an epoch, and the end of its unread ones in `Left`."""
     lengths = np.array([len(shard.shard(epoch)) for shard in left.shards])
     positions = [
         place.position if place.epoch == epoch else length * (place.epoch > epoch)
@@ -279,7 +279,7 @@ def _rest(left: Left, epoch: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @lru_cache(maxsize=64)
 def _left(division: Division) -> Left:
-    """What a division goes on from."""
+    """The unread samples of the last of the earlier divisions."""
     size, _, _, stick, pad, ended = division
     *earlier, (shards, batch_size, stop) = ended
     first = Epochs(size, batch_size, shards, 0, stick, pad, tuple(earlier))

@@ -1,7 +1,7 @@
-"""Which sample of a data set a reader gives at each place of its stream: arithmetic only.
+"""`ReaderOrder`: the sample number at each place of a reader's stream. Arithmetic only.
 
 The samples are permuted before they are divided into shards, by a `SampleOrder` that is the same
-for all shards, so shards stay disjoint even if each has a seed of its own. The seed then permutes
+for all shards, so shards stay disjoint even if their seeds differ. The seed then permutes
 the samples within a shard. Both are keyed permutations, so an order takes constant memory and any
 place can be computed.
 
@@ -39,11 +39,11 @@ class ReaderOrder:
     """The order of the samples of one shard.
 
     Args:
-        epochs: which places make up the batches.
+        epochs: the places of each batch.
         samples: the samples of an epoch, the same for all shards.
-        later: the same of every epoch but the first, if that is another order.
+        later: the samples of every epoch but the first, if their order differs.
         seed: of the order inside a shard, which is permuted if `samples` are.
-        stage: of the reader in its pipeline.
+        stage: random stream of that order; the number of the reader in its pipeline.
         window: samples that are permuted together if `samples` have groups.
 
     >>> order = ReaderOrder(Epochs(size=4, batch_size=2), SampleOrder(4, shuffle=False))
@@ -70,7 +70,7 @@ class ReaderOrder:
 
     @property
     def depends_on_seed(self) -> bool:
-        """Whether shards with other seeds would have another order."""
+        """Whether another seed would give another order."""
         return self.samples.shuffle
 
     def batch(self, iteration: int) -> list[tuple[Place, int]]:
@@ -83,7 +83,7 @@ class ReaderOrder:
         return self.numbers([place])[0]
 
     def numbers(self, places: Sequence[Place]) -> list[int]:
-        """The same for several places, which takes little longer than for one."""
+        """The numbers of the samples at several places; takes little longer than for one."""
         numbers: list[int] = []
         last, known = (-1, -1), numbers
         for epoch, position in places:
@@ -94,15 +94,15 @@ class ReaderOrder:
         return numbers
 
     def behind(self, place: Place) -> Iterator[Place]:
-        """The places behind one in its shard, round to the one before it."""
+        """The other places of its shard, from the next one to the last, then from the first."""
         epoch, position = place
         count = len(self.epochs.shard(epoch))
         return (Place(epoch, (position + step) % count) for step in range(1, count))
 
     def mates(self, place: Place) -> list[Place]:
-        """The later places of its window that have samples of the same group, in order.
+        """The later places of its window with samples of the same group, in order.
 
-        None in an epoch that earlier shards have begun: their windows end where they stopped.
+        Empty in an epoch that earlier shards had begun, since their windows were cut there.
         """
         epoch, position = place
         if self.samples.group == 1 or epoch < self.epochs.whole_from:
@@ -136,7 +136,7 @@ class ReaderOrder:
         return samples.at(self._places(epoch, positions, shard), epoch)
 
     def _left_over(self, left: Left, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Numbers at some positions of what other shards have left of an epoch, in their order."""
+        """Sample numbers at positions in the unread rest of an epoch, shard after shard."""
         numbers = np.empty_like(positions)
         shards, places = left.places(epoch, positions)
         for shard in set(shards.tolist()):
@@ -145,7 +145,7 @@ class ReaderOrder:
         return numbers
 
     def _places(self, epoch: int, positions: NDArray[np.int64], shard: range) -> NDArray[np.int64]:
-        """The places of an epoch that a shard has at some positions."""
+        """Convert positions in a shard to places of the epoch."""
         if not self.samples.shuffle:
             return shard.start + positions
         if self.samples.group == 1:

@@ -1,4 +1,4 @@
-"""The samples of an epoch in order: how many of each video, and which at each place.
+"""The samples of an epoch: how many each video has, and their order.
 
 Sample n is a clip of video n modulo the number of videos; larger numbers are further clips.
 """
@@ -34,9 +34,9 @@ class SampleOrder:
         draws: weighted draws; None if each sample comes once.
         videos: numbers of the videos that have samples, ascending; None if all have.
         clips_per_video: clips of each video.
-        stage: of the permutations, the number of a reader in its pipeline.
-        draw_stage: of the draws.
-        files: where each file ends among the samples; files are then permuted whole.
+        stage: random stream of the permutations; the number of a reader in its pipeline.
+        draw_stage: random stream of the weighted draws.
+        files: end of each file among the samples; if given, whole files are permuted.
         group: neighbours that stay together when samples are permuted, see `GroupPermutation`.
         num_samples: samples in an epoch.
     """
@@ -90,7 +90,7 @@ class SampleOrder:
         return numbers
 
     def groups_at(self, places: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
-        """A number of the group at each place."""
+        """The number of the group at each place."""
         if not self.shuffle:
             return places // self.group
         return self._groups(epoch).groups(places)

@@ -68,7 +68,7 @@ def _index(source: Source, segment: Segment, stream: int | None) -> Indexed:
     if stream is not None:
         videos = [track for track in videos if track.stream == stream]
     if not videos or not any(track.codec in _CODECS for track in videos):
-        return None  # FFmpeg's demuxer reads it, or its error says what is there
+        return None  # FFmpeg's demuxer reads it, or explains what the file is
     blocks = scan_clusters(source, segment.clusters, segment.stop)
     table = read_blocks(blocks)
     if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():

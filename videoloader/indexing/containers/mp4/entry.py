@@ -40,7 +40,7 @@ VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
 
 @dataclass(frozen=True, slots=True)
 class VisualEntry:
-    """How the samples of one description are decoded.
+    """Decoding parameters of the samples of one description.
 
     `length_size` is 0 for H.264 and HEVC whose units have start codes.
     """

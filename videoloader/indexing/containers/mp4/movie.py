@@ -114,7 +114,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     if stream is not None:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
-        return None  # FFmpeg's demuxer may find video, or its error says what is there
+        return None  # FFmpeg's demuxer may find video, or explains what the file is
     track = max(tracks, key=_preference)
     if not track.num_samples:
         return None
@@ -134,7 +134,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     except FormatError as error:
         if entries is None and not isinstance(error, RepetitionError):
             return None  # FFmpeg may be able to read it
-        raise FormatError(str(error)) from error
+        raise FormatError(str(error)) from error  # `RepetitionError` is not public
     if entries is None:
         return None
     _check_places(samples, timeline, source)

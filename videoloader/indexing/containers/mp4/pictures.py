@@ -1,6 +1,6 @@
-"""What the pictures of a track say that its tables may not: keyframes, and the order of frames.
+"""Checks keyframes and the order of frames against pictures, where tables may be incomplete.
 
-Without `stss`, all samples are keyframes by the standard, which not all files mean.
+Without `stss`, all samples are keyframes by the standard, but not in all files.
 
 Without `ctts`, presentation order is decode order. But some writers omit the box although the
 stream has B-frames. H.264 parameter sets rule B-frames out in the Baseline profile, with
@@ -151,7 +151,7 @@ def _is_predicted(head: bytes, length_size: int) -> bool:
 
 
 def keys_of_pictures(index: VideoIndex, source: Source) -> list[bool | None] | None:
-    """Which packets are keyframes by their pictures, None if the container can be trusted.
+    """Whether each packet is a keyframe by its picture; None if the container can be trusted.
 
     It can if it marks some samples as keyframes and others not, or if all of the first few samples
     are keyframes by their pictures, as in an intra-only stream.

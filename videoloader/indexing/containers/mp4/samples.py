@@ -225,7 +225,7 @@ def _expand(runs: NDArray[Any], count: int) -> Ints:
 
 
 def _miscount(kind: str, runs: NDArray[Any], count: int) -> str:
-    """What is wrong with the counts of a table; its values are then not those of their samples."""
+    """Describe a table that has another number of entries than samples; empty if it fits."""
     told = int(runs[:, 0].astype(np.uint32).sum(dtype=np.int64))
     return "" if told == count else f"box {kind!r} is of {told} samples, but there are {count}"
 

@@ -1,4 +1,4 @@
-"""The name that DALI's function has had first."""
+"""Alias: the older DALI name `plugin.numba.fn.experimental.numba_function`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where DALI has its proxy."""
+"""Alias: the DALI name `plugin.pytorch.experimental.proxy` of `plugin.pytorch.proxy`."""
 
 from videoloader.plugin.pytorch.experimental import proxy
 
