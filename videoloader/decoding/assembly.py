@@ -336,7 +336,9 @@ class Assembly:
             raise next(f.error for f in self.failures if f.request == number)
         memory, frames = self._allocate(shape), np.full(count, FILLED)
         self._fill(memory, fill_value, frames)
-        return _Result(memory, None, frames, np.full(count, -1.0), np.zeros(count, np.bool_))
+        planes = other.plane_shapes if other is not None and other.view.slot == size else ()
+        times, mask = np.full(count, -1.0), np.zeros(count, np.bool_)
+        return _Result(memory, None, frames, times, mask, planes)
 
     def _own_blank(self, number: int) -> Blank:
         """What a request says itself."""

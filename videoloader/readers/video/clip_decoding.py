@@ -17,7 +17,6 @@ from videoloader.decoding.rules import Rules
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
-from videoloader.readers.clip_samples.samples import taken
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip
 from videoloader.readers.video.sharing import Decoded, SharedDecoding
@@ -144,7 +143,7 @@ class _Decoding:
             index = index if (frames != FILLED).any() else None
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         if self.attempts.left_out:
-            batch = taken(batch, left)
+            batch = batch.at(left)
         origins = [str(clips[place]) for place in left]
         pictures = Batch(batch.frames, self.output.layout, origins)
         others = _columns([self.outputs[place] for place in left])

@@ -120,15 +120,7 @@ class SharedDecoding:
         for (each, _), clip in zip(self.along, kept, strict=True):
             each.shared.give(None if clip is None else clip._replace(ready=ready))
         self.along = []
-        return ClipBatch(
-            batch.frames[:count],
-            batch.indices[:count],
-            batch.times[:count],
-            batch.masks[:count],
-            batch.requests[:count],
-            [failure for failure in batch.failures if failure.request < count],
-            batch.work,
-        )
+        return batch.at(slice(count))
 
     def give_up(self) -> None:
         """Let other batches decode what this one has not."""
