@@ -24,10 +24,10 @@ from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.packets.merge import merge_runs
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import index_video
+from videoloader.sampling.plan import merge_runs
 from videoloader.sources.opening import open_source
 
 CODECS = Enum("CODECS", "H264 HEVC VP8 VP9 MPEG1 MPEG2 MPEG4 JPEG AV1")
@@ -258,11 +258,7 @@ def jobs_of(path, clips, output=UINT8):
         )
         for number, clip in enumerate(memory)
     }
-    wanted = {
-        number: SimpleNamespace(video=0, index=index, frames=np.array(frames))
-        for number, frames in enumerate(clips)
-    }
-    merged = merge_runs(wanted)
+    merged = merge_runs(index, {number: np.array(frames) for number, frames in enumerate(clips)})
     converter = FakeConverter(output)
     options = {"orientation": index.orientation, "converter": converter}
     return memory, [

@@ -72,7 +72,7 @@ PLACES = {
     "index": [(indexing, "_index", is_bad)],
     "read": [(local.LocalSource, "_read", is_bad)],
     "plan": [
-        (assembly, "merge_runs", lambda clips: any(is_bad(c.index) for c in clips.values())),
+        (assembly, "merge_runs", is_bad),
         (libav, "PacketFeed", is_bad),
     ],
     "start": [(libav, "open_decoder", None)],

@@ -11,7 +11,9 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from torch.nn.functional import interpolate
 
 import videoloader as vl
+from videoloader.decoding.framing import Framing
 from videoloader.demo.videos import X264, encode_video
+from videoloader.readers.clip_samples.samples import divided
 
 COUNT = 30
 
@@ -261,3 +263,40 @@ def test_codecs_without_motion_vectors_are_refused_by_name(tmp_path):
     path = encoded(tmp_path / "a.mkv", "ffv1", "yuv420p")
     with vl.Video(path) as video, pytest.raises(vl.UnsupportedError, match="ffv1"):
         video.motion_vectors([0])
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace", "mask"])
+def test_planes_of_the_clips_that_are_left_are_theirs(path, tmp_path, on_error):
+    (tmp_path / "bad.mkv").write_bytes(b"no video" * 99)
+    requests = [(path, [7, 2]), (tmp_path / "bad.mkv", [0, 1]), (path, [1, 4])]
+    with vl.BatchDecoder(workers=0) as batches:
+        batch = batches.decode(requests, output="yuv", on_error=on_error)
+    with vl.Video(path) as video:
+        wanted = [video.get_frames(frames, output="yuv").planes for frames in ([7, 2], [1, 4])]
+    last = len(batch) - 1
+    for some in (batch, batch.at([0, last]), batch.at(slice(None))):
+        for clip, planes in zip((some.clips[0], some.clips[-1]), wanted, strict=True):
+            assert len(clip.planes) == 3
+            assert all(map(torch.equal, clip.planes, planes))
+    assert [plane.shape for plane in batch.clips[1].planes] == [plane.shape for plane in wanted[0]]
+
+
+def test_some_clips_of_a_batch_keep_their_failures_and_a_slice_its_memory(path, tmp_path):
+    (tmp_path / "bad.mkv").write_bytes(b"no video" * 99)
+    requests = [(path, [7]), (tmp_path / "bad.mkv", [0]), (path, [1])]
+    with vl.BatchDecoder(workers=0) as batches:
+        batch = batches.decode(requests, on_error="mask", size=(48, 64))
+    assert batch.at([0, 2]).failures == []
+    assert batch.at([2, 1]).requests.tolist() == [2, 1]
+    assert [failure.request for failure in batch.at(slice(1, 3)).failures] == [1]
+    assert batch.at(slice(2)).frames.data_ptr() == batch.frames.data_ptr()
+
+
+def test_planes_of_several_clips_of_a_sample(path):
+    with vl.BatchDecoder(workers=0) as batches:
+        batch = batches.decode([(path, [0, 1, 2, 3]), (path, [4, 5, 6, 7])], output="yuv")
+    samples = divided(batch, "FHWC", [(2, 2)] * 2, Framing())
+    assert samples.frames.shape[:3] == (2, 2, 2)
+    for sample, clip in zip(samples.clips, batch.clips, strict=True):
+        for several, plane in zip(sample.planes, clip.planes, strict=True):
+            assert torch.equal(several.flatten(0, 1), plane)

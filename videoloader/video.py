@@ -357,8 +357,8 @@ class Video:
         """The clip of a request, as a batch of one; `wanted` are other fields of `ClipRequest`."""
         request = part(ClipRequest, options, source=self._source, index=self.index, **wanted)
         output = part(OutputFormat, {**self._options, **options})
-        self._use.check()
         if self.device.type == "cuda":
+            self._use.check()
             decoder = batches.shared_decoder(self.device)
             return decoder.run([request], [self._opened], output, self._rules).clips[0]
         with self._lock, self._use:

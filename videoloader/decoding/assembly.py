@@ -20,7 +20,6 @@ from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
-from videoloader.decoding.packets.merge import MergedRun, merge_runs
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import Rules
@@ -28,6 +27,7 @@ from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
+from videoloader.sampling.plan import MergedRun, merge_runs
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 
@@ -204,15 +204,16 @@ class Assembly:
         return parts
 
     def runs(self) -> list[MergedRun]:
-        """What there is to decode."""
+        """The merged runs of all clips."""
         together: dict[Hashable, dict[int, OpenClip]] = {}
         for number, clip in self.clips.items():
             together.setdefault(clip.video, {})[number] = clip
         runs: list[MergedRun] = []
         for clips in together.values():
+            index = next(iter(clips.values())).index
             try:
-                with blamed_on(next(iter(clips.values())).index.name):
-                    runs += merge_runs(clips)
+                with blamed_on(index.name):
+                    runs += merge_runs(index, {n: clip.frames for n, clip in clips.items()})
             except VideoError as error:
                 for clip in clips.values():
                     frames = clip.frames[clip.frames != FILLED]
@@ -336,7 +337,9 @@ class Assembly:
             raise next(f.error for f in self.failures if f.request == number)
         memory, frames = self._allocate(shape), np.full(count, FILLED)
         self._fill(memory, fill_value, frames)
-        return _Result(memory, None, frames, np.full(count, -1.0), np.zeros(count, np.bool_))
+        planes = other.plane_shapes if other is not None and other.view.slot == size else ()
+        times, mask = np.full(count, -1.0), np.zeros(count, np.bool_)
+        return _Result(memory, None, frames, times, mask, planes)
 
     def _own_blank(self, number: int) -> Blank:
         """What a request says itself."""

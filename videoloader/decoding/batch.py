@@ -198,7 +198,7 @@ class BatchDecoder:
             limit=machine_memory() if gpu is None else None,
         )
         if gpu is None:
-            cpu.decode(assembly.runs(), assembly)
+            cpu.decode(assembly.runs(), assembly, assembly.slots())
         else:
             gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
         batch = assembly.finish()

@@ -41,9 +41,9 @@ class Clip:
     def planes(self) -> list[torch.Tensor]:
         """With `output="yuv"`, each plane of the frames, (F, rows, columns): views of `frames`."""
         sizes = [rows * columns for rows, columns in self.plane_shapes]
-        parts = torch.split(self.frames, sizes, dim=1) if sizes else ()
+        parts = torch.split(self.frames, sizes, dim=-1) if sizes else ()
         return [
-            part.view(len(part), *shape)
+            part.view(*part.shape[:-1], *shape)
             for part, shape in zip(parts, self.plane_shapes, strict=True)
         ]
 
@@ -110,14 +110,41 @@ class ClipBatch:
         first = {failure.request: failure for failure in reversed(self.failures)}
         return dict(sorted(first.items()))
 
-    def replaced(self, places: Sequence[int], more: ClipBatch) -> ClipBatch:
-        """The batch with the clips of another at some places; in its own memory, if they fit."""
-        others = dict(zip(places, more.clips, strict=True))
-        clips = [others.get(place, clip) for place, clip in enumerate(self.clips)]
-        moved = [replace(failure, request=places[failure.request]) for failure in more.failures]
+    def at(self, positions: Sequence[int] | slice) -> ClipBatch:
+        """Some clips of the batch, with their failures.
+
+        Args:
+            positions: of the clips, whose frames are copied; a slice gives views of them.
+        """
+        chosen = range(len(self))[positions] if isinstance(positions, slice) else positions
+        frames: Any = self.frames
+        if isinstance(frames, torch.Tensor):
+            frames = frames[positions]
+        else:
+            frames = [frames[position] for position in chosen]
+        requests = self.requests[positions]
+        kept = {*requests.tolist()}
         return replace(
             self,
-            frames=_joined(self.frames, {place: clip.frames for place, clip in others.items()}),
+            frames=frames,
+            indices=[self.indices[position] for position in chosen],
+            times=[self.times[position] for position in chosen],
+            masks=[self.masks[position] for position in chosen],
+            requests=requests,
+            failures=[failure for failure in self.failures if failure.request in kept],
+            plane_shapes=[self.plane_shapes[p] for p in chosen] if self.plane_shapes else (),
+        )
+
+    def replaced(self, positions: Sequence[int], more: ClipBatch) -> ClipBatch:
+        """The batch with the clips of another at some positions; in its own memory, if they fit."""
+        others = dict(zip(positions, more.clips, strict=True))
+        clips = [others.get(position, clip) for position, clip in enumerate(self.clips)]
+        moved = [replace(failure, request=positions[failure.request]) for failure in more.failures]
+        return replace(
+            self,
+            frames=_joined(
+                self.frames, {position: clip.frames for position, clip in others.items()}
+            ),
             indices=[clip.indices for clip in clips],
             times=[clip.times for clip in clips],
             masks=[clip.mask for clip in clips],
@@ -141,8 +168,8 @@ def _joined(frames: torch.Tensor | list[torch.Tensor], others: Mapping[int, torc
     """Clips of which some are replaced, as a tensor if they have one shape."""
     fits = {clip.shape for clip in others.values()} == {frames[0].shape}
     if isinstance(frames, torch.Tensor) and fits:
-        for place, clip in others.items():
-            frames[place] = clip
+        for position, clip in others.items():
+            frames[position] = clip
         return frames
-    clips = [others.get(place, clip) for place, clip in enumerate(frames)]
+    clips = [others.get(position, clip) for position, clip in enumerate(frames)]
     return torch.stack(clips) if len({clip.shape for clip in clips}) == 1 else clips

@@ -12,17 +12,30 @@ to the last one that is needed. Three rules determine the runs:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import FrameRangeError
+from videoloader.sampling.padding import FILLED
 
-__all__ = ["DecodePlan", "Run", "plan_decode", "plan_run", "plan_runs"]
+__all__ = [
+    "DecodePlan",
+    "MergedRun",
+    "Run",
+    "Want",
+    "merge_runs",
+    "plan_decode",
+    "plan_run",
+    "plan_runs",
+]
+
+Want: TypeAlias = tuple[int, int, int]
+"""A place to fill: a frame number, the number of a clip, and the position in that clip."""
 
 
 class FrameTable(Protocol):
@@ -135,3 +148,35 @@ def plan_run(
         needed[frame_packets - begin] = True
         packets = packets[needed]
     return Run(packets, frames, frame_packets)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MergedRun:
+    """A run for several clips of one video, and the places that want its frames, by frame.
+
+    `clip` is the number of one of these clips, by which to find the video.
+    """
+
+    clip: int
+    run: Run
+    wants: list[Want]
+
+
+def merge_runs(index: FrameTable, clips: Mapping[int, NDArray[np.int64]]) -> list[MergedRun]:
+    """Plan the decoding of clips of one video together, each distinct frame once.
+
+    Args:
+        index: of the video.
+        clips: frames inside the video, or `FILLED`, by number of the clip.
+    """
+    places: dict[int, list[Want]] = {}
+    for number, frames in clips.items():
+        for position, frame in enumerate(frames.tolist()):
+            if frame != FILLED:
+                places.setdefault(frame, []).append((frame, number, position))
+    first = next(iter(clips), 0)
+    merged: list[MergedRun] = []
+    for run in plan_runs(index, np.array(sorted(places), np.int64)):
+        wants = [want for frame in sorted(run.frames.tolist()) for want in places[frame]]
+        merged.append(MergedRun(first, run, wants))
+    return merged

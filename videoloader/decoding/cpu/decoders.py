@@ -34,7 +34,7 @@ from videoloader.workers.protocol import Worker
 
 if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly
-    from videoloader.decoding.packets.merge import MergedRun
+    from videoloader.sampling.plan import MergedRun
 
 __all__ = [
     "SPARE_THREADS",

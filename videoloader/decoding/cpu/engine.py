@@ -23,8 +23,8 @@ from videoloader.decoding.cpu.pool import CpuPool, SoundTask, WorkerLostError
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import DecodeError
+from videoloader.sampling.plan import MergedRun
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock
@@ -51,14 +51,13 @@ class CpuEngine:
         memory = self._pool.allocate(shape, output.numpy_dtype)
         return torch.from_numpy(memory).view(TORCH_TYPES[output.element])
 
-    def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
-        """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        self.decode_into(runs, assembly, assembly.slots())
-
-    def decode_into(
+    def decode(
         self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
-        """Decode runs into slots (F, H, W, C), by number of the clip."""
+        """Decode runs into slots (F, H, W, C), by number of the clip; failures go to the clips.
+
+        The memory of the slots is from `allocate`.
+        """
         total = sum(len(run.run.packets) for run in runs)
         share = total / self._processors * UNBALANCED
         runs = sorted(runs, key=lambda run: -len(run.run.packets))

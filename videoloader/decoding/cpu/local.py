@@ -20,9 +20,9 @@ from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.sampling.plan import MergedRun
 from videoloader.system.forking import ForkSafeLock, Use, reset_after_fork
 
 __all__ = ["LocalEngine"]
@@ -60,14 +60,13 @@ class LocalEngine:
         """Memory of clips; it is used again when nothing views it."""
         return self._memory.empty(shape, dtype=TORCH_TYPES[output.element], device="cpu")
 
-    def decode(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
-        """Decode runs into clips whose memory is from `allocate`; failures go to the clips."""
-        self.decode_into(runs, assembly, assembly.slots())
-
-    def decode_into(
+    def decode(
         self, runs: Sequence[MergedRun], assembly: Assembly, slots: dict[int, NDArray[Any]]
     ) -> None:
-        """Decode runs into slots (F, H, W, C), by number of the clip."""
+        """Decode runs into slots (F, H, W, C), by number of the clip; failures go to the clips.
+
+        The memory of the slots is from `allocate`.
+        """
         videos: dict[Any, list[MergedRun]] = {}
         for run in runs:
             videos.setdefault(assembly.clips[run.clip].video, []).append(run)

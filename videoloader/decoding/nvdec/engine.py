@@ -21,7 +21,6 @@ from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
-from videoloader.decoding.packets.merge import MergedRun
 from videoloader.errors import (
     ClosedError,
     DecodeError,
@@ -31,6 +30,7 @@ from videoloader.errors import (
 )
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.sampling import Run, plan_decode
+from videoloader.sampling.plan import MergedRun
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 
@@ -304,7 +304,7 @@ class GpuEngine:
                 assembly.blame(run, dict.fromkeys(run.run.frames.tolist(), error))
             return
         slots = {number: as_slots(memory, output) for number, memory in staged.items()}
-        cpu.decode_into(runs, assembly, slots)
+        cpu.decode(runs, assembly, slots)
         axis = output.layout.index("F")
         for number, memory in staged.items():
             clip = assembly.clips[number]

@@ -12,9 +12,9 @@ from videoloader.decoding.nvdec.convert import Converter
 from videoloader.decoding.nvdec.descriptor import MemoryFormat, Picture, describe
 from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.decoding.output import OutputFormat, View
-from videoloader.decoding.packets.merge import MergedRun
 from videoloader.decoding.pictures.color import chroma_siting, resolve
 from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.sampling.plan import MergedRun
 from videoloader.sources.source import Source
 
 __all__ = ["GpuClip", "nvdec_job", "picture_of"]

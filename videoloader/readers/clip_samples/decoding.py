@@ -18,7 +18,6 @@ from videoloader.decoding.rules import Rules
 from videoloader.errors import VideoError
 from videoloader.readers.clip_samples.columns import SampleColumns
 from videoloader.readers.clip_samples.requests import SampleKey, SampleRequests
-from videoloader.readers.clip_samples.samples import select_clips
 from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
 
 __all__ = ["DecodedSamples", "SampleDecoder"]
@@ -122,7 +121,7 @@ class SampleDecoder:
         assert clips is not None
         places = [at for at in range(len(keys)) if at not in attempts.left_out]
         if attempts.left_out:
-            clips = select_clips(clips, places)
+            clips = clips.at(places)
         decoded = DecodedSamples(
             clips,
             [attempts.wanted[at] for at in places],

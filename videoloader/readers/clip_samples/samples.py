@@ -1,8 +1,9 @@
-"""Batches of samples: some of their clips, samples of several clips, values as tensors."""
+"""Samples of several clips or crops, and values of samples as tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,7 @@ from videoloader.decoding.clip import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import Layout
 
-__all__ = ["divided", "of_views", "select_clips", "stacked", "views"]
-
-
-def select_clips(clips: ClipBatch, places: Sequence[int]) -> ClipBatch:
-    """Some clips of a batch."""
-    frames: Any = clips.frames
-    frames = frames[places] if isinstance(frames, torch.Tensor) else [frames[at] for at in places]
-    return ClipBatch(
-        frames,
-        [clips.indices[at] for at in places],
-        [clips.times[at] for at in places],
-        [clips.masks[at] for at in places],
-        clips.requests[places],
-        [],
-        clips.work,
-    )
+__all__ = ["divided", "of_views", "stacked", "views"]
 
 
 def views(
@@ -94,14 +80,12 @@ def divided(
         frames = [views(each, layout, shape, framing) for each, shape in pairs]
         if len({each.shape for each in frames}) == 1:
             frames = torch.stack(frames)
-    return ClipBatch(
-        frames,
-        reshaped(clips.indices),
-        reshaped(clips.times),
-        reshaped(clips.masks),
-        clips.requests,
-        clips.failures,
-        clips.work,
+    return replace(
+        clips,
+        frames=frames,
+        indices=reshaped(clips.indices),
+        times=reshaped(clips.times),
+        masks=reshaped(clips.masks),
     )
 
 

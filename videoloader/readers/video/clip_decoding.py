@@ -18,7 +18,6 @@ from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.operators.batch import SampleError
 from videoloader.operators.decoded import DecodedForm
-from videoloader.readers.clip_samples.samples import select_clips
 from videoloader.readers.video.planned import Companion, Decoded, PlannedClip, SharedClip
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, snap_to_keyframes
@@ -177,15 +176,7 @@ class _SharedDecoding:
         for (each, _), clip in zip(self.companions, kept, strict=True):
             each.shared.give(None if clip is None else clip._replace(ready=ready))
         self.companions = []
-        return ClipBatch(
-            batch.frames[:count],
-            batch.indices[:count],
-            batch.times[:count],
-            batch.masks[:count],
-            batch.requests[:count],
-            [failure for failure in batch.failures if failure.request < count],
-            batch.work,
-        )
+        return batch.at(slice(count))
 
     def give_up(self) -> None:
         """Tell other batches to decode the clips that this one has not decoded."""
@@ -233,7 +224,7 @@ class _Decoding:
             index = index if (frames != FILLED).any() else None
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         if self.attempts.left_out:
-            batch = select_clips(batch, left)
+            batch = batch.at(left)
         origins = [str(clips[place]) for place in left]
         pictures = Batch(batch.frames, self.setup.output.layout, origins)
         others = _columns([self.outputs[place] for place in left])

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.decoding.packets.merge import merge_runs
 from videoloader.sampling import FILLED, plan_decode
+from videoloader.sampling.plan import merge_runs
 
 
 def index_of(num_frames, gop):
@@ -26,11 +26,10 @@ FRAMES = st.lists(st.integers(FILLED, 29), max_size=12)
 
 
 def merged(clips):
-    frames = [
-        SimpleNamespace(video=v, index=INDEXES[v], frames=np.array(f, dtype=np.int64))
-        for v, f in clips
-    ]
-    return merge_runs(dict(enumerate(frames)))
+    videos = {}
+    for number, (video, frames) in enumerate(clips):
+        videos.setdefault(video, {})[number] = np.array(frames, dtype=np.int64)
+    return [run for name, of in videos.items() for run in merge_runs(INDEXES[name], of)]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), FRAMES), max_size=8))
