@@ -1,12 +1,12 @@
 """For every test: the corpus, the demo's clips, the GPU rule, a deterministic hypothesis."""
 
-import fcntl
 import os
 import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from made_once import made_once
 
 import videoloader
 from videoloader.demo.videos import make_videos
@@ -63,11 +63,7 @@ def run_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def demo_folder(run_folder) -> Path:
     """The demo's clips, encoded once for all workers of a run; not to be written to."""
-    folder = run_folder / "demo-videos"
-    with open(run_folder / "demo-videos.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
-        make_videos(folder)
-    return folder
+    return made_once(run_folder, "demo-videos", make_videos)
 
 
 @pytest.fixture

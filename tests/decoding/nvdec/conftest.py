@@ -1,9 +1,9 @@
 """The demo's clips for the GPU that is emulated, which is slow: as small as they may be."""
 
 import dataclasses
-import fcntl
 
 import pytest
+from made_once import made_once
 
 from videoloader.demo.videos import DEMO_VIDEOS, encode
 
@@ -11,16 +11,14 @@ from videoloader.demo.videos import DEMO_VIDEOS, encode
 @pytest.fixture(scope="session")
 def demo_folder(run_folder):
     """The demo's clips with fewer pixels, encoded once for all workers of a run."""
-    folder = run_folder / "small-demo-videos"
-    with open(run_folder / "small-demo-videos.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            folder.mkdir()
-            for video in DEMO_VIDEOS:
-                small = 192 + video.size[0] % 2, 108 + video.size[1] % 2
-                changed = dataclasses.replace(video, size=small, encoders=_encoders(video))
-                encode(changed, folder / video.name)
-    return folder
+    return made_once(run_folder, "small-demo-videos", _make)
+
+
+def _make(folder):
+    for video in DEMO_VIDEOS:
+        small = 192 + video.size[0] % 2, 108 + video.size[1] % 2
+        changed = dataclasses.replace(video, size=small, encoders=_encoders(video))
+        encode(changed, folder / video.name)
 
 
 def _encoders(video):
