@@ -11,6 +11,11 @@ from made_once import made_once
 import videoloader
 from videoloader.demo.videos import make_videos
 
+# Threads of torch in workers beside each other, one for each processor, wait for one another.
+# Programs that tests start get this too; torch is not imported yet.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 collect_ignore = ["attacks", "references"]  # programs of their own
 
 # A shell that starts tests in the background has them ignore Ctrl-C, and programs that tests start
