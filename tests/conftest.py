@@ -1,15 +1,20 @@
 """For every test: the corpus, the demo's clips, the GPU rule, a deterministic hypothesis."""
 
-import fcntl
 import os
 import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from made_once import made_once
 
 import videoloader
 from videoloader.demo.videos import make_videos
+
+# Threads of torch in workers beside each other, one for each processor, wait for one another.
+# Programs that tests start get this too; torch is not imported yet.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 collect_ignore = ["attacks", "references"]  # programs of their own
 
@@ -63,11 +68,7 @@ def run_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def demo_folder(run_folder) -> Path:
     """The demo's clips, encoded once for all workers of a run; not to be written to."""
-    folder = run_folder / "demo-videos"
-    with open(run_folder / "demo-videos.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
-        make_videos(folder)
-    return folder
+    return made_once(run_folder, "demo-videos", make_videos)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import videoloader as vl
 from videoloader.demo.videos import read_frame_number
 from videoloader.system.forking import cached_property
 
-FORKS = 12
+FORKS = 6
 TIME_LIMIT = 60
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_once import made_once
 
 from videoloader.codecs.registry import CODECS
 from videoloader.demo.videos import encode_video
@@ -84,7 +85,7 @@ def imports(path):
             )
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             when = "in a function"
-        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in vars(node.test).values():
             for child in node.body:
                 visit(child, "for types only")
             for child in node.orelse:
@@ -246,6 +247,14 @@ def test_every_module_is_in_a_layer():
     assert there - {"__init__", "__main__", "__pycache__"} == set(LAYERS)
 
 
+def test_contributing_names_each_layer_once_in_its_order():
+    """Rows from the bottom up; several layers may share one."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page.partition("| layer | what it is |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.splitlines()]
+    assert [name for row in rows for name in re.findall(r"`(\w+)/?`", row)] == list(LAYERS)
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_imports_only_what_is_below_it(layer):
     names = list(LAYERS)
@@ -347,6 +356,13 @@ def lines_testing(tree, names):
     assignment or returned. It may not be tested: in a comparison, as a pattern, as the key or
     index of a dictionary, in a set, list or tuple, or as what `startswith` and the like look for.
     """
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    ]
+    if not found:
+        return []
     given = {
         id(child)
         for node in ast.walk(tree)
@@ -354,7 +370,7 @@ def lines_testing(tree, names):
             node.values
             if isinstance(node, ast.Dict)
             else node.args[1:]
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict.fromkeys"
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "fromkeys"
             else [node.value, *getattr(node, "elts", [])]
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.Return | ast.keyword)
             else [n for n in node.args if not isinstance(node.func, ast.Attribute)]
@@ -369,12 +385,7 @@ def lines_testing(tree, names):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
         for item in getattr(node.value, "elts", [])
     }
-    return [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and node.value in names
-        if id(node) not in given | pairs
-    ]
+    return [node.lineno for node in found if id(node) not in given | pairs]
 
 
 def names_tested_outside(names, *rooms):
@@ -449,14 +460,17 @@ print(*index.pts)
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
+def wheel(run_folder, tmp_path_factory):
     """The wheel, built from a copy of the tree so that the tree stays as it is."""
-    tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tree)
-    shutil.copytree(PACKAGE, tree / "videoloader", ignore=shutil.ignore_patterns("__pycache__"))
-    run_python("-m", "build", "--wheel", "--no-isolation", "--outdir", out, tree)
-    (path,) = out.glob("*.whl")
+
+    def build(out):
+        tree = tmp_path_factory.mktemp("tree")
+        for name in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / name, tree)
+        shutil.copytree(PACKAGE, tree / "videoloader", ignore=shutil.ignore_patterns("__pycache__"))
+        run_python("-m", "build", "--wheel", "--no-isolation", "--outdir", out, tree)
+
+    (path,) = made_once(run_folder, "wheel", build).glob("*.whl")
     return path
 
 

@@ -40,8 +40,8 @@ def test_frames_in_any_order_are_those_of_a_full_decode(file):
     with vl.Video(file.path, index=index) as video:
         for frames in (
             list(range(count)),
-            list(reversed(range(0, count, 3))),
-            rng.choices(range(count), k=min(count, 12)),
+            list(reversed(range(max(0, count - 40), count, 3))),
+            rng.choices(range(count), k=min(count, 4)),
         ):
             decoded = {number: md5_of(surface) for number, surface in video.decode(frames)}
             assert decoded == {number: hashes[number] for number in frames}
@@ -53,8 +53,8 @@ def test_single_frames_from_a_cold_decoder_are_right(file):
     hashes = expected_hashes(file)
     count = min(len(hashes), index.num_frames)
     rng = random.Random(file.path.name)
-    near_keys = [k + d for k in index.keyframes[:4].tolist() for d in (-1, 0, 1)]
-    chosen = {0, count - 1, *rng.choices(range(count), k=3), *near_keys}
+    near_keys = [k + d for k in index.keyframes[:2].tolist() for d in (-1, 0, 1)]
+    chosen = {0, count - 1, *rng.choices(range(count), k=1), *near_keys}
     for number in sorted(n for n in chosen if 0 <= n < count):
         with vl.Video(file.path, index=index) as video:
             assert [(n, md5_of(s)) for n, s in video.decode([number])] == [(number, hashes[number])]
@@ -65,7 +65,7 @@ def test_dropping_disposable_packets_changes_no_frame(file):
     index = vl.index_video(file.path, headers=True, stream=file.stream)
     if not index.disposable.any():
         pytest.skip("nothing can be dropped")
-    wanted = np.arange(0, min(index.num_frames, 200), 4)
+    wanted = np.arange(0, min(index.num_frames, 60), 4)
     plain = vl.index_video(file.path, stream=file.stream)
     with open_source(file.path) as source:
         everything = CpuDecoder(plain, source, drop="nothing")

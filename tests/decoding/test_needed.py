@@ -90,7 +90,7 @@ def samples(count, seed):
     yield np.linspace(0, count - 1, min(count, 16)).astype(np.int64)
     for stride in (1, 4):
         yield np.unique(np.minimum(rng.randrange(count) + stride * np.arange(16), count - 1))
-    for size in (1, 1, 1, 2, 3, 7):
+    for size in (1, 2, 5):
         yield np.array(rng.sample(range(count), min(size, count)))
 
 
@@ -108,12 +108,11 @@ def test_frames_of_real_files_are_those_of_a_full_decode(file):
     plain = vl.index_video(file.path, stream=file.stream)
     count = min(len(file.hashes), known.num_frames)
     with open_source(file.path) as source:
-        for frames in samples(count, file.path.name):
-            fed = [
-                fed_to_decode(index, source, frames, file.hashes, "unneeded")
-                for index in (known, plain)
-            ]
-            assert fed[0] == fed[1] <= plan_decode(known, frames).num_packets
+        for number, frames in enumerate(samples(count, file.path.name)):
+            fed = fed_to_decode(known, source, frames, file.hashes, "unneeded")
+            assert fed <= plan_decode(known, frames).num_packets
+            if number in (0, 3):  # frames of the whole file, and one
+                assert fed == fed_to_decode(plain, source, frames, file.hashes, "unneeded")
 
 
 @pytest.mark.parametrize("name", STREAMS)

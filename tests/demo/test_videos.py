@@ -1,5 +1,6 @@
 """The clips have the traits that they promise, and their frames say their numbers."""
 
+import dataclasses
 import itertools
 import os
 from fractions import Fraction
@@ -137,9 +138,10 @@ def test_a_failed_encoding_leaves_nothing_behind(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_same_arguments_give_the_same_bytes(demo_folder, tmp_path, video):
-    again = encode(video, tmp_path / video.name)
-    assert again.read_bytes() == (demo_folder / video.name).read_bytes()
+def test_the_same_arguments_give_the_same_bytes(tmp_path, video):
+    short = dataclasses.replace(video, frames=16)
+    once = encode(short, tmp_path / video.name).read_bytes()
+    assert encode(short, tmp_path / f"again-{video.name}").read_bytes() == once
 
 
 def test_a_clip_without_an_encoder_names_what_it_needs(tmp_path):

@@ -225,7 +225,7 @@ def stored(index, tmp_path_factory):
     return [parts_of(encode_index(kind)) for kind in kinds]
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(st.data())
 def test_tampered_indexes_are_refused_or_usable_and_soon(stored, data):
     head, setup, columns = data.draw(st.sampled_from(stored))

@@ -585,7 +585,7 @@ def test_tables_larger_than_the_parameters_of_a_launch_are_uploaded(
     machine, monkeypatch, count, is_new, names
 ):
     monkeypatch.setattr("videoloader.operators.kernels._takes_large_tables", lambda _: is_new)
-    few = batch_of("FHWC")
+    few = batch_of("FHWC", side=16)
     batch = TensorList([few[at % 5] for at in range(count)], "FHWC")
     for name in names:
         given = {

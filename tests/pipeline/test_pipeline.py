@@ -286,16 +286,24 @@ def test_no_batch_is_made_further_ahead_than_asked():
         assert made == [0, 1, 2, 3]  # one taken, three waiting
 
 
-def test_torch_keeps_its_threads_for_everybody_else(videos):
+@pytest.fixture
+def three_torch_threads():
     before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("three_torch_threads")
+def test_torch_keeps_its_threads_for_everybody_else(videos):
     with everything(batch_size=6, num_threads=3) as pipe:
         pipe.run()
         seen = []
         other = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
         other.start()
         other.join()
-    assert torch.get_num_threads() == before
-    assert seen == [before]
+    assert torch.get_num_threads() == 3
+    assert seen == [3]
 
 
 def test_a_pipeline_made_by_hand():

@@ -27,9 +27,9 @@ def test_any_part_of_a_permutation_is_that_part_of_the_whole(size, data):
     assert all(0 <= value < size for value in single)
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 16, 17, 40])
+@pytest.mark.parametrize("size", [3, 16, 17])
 def test_every_sample_is_as_likely_at_every_position(size):
-    epochs = 4000
+    epochs = 3000
     orders = [Permutation(size, seed=1, epoch=epoch)[np.arange(size)] for epoch in range(epochs)]
     counts = np.stack([np.bincount(column, minlength=size) for column in np.transpose(orders)])
     expected = epochs / size

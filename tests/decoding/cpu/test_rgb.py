@@ -178,7 +178,7 @@ def cases(draw):
     return picture, turn, View(size, crop, draw(st.booleans()), window), output
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(cases())
 def test_every_form_and_view_is_within_two_of_the_formula(case):
     picture, turn, view, output = case

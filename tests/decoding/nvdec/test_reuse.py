@@ -242,4 +242,4 @@ def test_sizes_take_turns_where_there_is_no_room_for_all(fake_gpu, vp9, monkeypa
 
 def test_other_codecs_share_decoders_by_size_alone(demo_folder):
     index = vl.index_video(demo_folder / "vp9.webm")
-    assert stream_needs(index, 0) == StreamNeeds((320, 240), Buffering())
+    assert stream_needs(index, 0) == StreamNeeds((index.width, index.height), Buffering())

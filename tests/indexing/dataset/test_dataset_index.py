@@ -55,7 +55,7 @@ def children():
 
 
 def test_every_index_is_the_one_of_its_video(folder, out):
-    dataset = vl.index_dataset(folder, out)
+    dataset = vl.index_dataset(folder, out, workers=0)
     assert len(dataset.videos) == COUNT
     for number, index in enumerate(dataset.videos):
         item = dataset.videos.item(number)
@@ -79,7 +79,7 @@ def test_one_numbering_for_the_file_and_the_data_set(folder, tmp_path, out):
     sound = sorted(folder.glob("*.mp4"))[0].read_bytes()
     for number in range(9):
         (copies / f"{number}.mp4").write_bytes(sound if number in (1, 2, 5, 6) else b"no video")
-    dataset = vl.index_dataset(copies, out)
+    dataset = vl.index_dataset(copies, out, workers=0)
     rows = pq.read_table(out).to_pylist()
     assert len(dataset) == len(rows) == dataset.table.num_rows == 9
     for number, row in enumerate(rows):
@@ -107,7 +107,7 @@ def test_one_numbering_for_the_file_and_the_data_set(folder, tmp_path, out):
 
 
 def test_errors_are_rows_of_a_table(folder, out):
-    dataset = vl.index_dataset(folder, out)
+    dataset = vl.index_dataset(folder, out, workers=0)
     (row,) = dataset.errors.to_pylist()
     assert row["path"].endswith("05-bad.mp4")
     assert row["key"] == row["path"]
@@ -128,7 +128,7 @@ def test_workers_change_nothing_in_the_file(folder, out, expected, workers):
 def test_the_file_is_ordinary_parquet(folder, out):
     import pyarrow.parquet as pq
 
-    vl.index_dataset(folder, out)
+    vl.index_dataset(folder, out, workers=0)
     table = pq.read_table(out)
     assert table.num_rows == COUNT + 1
     good = table.filter(table["error"].is_null()).to_pylist()
@@ -246,7 +246,7 @@ def test_members_of_a_tar_archive_are_indexed_in_place(folder, tmp_path, out):
     with tarfile.open(archive, "w") as tar:
         for file in sorted(folder.glob("*.m*")):
             tar.add(file, file.name)
-    dataset = vl.index_dataset(archive, out)
+    dataset = vl.index_dataset(archive, out, workers=0)
     assert len(dataset.videos) == COUNT
     assert dataset.keys[0] == f"{archive}/00.mp4"
     dataset = dataset.videos
@@ -285,7 +285,7 @@ def test_shards_merge_to_the_whole(folder, tmp_path, expected):
 
 
 def test_a_data_set_pickles_and_feeds_a_loader(folder, out):
-    dataset = vl.index_dataset(folder, out)
+    dataset = vl.index_dataset(folder, out, workers=0)
     assert len(pickle.dumps(dataset)) < 500
     clips = vl.ClipDataset(dataset, vl.RandomClip(4))
     loader = torch.utils.data.DataLoader(
