@@ -10,6 +10,7 @@ import _thread
 import ctypes
 import functools
 import os
+import threading
 from collections.abc import Callable
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
