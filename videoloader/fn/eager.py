@@ -194,7 +194,7 @@ def _run(
 
 
 def _mark_drawn(operator: Operator, inputs: Sequence[Batch], outputs: Sequence[Batch]) -> None:
-    """Note what was drawn; an output that has the memory of an input is not."""
+    """Mark drawn outputs; one that shares the memory of an input was not drawn."""
     given = {tensor.data_ptr() for batch in inputs for tensor in batch.tensors()}
     for batch in outputs:
         for tensor in batch.tensors():

@@ -34,10 +34,10 @@ __all__ = ["Function"]
 
 
 _MOST_KNOWN = 16
-"""Eager calls with other arguments that a function remembers."""
+"""Argument sets of eager calls that a function remembers."""
 
 _PLAIN = {bool, int, float, str, type(None), torch.dtype, DALIDataType, ImageType, InterpType}
-"""Types of values whose text says all of them."""
+"""Types whose `repr` identifies the value."""
 
 
 class Function:
@@ -157,7 +157,7 @@ def _text_of(given: Mapping[str, Any]) -> str | None:
 
 
 def _has_data(operator: Operator, inputs: tuple[Any, ...]) -> bool:
-    """Whether a call has inputs to run on; numbers from which an operator draws are none."""
+    """Whether a call has inputs to run on; numbers that an operator draws from do not count."""
     return any(not (operator.draws and _are_numbers(data)) for data in inputs)
 
 

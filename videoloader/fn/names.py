@@ -1,4 +1,4 @@
-"""Which functions `fn` and the modules in it have: an operator each, some under old names too."""
+"""The public functions of `fn` and its modules, under current and deprecated names."""
 
 from __future__ import annotations
 

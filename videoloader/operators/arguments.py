@@ -50,7 +50,7 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value may be: `name` for people, `convert` for the machine.
+    """The type of an argument: `name` stands in messages, `convert` checks and converts a value.
 
     `convert` raises TypeError, ValueError or OverflowError for anything else. `rank` is 0 for one
     value, 1 for a list; a per-sample argument has one level more.
@@ -247,8 +247,8 @@ class Argument:
         least: smallest value allowed, for numbers.
         most: largest value allowed.
         choices: the only values allowed.
-        writes: whether files are written where it is given: a serialized pipeline is then only
-            taken from whom the user trusts.
+        writes: whether files are written if it is given; a serialized pipeline with such an
+            argument is loaded only if the user trusts its source.
     """
 
     name: str
@@ -281,11 +281,11 @@ class Argument:
         return self._by_frames(value, operator, deeper_than=self.kind.rank)
 
     def convert_frames(self, value: Any, operator: str) -> Any:
-        """The values of the frames of one sample; one value for all is that."""
+        """The values of the frames of one sample, or one value for all of them."""
         return self._by_frames(value, operator, deeper_than=0)
 
     def _by_frames(self, value: Any, operator: str, *, deeper_than: int) -> Any:
-        """The value of one sample; what nests deeper has one for each frame."""
+        """The value of one sample; one that nests deeper than that has a value for each frame."""
         if not self.per_frame or _depth(value) <= deeper_than:
             return self.convert(value, operator)
         if len(value) == 1:  # a clip of one frame

@@ -109,8 +109,8 @@ class Context:
     Attributes:
         count: samples in the batch.
         device: torch device that the operator runs on, such as "cpu" or "cuda:0".
-        random: the random generator of a sample, by its position; for operators that draw. May be
-            given one of before to use again, see `sampling.generator`.
+        random: gives the random generator of a sample, by its position; for operators that draw. A
+            second argument is a generator to reuse, see `sampling.generator`.
         allocate: gives uninitialised memory for an output of a spec, such as a part of the
             memory that the pipeline hands out.
         outputs: what `infer` said of the outputs; set before `run`.

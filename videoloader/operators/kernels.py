@@ -63,7 +63,7 @@ ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
 """Element types of kernels that compute, and their numbers in kernels.cu."""
 
 THREADS = 256
-"""Of a block."""
+"""Threads of a block."""
 
 BORDERS = {
     "constant": 0,
@@ -94,10 +94,10 @@ _LAYOUTS = frozenset(
 MOST_CHANNELS = 4
 
 MOST_VALUES = 2**31 - 2**12
-"""Of a sample; kernels count them in 32 bits."""
+"""Most elements of a sample; kernels count them in 32 bits."""
 
-_MOST_ROWS = 65535  # of a launch: blocks along y
-_BLOCKS = 1 << 12  # of a launch; a few times what a large GPU keeps resident
+_MOST_ROWS = 65535  # of a launch; the limit of CUDA for blocks along y
+_BLOCKS = 1 << 12  # per launch; a few times what a large GPU keeps resident
 _ALIGNMENT = 16  # bytes
 
 _functions: dict[tuple[Any, ...], Any] = {}  # compiled, by kernel, macros and GPU
@@ -141,8 +141,8 @@ class Queued(NamedTuple):
 
     Attributes:
         rows: the table.
-        table: rows, and what they refer to.
-        start: where the latter begins.
+        table: rows and the values that they refer to, as bytes.
+        start: offset of the values that rows refer to.
         function: handle of the compiled kernel.
         grid: blocks along x and y.
         gpu: number of the GPU.
@@ -175,8 +175,8 @@ class Launch(NamedTuple):
         tiles: pieces of work of each row, of which a block takes one or several.
         macros: what the kernel is compiled for.
         device: torch device of the data.
-        values: what rows refer to beside pixels; any numbers.
-        kept: whose memory rows point to beside that of pixels; used on this stream only.
+        values: numbers that rows refer to.
+        kept: owners of other memory that rows point to; it is used on this stream only.
     """
 
     out: Batch
@@ -201,7 +201,7 @@ class Launch(NamedTuple):
 
 
 def _grid(tiles: int, rows: int) -> tuple[int, int]:
-    """Blocks along x and y, each with the same number of tiles of a row, as far as that goes."""
+    """Blocks along x and y; the tiles of a row are spread evenly over its blocks."""
     pieces = -(-tiles * rows // _BLOCKS)
     return -(-tiles // pieces), rows
 
@@ -240,7 +240,7 @@ def queue(
 
 
 def packed(rows: NDArray[Any], values: NDArray[Any] | None) -> tuple[bytes, int]:
-    """A table and what its rows refer to as one piece of memory, and where the latter begins."""
+    """A table and the values that its rows refer to as bytes, and the offset of the values."""
     table = rows.tobytes()
     if values is None:
         return table, 0
@@ -327,7 +327,7 @@ def row_type(*fields: tuple[Any, ...]) -> np.dtype[Any]:
 def rows_of(
     row: np.dtype[Any], source: Batch, target: Batch, by_frame: Sequence[bool] = ()
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """A table with a row for each sample, or for each frame of those that `by_frame` says.
+    """A table with a row for each sample, or for each frame of samples that `by_frame` marks.
 
     Returns:
         The table, with nothing but the views, and the number of the sample of each row.
@@ -365,7 +365,7 @@ def tiles_in(rows: NDArray[Any], side: int) -> NDArray[np.int32]:
 
 
 def planes_of(rows: NDArray[Any], source: Batch, target: Batch) -> NDArray[Any]:
-    """The table with a row for each channel: their values are not side by side."""
+    """The table with a row for each channel, for channels that are not interleaved."""
     count = int(rows["source"]["sizes"][0, 3])
     channels = np.tile(np.arange(count), len(rows))
     table = rows.repeat(count)

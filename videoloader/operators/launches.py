@@ -1,4 +1,4 @@
-"""The launches of a plan: all that kernels of a GPU are told, but for addresses.
+"""Launches of a plan, recorded to be repeated with other addresses.
 
 What an operator launches follows from its plan, from the strides of its input and output, and from
 the GPU. Where all of that is as it was the last time, the launches are repeated with the addresses

@@ -51,7 +51,7 @@ IGNORED = ("bytes_per_sample_hint", "preserve")
 
 _spec_of = attrgetter("spec")
 
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 """Arguments by name."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -65,7 +65,7 @@ def _common_origins(
     infos: Sequence[Sequence[str]],
     arguments: Mapping[str, Any],  # noqa: ARG001
 ) -> Sequence[str]:
-    """Of each sample what all inputs say of it that say anything; "" where they differ."""
+    """The origin of each sample on which all inputs that know one agree; "" where they differ."""
     known = [info for info in infos if info]
     if len(known) == 1:
         return known[0]
@@ -106,39 +106,39 @@ class Operator:
         is_color_stage: whether its plan has a `stage`: its numbers in the kernel of colours, a
             `ColorStage`. A run of such operators is one launch.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
-        absorb: the form of clips behind the operator, of the form before it and the arguments;
-            None where a decoder cannot give it. Operators without this are never done by a decoder.
+        absorb: gives the form of clips after the operator, for the form before it and arguments;
+            None where a decoder cannot produce it. Decoders do not absorb operators without it.
         absorbed_per_sample: arguments that may differ between the samples of an absorbed operator.
         has_effects: whether it runs though no output of the pipeline needs it, and never twice for
             one sample.
-        whole_batch: whether a sample of the output depends on others of the batch, which threads
-            then do not share; or a function that tells it of the arguments.
+        whole_batch: whether a sample of the output depends on others of the batch, so that threads
+            cannot share it; or a function that says so for given arguments.
         in_workers: whether worker processes do its work on the CPU; the threads of a pipeline then
             do not share its batches.
-        owns_outputs: whether nobody else has the memory of its outputs, so that a pipeline may give
-            it out.
+        owns_outputs: whether nothing else refers to the memory of its outputs, so that a pipeline
+            may hand it to the user.
         is_elementwise: whether it gives the same values whatever the layout is.
-        by_frames: whether it runs on the frames of clips as on samples, where an argument or an
-            input behind the first has a value for each of them; else `run` takes `PerFrame`s.
-        decoding: arguments that say how clips are decoded, which `run` does not take. What has any
-            gives clips: `PlannedClip`s become its outputs, the pictures first.
-        color: name of the argument with the colour space of the pictures that a decoding operator
-            gives: it gives RGB, which `color_space_conversion` converts behind it.
+        by_frames: whether it treats each frame of a clip as a sample if an argument, or an input
+            after the first, has a value for each frame; else `run` takes `PerFrame`s.
+        decoding: arguments that say how clips are decoded; `run` does not take them. An operator
+            with any gives `PlannedClip`s, which become its outputs, the pictures first.
+        color: name of the argument for the colour space of decoded pictures. The decoder gives RGB;
+            `color_space_conversion` converts it afterwards.
         check: looks at the arguments together; gets the names given and the bound values.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
-        deprecated: arguments that only old programs give; with `seed` where there are no draws.
+        deprecated: deprecated arguments; `seed` is one of them where nothing is drawn.
         absent_devices: devices of DALI's operator that this one does not run on, and what to do.
-        origins: `source_info` of the outputs, of that of each input, which may be empty, and of the
-            arguments; by default what the inputs have in common.
-        parts: names of the two operators that it stands for, if any: the second works on the first
-            output of the first, and what it declares among the arguments goes to it.
-        several: arguments of the nodes that a call makes, by those given and the name; None where
-            it makes one.
-        behind: the name of an operator that runs on its only output where an argument of those
-            named is a data node, and the name there of each of them; see `behind_defaults`.
-        behind_defaults: other arguments of that operator, where they are not given.
-        returns_channels: whether channels that were not last in the first input go back to their
-            place in the outputs.
+        origins: gives the `source_info` of the outputs, for that of each input, which may be empty,
+            and the arguments; by default what the inputs have in common.
+        parts: names of two operators that it stands for, if any: the second runs on the first
+            output of the first, and takes the arguments that it declares.
+        several: gives the arguments of each node of a call, for the given arguments and the name;
+            None if the call makes one node.
+        behind: a second operator, and its names for some arguments. It runs on the only output if
+            any of these arguments is a data node; see `behind_defaults`.
+        behind_defaults: values of its other arguments, where they are not given.
+        returns_channels: whether the outputs have their channels where the first input has them;
+            else last.
     """
 
     name: str
@@ -170,9 +170,9 @@ class Operator:
     unused: tuple[str, ...] = ()
     deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    origins: Callable[[Sequence[Sequence[str]], Given], Sequence[str]] = _common_origins
+    origins: Callable[[Sequence[Sequence[str]], Arguments], Sequence[str]] = _common_origins
     parts: tuple[str, str] | None = None
-    several: Callable[[Given, str | None], Sequence[Given] | None] | None = None
+    several: Callable[[Arguments, str | None], Sequence[Arguments] | None] | None = None
     behind: tuple[str, Mapping[str, str]] | None = None
     behind_defaults: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     returns_channels: bool = True
@@ -400,7 +400,7 @@ class Operator:
     def _per_sample(
         self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The arguments, a `PerSample` for each that may be one; those by frames fit the frames."""
+        """The arguments, as `PerSample` where they may vary; checks the numbers of frames."""
         arguments = dict(arguments)
         for name in self.per_sample:
             value = arguments.get(name, self)

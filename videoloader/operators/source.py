@@ -16,11 +16,11 @@ __all__ = ["Columns", "Source", "SourceContext"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A batch that a source gives as a whole; on a GPU, nothing of it is still in the making.
+    """A batch that a source gives as a whole; on a GPU, all its data is ready.
 
     Attributes:
         batches: one for each output.
-        is_kept: whether the source gives the same memory again, so that nobody may write to it.
+        is_kept: whether the source gives the same memory again; it must not be written to then.
     """
 
     batches: tuple[Batch, ...]
@@ -30,7 +30,7 @@ class Columns:
         return len(self.batches[0])
 
     def own(self) -> Columns:
-        """The same batch in memory that anybody may write to."""
+        """The same batch in memory that may be written to."""
         if not self.is_kept:
             return self
         return Columns(tuple(batch.each(torch.clone) for batch in self.batches))

@@ -38,8 +38,8 @@ def run_on_frames(
         name: of the operator, for errors.
         apply: runs it on a batch, here of frames.
         context: of the call; its random numbers and its memory are not used.
-        inputs: batches. The first has frames, if there is any; what has none among the others is
-            the same for all frames of a sample.
+        inputs: batches; the first has frames. Another one without frames is the same for all frames
+            of a sample.
         arguments: constants and `PerSample`s, in which a `PerFrame` has as many values as there are
             frames.
     """
@@ -62,7 +62,7 @@ def run_on_frames(
 
 
 def _count(name: str, position: int, inputs: Sequence[Batch], arguments: Mapping[str, Any]) -> int:
-    """The number of frames of a sample, on which all agree that have more than one."""
+    """The number of frames of a sample; inputs and arguments with several must agree on it."""
     lengths = {
         len(value[position])
         for value in arguments.values()

@@ -14,8 +14,7 @@ __all__ = ["Crop", "Rules", "find_crop"]
 Floats = NDArray[np.float64]
 
 _PATIENCE = 100_000
-"""Attempts after which a search without a limit of its own ends; no setting that can be met needs
-so many."""
+"""Attempts after which a search without a limit ends; rules that can be met need fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Rules:
         prune_threshold: least part of a box in the window for it to stay; None: its center must be
             inside.
         num_attempts: windows for one threshold.
-        total_num_attempts: windows for one sample; none for ever so many.
+        total_num_attempts: windows for one sample; None: no limit.
         scaling: (least, most) part of the sides.
         ratios: (least, most) ratio of x to y, then x to z and y to z.
     """

@@ -36,7 +36,7 @@ def _class_axis(values: Spec, axis: int | None) -> int | None:
 
 
 def _tells_scalars(arguments: Mapping[str, Any]) -> bool:
-    """Whether the shapes of all samples tell if they are scalars."""
+    """Whether the output depends on all samples being scalars."""
     return arguments["axis"] is None
 
 

@@ -1,8 +1,8 @@
 """`fn.decoders.image` and its kind: encoded images in, pixels (H, W, C) out.
 
-On the CPU worker processes decode, those of clips. Code of ours reads the header first
-(`decoding.images`): codecs get nothing whose header is damaged, or claims more pixels than are
-allowed.
+On the CPU the worker processes that decode clips decode images too. Headers are read here first
+(`decoding.images`): a file with a damaged header, or with more pixels than allowed, never reaches a
+codec.
 """
 
 from __future__ import annotations

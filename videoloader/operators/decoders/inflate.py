@@ -26,7 +26,7 @@ from videoloader.tensors.batch import Batch, Spec
 __all__ = ["inflate"]
 
 _LARGEST = 255
-"""A byte of LZ4 stands for at most so many: what claims more is damaged."""
+"""Most bytes that a byte of LZ4 can stand for; data that claims more is damaged."""
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
@@ -62,8 +62,8 @@ def _chunks(
 def _decompressed(codec: Any, data: memoryview, length: int) -> bytes:
     """Exactly `length` bytes.
 
-    The codec refuses what does not fit into the memory that it is given, and does not tell when
-    there is less. Hence it is asked for one byte less, too, which has to fail.
+    The codec fails if the data is longer than the given length, but not if it is shorter. So it is
+    also asked for one byte less, which has to fail.
     """
     try:
         made: bytes = codec.decompress(data, length, asbytes=True)

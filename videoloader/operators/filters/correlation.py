@@ -199,7 +199,7 @@ def _same_by_opencv(
 
 
 def _are_pictures(values: torch.Tensor, axes: Axes) -> bool:
-    """Whether OpenCV filters values of a type that it takes."""
+    """Whether values are pictures on the CPU, which OpenCV filters."""
     return values.device.type == "cpu" and axes.count == 2 and values.numel() > 0
 
 

@@ -1,4 +1,4 @@
-"""Operators that call functions of the user's on what flows through a pipeline.
+"""Operators that call functions of the user on the data of a pipeline.
 
 A function is called by one thread at a time, batch after batch and sample after
 sample, once for each. It gets copies, and what it gives is copied.

@@ -1,4 +1,4 @@
-"""Operators that change where data is, or what it means, and no values."""
+"""Operators that change the device or the layout of data, not its values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Linear resizing of bytes on the CPU by torch's own kernel, which works on integers.
 
 It is 5 to 10 times as fast as the matrices of `resampling`, on one core.
-That kernel begins at the edge of what it is given, and cuts its filter off there. So it gets the
-pictures with copies of their border around them, as many as make its grid of outputs fall on ours.
+That kernel begins at the edge of its input, and cuts its filter off there. So pictures are padded
+with copies of their border, so many that the output grid of torch falls on ours.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _scratch(shape: tuple[int, ...]) -> NDArray[np.uint8]:
 
 
 def _is_other(axis: Axis) -> bool:
-    """Whether it is none of what torch's kernel does."""
+    """Whether torch's kernel cannot resize along an axis."""
     shrinks = axis.end - axis.start > axis.size
     begin, count = axis.window or (0, axis.size)
     is_beyond = begin < 0 or begin + count > axis.size

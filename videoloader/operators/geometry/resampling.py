@@ -34,7 +34,7 @@ class Axis(NamedTuple):
         filter: how they are computed.
         antialias: widen the filter where it shrinks.
         window: first pixel and number of those of the output that are wanted; all by default.
-        mirrored: give the wanted ones in the other order.
+        mirrored: reverse the order of these pixels.
     """
 
     start: float

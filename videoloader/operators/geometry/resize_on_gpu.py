@@ -58,7 +58,7 @@ _TILE = 32
 class Weights:
     """The axes of a batch as the kernel sees them, with their weights, which the GPU computes.
 
-    They are kept for the stream that was the last to ask: only there they are known to be done.
+    They are kept for the stream that asked last: only there are they known to be complete.
     Threads may share it.
 
     Args:

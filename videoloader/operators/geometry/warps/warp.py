@@ -367,7 +367,7 @@ def _rotations(
         centers = [np.array(shape[-1 - count : -1])[::-1] / 2 for shape in (source, target)]
         own = []
         for degrees, about in _turns(turned, axes, count):
-            # Of a volume it is seen from where its axis points to; y points down in pictures.
+            # A rotation about an axis is seen from its tip; y points down in pictures.
             linear = rotation(degrees) if about is None else rotation(-degrees, about)
             own.append(
                 np.concatenate([linear, (centers[0] - linear @ centers[1])[:, None]], axis=1)
