@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar, turned
+from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import matrix_and_range
 from videoloader.decoding.pictures.surface import Surface
@@ -47,8 +47,8 @@ class LumaConverter:
         luma = self._luma(surface)
         coded = surface.height, surface.width
         turn = self._orientation
-        view = (view or View(slot.shape[:2])).within(turned(turn, coded))
-        size = turned(turn, view.size)
+        view = (view or View(slot.shape[:2])).within(turn.displayed(coded))
+        size = turn.displayed(view.size)  # as coded; a turn swaps both ways
         box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         planes, shift = self._resampler.resample(luma, box, size, self._output.interpolation)
         plane = planes[0]

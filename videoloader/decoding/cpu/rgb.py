@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar, turned
+from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.pictures.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.pictures.surface import Surface
@@ -85,8 +85,8 @@ class RgbConverter:
         """
         meaning = matrix_and_range(surface.frame, self._color, self._output)
         coded, turn = (surface.frame.height, surface.frame.width), self._orientation
-        view = (view or View(slot.shape[:2])).within(turned(turn, coded))
-        size = turned(turn, view.size)
+        view = (view or View(slot.shape[:2])).within(turn.displayed(coded))
+        size = turn.displayed(view.size)  # as coded; a turn swaps both ways
         box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
         if self._output.matrix == "swscale":
             if self._output.interpolation == "bicubic" and view.crop is None and size != coded:

@@ -19,7 +19,7 @@ from videoloader.indexing.index import Orientation
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Box", "Planar", "Resampler", "coded_box", "planar", "turned"]
+__all__ = ["Box", "Planar", "Resampler", "coded_box", "planar"]
 
 
 class Box(NamedTuple):
@@ -36,15 +36,10 @@ class Box(NamedTuple):
         return rows[:, self.left : self.left + self.width]
 
 
-def turned(turn: Orientation, size: tuple[int, int]) -> tuple[int, int]:
-    """The size of a coded picture when it is displayed, and the other way round."""
-    return size[::-1] if turn.transpose else size
-
-
 def coded_box(turn: Orientation, part: tuple[int, int, int, int], coded: tuple[int, int]) -> Box:
     """Where a part of the displayed picture lies in the coded one, of (height, width)."""
     top, left, height, width = part
-    displayed = turned(turn, coded)
+    displayed = turn.displayed(coded)
     if turn.flip_y:
         top = displayed[0] - top - height
     if turn.flip_x:
