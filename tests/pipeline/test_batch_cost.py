@@ -6,6 +6,7 @@ The GPU is the CPU here: what is counted is the work of Python, which is the sam
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +64,9 @@ def gpu(monkeypatch):
     streams._here.cache_clear()
     made = pipeline.Program
     monkeypatch.setattr(
-        pipeline, "Program", lambda graph, **options: made(graph, **{**options, "gpu": "cpu"})
+        pipeline,
+        "Program",
+        lambda graph, options, pool: made(graph, replace(options, gpu="cpu"), pool),
     )
     yield
     streams._here.cache_clear()
@@ -156,7 +159,7 @@ def test_a_warm_batch_of_an_operator_with_a_kernel_makes_few_calls(monkeypatch, 
     driver = Driver(monkeypatch)
     with pipe_of(lambda clips: Function(name)(clips, **KERNELS[name])) as pipe:
         evaluator = pipe._run.program._evaluator
-        evaluator._devices = {**evaluator._devices, "gpu": "cuda:0"}
+        evaluator._options = replace(evaluator._options, gpu="cuda:0")
         assert calls_of(pipe) < MOST_WITH_KERNEL
         launched = len(driver.launches)
         assert launched == (5 if name == "resize" else 4)  # its weights once

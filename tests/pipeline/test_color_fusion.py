@@ -1,6 +1,7 @@
 """Colour operators of a graph that run as one; on a GPU, or on what stands in for it here."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,9 +24,8 @@ def gpu(request, monkeypatch):
     if request.param == "cpu":
         program = functools.partialmethod(Program.__init__)
 
-        def init(self, *arguments, gpu, **named):
-            del gpu
-            program.func(self, *arguments, gpu="cpu", **named)
+        def init(self, graph, options, pool):
+            program.func(self, graph, replace(options, gpu="cpu"), pool)
 
         monkeypatch.setattr(Program, "__init__", init)
         monkeypatch.setattr("videoloader.readers.video.media.check_gpu", lambda what: None)

@@ -1,5 +1,6 @@
 """A sample is a number in a data set and an epoch: its pixels depend on nothing else."""
 
+import fake_videos
 import pytest
 import torch
 
@@ -18,14 +19,14 @@ FILES = [f"clip{number}.mp4" for number in range(SIZE)]
 @pytest.fixture
 def pictures(videos, monkeypatch):
     """Fake videos whose pixels all differ, so that crops and flips show."""
-    plain = videos._clip
+    plain = fake_videos.decoded
 
-    def clip(request):
-        frames = plain(request)
+    def decoded(request, index):
+        frames = plain(request, index)
         pattern = torch.arange(frames[0].numel()).reshape(frames[0].shape)
         return (3 * frames + pattern).to(torch.uint8)
 
-    monkeypatch.setattr(videos, "_clip", clip)
+    monkeypatch.setattr(fake_videos, "decoded", decoded)
     return videos
 
 
