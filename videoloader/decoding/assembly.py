@@ -249,7 +249,9 @@ class Assembly:
             self.blame(run, dict.fromkeys(run.run.frames.tolist(), error))
 
     def finish(self) -> ClipBatch:
-        """The batch, failed clips treated as `on_error` says.
+        """The batch, failed clips treated as the `on_error` of `decode_batch` says.
+
+        Loaders and readers ask for `mask` here, and decide themselves: see `failures.Attempts`.
 
         Raises:
             ResourceError: the machine lacked what a clip needed, whatever `on_error` says.

@@ -1,7 +1,9 @@
 """What becomes of samples that fail: a policy, applied, counted and logged in one place.
 
 Whoever makes samples (loaders, data sets, readers, decoding operators) has one `Failures`, and for
-each batch an `Attempts`, which says what to make, and is told what failed.
+each batch an `Attempts`, which says what to make, and is told what failed. They have batches
+decoded with `on_error="mask"`, which reports all failures. `decode_batch` has no data set to take
+another sample from and counts nothing: `Assembly.finish` applies its `on_error`.
 """
 
 from __future__ import annotations
