@@ -76,6 +76,14 @@ def test_workers_share_a_batch_and_count_as_one_process_does(workers, depth):
             assert pids <= set(pipe._py_pool.pids())
 
 
+def test_what_is_left_of_a_pool_is_found_under_the_names_of_dali():
+    with pipe_of(sources.counted_batches, batch=True, batch_info=True) as pipe:
+        pipe.run()
+        thread = pipe._py_pool.pool._observer.thread
+        assert thread.is_alive()
+    assert not thread.is_alive()
+
+
 def test_callables_may_make_whole_batches():
     with pipe_of(sources.counted_batches, batch=True, batch_info=True) as pipe:
         for number in range(2):

@@ -798,4 +798,4 @@ class Pipeline:
     def _py_pool(self) -> PythonPool | None:
         """The processes of parallel external sources, if there are any."""
         pool = None if self._run is None else self._run.program.sources.python_pool
-        return pool if pool is not None and pool.has_started else None
+        return pool if pool is not None and pool.pool is not None else None

@@ -198,6 +198,20 @@ class _Team:
         return f", at work for {self._names[worker.given[0].source]}" if worker.given else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Observer:
+    """The thread that reads the answers of workers, and detects their death."""
+
+    thread: threading.Thread
+
+
+@dataclass(frozen=True, slots=True)
+class _Processes:
+    """What runs for a pool, under the names of DALI, whose tests look for what is left of it."""
+
+    _observer: _Observer
+
+
 class PythonPool:
     """Worker processes, each of which has all jobs; an order names its job.
 
@@ -218,15 +232,11 @@ class PythonPool:
         self._names: list[str] = []
         self._tickets = 0
         self._team = _Team(self._names)
-        self._observer: threading.Thread | None = None
+        self.pool: _Processes | None = None
+        """What runs, once the workers have started."""
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def has_started(self) -> bool:
-        """Whether there are processes."""
-        return self._observer is not None
 
     def add(self, job: Job, name: str) -> int:
         """Add a job before the workers start; returns its number. `name` is for messages."""
@@ -268,10 +278,11 @@ class PythonPool:
             raise
         # It refers to the team, not to the pool, so that a dropped pool is collected and its
         # finalizer ends the team.
-        self._observer = threading.Thread(
+        thread = threading.Thread(
             target=self._team.observe, name="videoloader-python-workers", daemon=True
         )
-        self._observer.start()
+        thread.start()
+        self.pool = _Processes(_Observer(thread))
         self._end = weakref.finalize(self, self._team.end)
 
     def submit(
@@ -298,7 +309,7 @@ class PythonPool:
 
     def pids(self) -> list[int]:
         """Process ids, empty before the workers have started."""
-        return [worker.pid for worker in self._team.workers] if self.has_started else []
+        return [worker.pid for worker in self._team.workers] if self.pool else []
 
     def stopped(self) -> set[int]:
         """Numbers of workers that have work, and that a signal keeps from running."""
@@ -314,10 +325,10 @@ class PythonPool:
 
     def close(self) -> None:
         """End the workers, even during a task, and wait for them."""
-        if self._observer is not None:
+        if self.pool is not None:
             self._team.end()
             if os.getpid() == self._team.owner:
-                self._observer.join()
+                self.pool._observer.thread.join()
 
     def _start(self, method: str) -> str:
         """Start workers; returns the traceback if the first cannot load the jobs, else ""."""
