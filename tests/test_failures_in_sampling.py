@@ -148,7 +148,7 @@ def test_frames_that_clips_share_count_once_as_work(paths):
 
 
 class Number:
-    """All frames of a video, and a number beside them."""
+    """Selects all frames of a video; the output beside the pictures is a number."""
 
     def __init__(self, number):
         self.number = number

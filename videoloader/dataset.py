@@ -189,9 +189,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._records = SharedRecords()
         self._stats = WorkerStats(shared(torch.zeros(WorkerStats.SHAPE, dtype=torch.float64)))
         failures = Failures(policy, self._records)
-        self._sampled = SampleDecoder(
-            self._requests, self._output, rules, failures, is_never_empty=True
-        )
+        self._sampled = SampleDecoder(self._requests, self._output, rules, failures)
         self.transform = transform
         self.sample_transform = sample_transform
         self._batches: BatchDecoder | None = None

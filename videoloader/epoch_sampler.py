@@ -162,7 +162,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         return part(BatchOrder, self._options, plan=SampleOrder(size, self._seed, shuffle))
 
     def _numbers_from(self, epoch: int, done: int, order: BatchOrder) -> Iterator[int]:
-        """What an order has in an epoch of which some samples are done."""
+        """The numbers that an order gives in an epoch, behind the first `done` of them."""
         places = order.places(done)
         for first in range(0, len(places), _TOGETHER):
             yield from order.at(places[first : first + _TOGETHER], epoch).tolist()

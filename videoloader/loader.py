@@ -184,7 +184,6 @@ class Loader:
             part(OutputFormat, options),
             part(Rules, options),
             failures,
-            is_never_empty=True,  # else this rank would have a batch less than the others
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
         )

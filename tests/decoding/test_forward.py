@@ -7,7 +7,6 @@ import pytest
 
 import videoloader as vl
 from videoloader import DecodeError
-from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.demo.videos import encode_video
 
 FRAMES = 60
@@ -35,20 +34,6 @@ def clips(tmp_path_factory):
         with vl.Video(path, threads=1) as video:
             made[name] = path, video[:].numpy()  # one call for all: decoded from end to end
     return made
-
-
-@pytest.fixture
-def fed(monkeypatch):
-    """How many packets decoders were fed, kept up to date."""
-    decoders = []
-    begin = CpuDecoder.__init__
-
-    def count(self, *arguments, **options):
-        decoders.append(self)
-        begin(self, *arguments, **options)
-
-    monkeypatch.setattr(CpuDecoder, "__init__", count)
-    return lambda: sum(decoder.packets_fed for decoder in decoders)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -9,7 +9,6 @@ import torch
 
 import videoloader as vl
 from videoloader.decoding import reading
-from videoloader.decoding.cpu.libav import CpuDecoder
 from videoloader.demo.videos import encode_video
 
 FRAMES = 70
@@ -20,19 +19,6 @@ def path(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reading")
     options = {"bf": "3", "g": "30", "x264-params": "b-pyramid=normal:threads=1"}
     return encode_video(folder / "a.mp4", size=(64, 48), frames=FRAMES, options=options)
-
-
-@pytest.fixture
-def fed(monkeypatch):
-    decoders = []
-    begin = CpuDecoder.__init__
-
-    def count(self, *arguments, **options):
-        decoders.append(self)
-        begin(self, *arguments, **options)
-
-    monkeypatch.setattr(CpuDecoder, "__init__", count)
-    return lambda: sum(decoder.packets_fed for decoder in decoders)
 
 
 @pytest.mark.parametrize("has_headers", [False, True])

@@ -36,7 +36,7 @@ def calls():
         return values
 
     before = torch.get_num_threads()
-    torch.set_num_threads(3)  # of which a thread of a pipeline takes one
+    torch.set_num_threads(3)  # more than the one that a thread of a pipeline uses
     yield seen
     torch.set_num_threads(before)
     del OPERATORS["note"]

@@ -34,7 +34,7 @@ _Place: TypeAlias = "Callable[[Piece], Fraction | float]"
 _log = logging.getLogger(__name__)
 
 _MOST_VALUES = 1 << 31  # in one range, over all channels
-_FAR = 2  # seconds ahead from which seeking is used, in files with exact seeking
+_FAR = 2  # seconds; skip further ahead than this by seeking, where seeking is exact
 
 
 class Audio:

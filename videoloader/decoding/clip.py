@@ -165,7 +165,7 @@ class ClipBatch:
 
 
 def _joined(frames: torch.Tensor | list[torch.Tensor], others: Mapping[int, torch.Tensor]) -> Any:
-    """Clips of which some are replaced, as a tensor if they have one shape."""
+    """Clips with the `others` in place of some; a tensor if all have one shape."""
     fits = {clip.shape for clip in others.values()} == {frames[0].shape}
     if isinstance(frames, torch.Tensor) and fits:
         for position, clip in others.items():

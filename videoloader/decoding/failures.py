@@ -49,8 +49,8 @@ SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]
 MOST_RECORDS = 10_000
 """Failures that are kept; later ones are counted, and written to the log."""
 
-_LEAST_SAMPLES = 100  # from which a share of failures is told
-_NAMED = 3  # failures that the error of too many names
+_LEAST_SAMPLES = 100  # the fewest samples that a share (`max_errors=0.01`) is taken of
+_NAMED = 3  # failures that `TooManyFailuresError` names
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,10 +361,16 @@ class Attempts(Generic[Wanted]):
         self._others: dict[int, tuple[Iterator[Wanted], int]] = {}  # with what was tried of them
         self._again: list[int] = []
 
-    def rounds(self) -> Iterator[Sequence[int]]:
-        """The places to make, all of them first, then those of which another sample is wanted.
+    @property
+    def kept(self) -> list[int]:
+        """The places that are not left out, ascending."""
+        return [place for place in range(len(self.wanted)) if place not in self.left_out]
 
-        What fails of them is told to `failed`, in ascending order, before the next round.
+    def rounds(self) -> Iterator[Sequence[int]]:
+        """The places to make: all of them first, then those that got another sample.
+
+        The caller passes each sample that fails to `failed`, in ascending order of places, before
+        it asks for the next round.
         """
         yield range(len(self.wanted))
         while self._again:

@@ -100,9 +100,9 @@ class ClipRequest:
 
 
 class Blank(NamedTuple):
-    """What stands for a masked clip whose video does not open, or that there is no memory for.
+    """Form of a masked clip that has none: its video does not open, or there is no memory for it.
 
-    Where length or size are not known, they are those of another clip of the batch.
+    A length or size that is unknown is taken from another clip of the batch.
     """
 
     length: int = 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_FRAMES", "ForwardReader"]
 
 MOST_FRAMES = 16
-"""Frames of a run that is read on to; where that does not work out, it is decoded anew."""
+"""The most frames of a run that is read on to; if that fails, they are decoded from a keyframe."""
 
 _CHUNK = 16  # packets of the first run that are fetched at a time
 _LEAST_BYTES, _MOST_FETCHED = 1 << 17, 512  # bytes and packets of other runs

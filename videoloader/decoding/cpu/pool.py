@@ -195,7 +195,7 @@ class _Packer:
         self._indexes.clear()
 
     def _file(self, source: bytes) -> Shared:
-        """An open file with the bytes of a video, of which the last few are kept."""
+        """The bytes of a video as an open file; the files used last stay open."""
         if id(source) not in self._files:
             while len(self._files) >= _MOST_FILES:
                 os.close(self._files.popitem(last=False)[1].file)

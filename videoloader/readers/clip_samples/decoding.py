@@ -67,8 +67,6 @@ class SampleDecoder:
         output: form of the batches.
         rules: of decoding; clips that fail are masked, and then treated as the policy says.
         failures: takes what goes wrong; its policy says what becomes of samples that fail.
-        is_never_empty: with `skip`, where no sample of a batch decodes, give the next one that
-            does.
         columns: that go along with the samples.
         batches: the shapes of clips that differ from sample to sample.
     """
@@ -77,7 +75,6 @@ class SampleDecoder:
     output: OutputFormat
     rules: Rules
     failures: Failures = field(default_factory=Failures)
-    is_never_empty: bool = False
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
 
@@ -88,6 +85,9 @@ class SampleDecoder:
         self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
     ) -> DecodedSamples:
         """Decode the clips of some samples; failures are treated as the policy says.
+
+        With `skip`, where no sample of a batch decodes, the next one that does is given: all ranks
+        have as many batches.
 
         Args:
             decoder: does it.
@@ -100,7 +100,7 @@ class SampleDecoder:
             DecodeError: nothing of the data set decodes.
         """
         self.failures.ask(len(keys))
-        attempts = Attempts(self.failures, keys, self, may_be_empty=not self.is_never_empty)
+        attempts = Attempts(self.failures, keys, self)
         found: dict[int, _Found] = {}
         clips: ClipBatch | None = None
         for places in attempts.rounds():
@@ -119,7 +119,7 @@ class SampleDecoder:
                     epoch=epoch if in_epochs else None,
                 )
         assert clips is not None
-        places = [at for at in range(len(keys)) if at not in attempts.left_out]
+        places = attempts.kept
         if attempts.left_out:
             clips = clips.at(places)
         decoded = DecodedSamples(

@@ -217,7 +217,7 @@ class _Decoding:
             for number, failure in more.failed.items():
                 self._failed(places[number], failure)
         assert batch is not None
-        left = [place for place in range(len(positions)) if place not in self.attempts.left_out]
+        left = self.attempts.kept
         for place in self.attempts.masked:
             # Without the video: computing these outputs may be what failed.
             frames, index = batch.indices[place], self.indexes[place]
