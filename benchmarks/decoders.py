@@ -386,7 +386,7 @@ _PLANS: dict[str, Any] = {}  # index and plan of each path; processes that are f
 
 
 def _decode_plan(path: str, threads: int = 1) -> None:
-    from videoloader.decoding.cpu.libav import CpuDecoder
+    from videoloader.decoding.cpu.frame_decoder import CpuDecoder
     from videoloader.sources.opening import open_source
 
     index, plan = _PLANS[path]

@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from videoloader import types
-from videoloader.operators.batch import Context
 from videoloader.operators.color.color_run import color_run, name_in_run
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import has_cupy
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.sampling import generator

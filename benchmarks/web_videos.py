@@ -44,7 +44,7 @@ from rich.console import Console
 from rich.table import Table
 
 import videoloader as vl
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.demo.videos import encode_video, kept_scheduling, read_frame_number
 
 FOLDER = DATA / "web"

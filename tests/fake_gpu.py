@@ -19,7 +19,7 @@ from kernel_machines import Compiled
 from sequence_headers import read_sequence
 
 from videoloader.decoding.nvdec import convert, hardware, session
-from videoloader.decoding.nvdec import feeder as hardware_feed
+from videoloader.decoding.nvdec import hardware_decoder as hardware_feed
 from videoloader.decoding.nvdec import pool as nvdec
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader.decoding.batch import ClipBatch, ClipFailure
+from videoloader.decoding.batch_decoder import ClipBatch, ClipFailure
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import Orientation

@@ -23,7 +23,7 @@ from videoloader.cuda import launching
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators import kernels
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import packed
 from videoloader.operators.operator import OPERATORS
 from videoloader.sampling import generator

@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from videoloader.decoding.opening.indexer import IndexOrder
+from videoloader.decoding.opening.indexer import IndexCommand
 from videoloader.indexing.dataset.rows import make_row
 
 
@@ -23,7 +23,7 @@ def be_odd(path):
         bytearray(1 << 36)
 
 
-class OddOrder(IndexOrder):
+class OddOrder(IndexCommand):
     """An order to index."""
 
     def _make(self):

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from child_processes import children, state_of
 
 import videoloader as vl
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.demo.videos import encode_video, read_frame_number
 
 FILES, WORKERS, ORIGINALS = 10_000, 2, 20

@@ -68,6 +68,6 @@ def test_all_that_a_package_names_in_its_first_lines_is_there(start):
     assert not missing(text, (ROOT / start).parent)
 
 
-@pytest.mark.parametrize("text", ["`decoding/nothing.py`", "`decoding/batch.py` `Nothing`"])
+@pytest.mark.parametrize("text", ["`decoding/nothing.py`", "`decoding/batch_decoder.py` `Nothing`"])
 def test_what_is_not_there_is_noticed(text):
     assert missing(text, ROOT / "videoloader")

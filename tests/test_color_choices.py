@@ -352,7 +352,7 @@ def test_a_video_on_a_gpu_has_the_colours_that_are_chosen(
     tmp_path,
     monkeypatch,
 ):
-    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
     path = tagged_video(tmp_path / "a.mp4", size=(720, 64))
     with vl.Video(path, matrix="swscale") as video:
         video.device = torch.device("cuda", 0)

@@ -15,7 +15,7 @@ from misbehaving import Misbehaving
 
 import videoloader as vl
 from videoloader import fn
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.pipeline import pipeline_def
 from videoloader.sources.items import Item

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 import videoloader.dataset
-from videoloader.decoding.cpu import libav
+from videoloader.decoding.cpu import frame_decoder
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.opening import index_cache
 from videoloader.demo.videos import encode_video, read_frame_number
@@ -340,7 +340,7 @@ def test_folders_in_a_folder_are_classes(folder, tmp_path):
 def fed(monkeypatch):
     """Packets that decoders are given, and decoders that are opened."""
     counts = Counter()
-    make, begin = libav.make_packet, libav.open_decoder
+    make, begin = frame_decoder.make_packet, frame_decoder.open_decoder
 
     def make_packet(*arguments):
         counts["packets"] += 1
@@ -350,8 +350,8 @@ def fed(monkeypatch):
         counts["decoders"] += 1
         return begin(*arguments, **options)
 
-    monkeypatch.setattr(libav, "make_packet", make_packet)
-    monkeypatch.setattr(libav, "open_decoder", open_decoder)
+    monkeypatch.setattr(frame_decoder, "make_packet", make_packet)
+    monkeypatch.setattr(frame_decoder, "open_decoder", open_decoder)
     return counts
 
 

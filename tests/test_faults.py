@@ -13,7 +13,7 @@ from misbehaving import Misbehaving
 
 import videoloader as vl
 from videoloader.decoding import assembly, memory
-from videoloader.decoding.cpu import libav
+from videoloader.decoding.cpu import frame_decoder
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.opening import videos as opening
@@ -73,10 +73,10 @@ PLACES = {
     "read": [(local.LocalSource, "_read", is_bad)],
     "plan": [
         (assembly, "merge_runs", is_bad),
-        (libav, "PacketFeed", is_bad),
+        (frame_decoder, "PacketFeed", is_bad),
     ],
-    "start": [(libav, "open_decoder", None)],
-    "decode": [(libav.CpuDecoder, "_decode_run", lambda it, run: is_bad(it._index))],
+    "start": [(frame_decoder, "open_decoder", None)],
+    "decode": [(frame_decoder.CpuDecoder, "_decode_run", lambda it, run: is_bad(it._index))],
     "convert": [(RgbConverter, "write", None)],
 }
 
@@ -86,7 +86,7 @@ def apply(monkeypatch, place, error):
     current = []
     for owner, name, only in PLACES[place]:
         inject(monkeypatch, owner, name, error, only=only or (lambda *_: bool(current)))
-    original = libav.CpuDecoder.decode
+    original = frame_decoder.CpuDecoder.decode
 
     def decode(self, plan, **options):
         if is_bad(self._index):
@@ -96,7 +96,7 @@ def apply(monkeypatch, place, error):
         finally:
             current.clear()
 
-    monkeypatch.setattr(libav.CpuDecoder, "decode", decode)
+    monkeypatch.setattr(frame_decoder.CpuDecoder, "decode", decode)
 
 
 def numbers(clip):

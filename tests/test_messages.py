@@ -362,7 +362,7 @@ def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
     growing,
     monkeypatch,
 ):
-    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
 
     def both(take, **options):
         with vl.Video(growing, **options) as here, vl.Video(growing, **options) as there:
@@ -385,7 +385,7 @@ def test_iterating_on_a_gpu_tells_from_where_on_the_cpu_decodes(
     monkeypatch,
     caplog,
 ):
-    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)
     with vl.Video(growing, resolution_change="scale") as video:
         video.device = torch.device("cuda", 0)

@@ -6,7 +6,7 @@ import pytest
 
 import videoloader as vl
 from videoloader import fn, loader
-from videoloader.decoding.cpu import libav
+from videoloader.decoding.cpu import frame_decoder
 from videoloader.pipeline import pipeline_def
 from videoloader.readers.video import media
 
@@ -25,10 +25,10 @@ class CountingDecoder:
         self._lock = threading.Lock()
         self._counts = {"open_decoder": 0, "make_packet": 0}
         for name in self._counts:
-            monkeypatch.setattr(libav, name, self._counted(name))
+            monkeypatch.setattr(frame_decoder, name, self._counted(name))
 
     def _counted(self, name):
-        original = getattr(libav, name)
+        original = getattr(frame_decoder, name)
 
         def call(*arguments, **options):
             self._counts[name] += 1

@@ -205,9 +205,10 @@ LAYERS = {
     "indexing": "errors system codecs sources workers",
     "audio": "errors system sources indexing",
     "decoding": "errors system runtime cuda codecs sampling sources workers indexing audio",
+    "clip_samples": "errors system tensors sampling sources indexing decoding",
     "operators": "errors system cuda types tensors sampling audio decoding",
     "readers": "errors system runtime types tfrecord tensors sampling sources workers indexing "
-    "audio decoding operators",
+    "audio decoding clip_samples operators",
     "tools": "errors readers",
     "pipeline": "errors system runtime cuda types tensors sampling sources workers decoding "
     "operators readers",
@@ -215,12 +216,14 @@ LAYERS = {
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "plugin": "errors system runtime cuda tensors sampling sources readers pipeline fn ops",
+    "plugin": "errors system runtime cuda tensors sampling sources clip_samples readers "
+    "pipeline fn ops",
     "video": "errors system sampling sources workers indexing decoding",
     "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors system sampling",
-    "dataset": "errors system runtime sampling sources indexing decoding readers epoch_sampler",
-    "loader": "errors system runtime cuda sampling indexing decoding readers",
+    "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
+    "epoch_sampler",
+    "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
     "report": "errors system runtime indexing",
     "demo": "errors sampling indexing fn plugin report",
     "cli": "errors sampling sources indexing decoding video report demo",

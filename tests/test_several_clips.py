@@ -138,7 +138,9 @@ def test_crops_need_a_size(paths, wrong):
 
 @pytest.mark.parametrize("how", ["loader", "dataset"])
 def test_a_clip_that_is_too_large_keeps_its_axis_where_it_is_masked(paths, monkeypatch, how):
-    monkeypatch.setattr("videoloader.decoding.batch.machine_memory", lambda: 8 * 96 * 128 * 3 + 1)
+    monkeypatch.setattr(
+        "videoloader.decoding.batch_decoder.machine_memory", lambda: 8 * 96 * 128 * 3 + 1
+    )
     (batch,) = make(paths[:1] + paths[2:], vl.DenseClips(4), how, "FCHW", on_error="mask")
     assert [tuple(each.shape) for each in batch["mask"]] == [(1, 4), (2, 4)]
     assert [bool(each.any()) for each in batch["mask"]] == [False, True]

@@ -11,9 +11,9 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from torch.nn.functional import interpolate
 
 import videoloader as vl
+from videoloader.clip_samples.samples import divided
 from videoloader.decoding.framing import Framing
 from videoloader.demo.videos import X264, encode_video
-from videoloader.readers.clip_samples.samples import divided
 
 COUNT = 30
 
@@ -221,11 +221,11 @@ def test_frames_snap_to_the_keyframe_before(path):
 
 
 def test_snapped_frames_cost_one_packet_each(path, monkeypatch):
-    from videoloader.decoding.cpu import libav
+    from videoloader.decoding.cpu import frame_decoder
 
     fed = []
-    original = libav.make_packet
-    monkeypatch.setattr(libav, "make_packet", lambda p, n: fed.append(n) or original(p, n))
+    original = frame_decoder.make_packet
+    monkeypatch.setattr(frame_decoder, "make_packet", lambda p, n: fed.append(n) or original(p, n))
     with vl.Video(path, threads=1) as video:
         video.get_frames([5, 20, 28], snap="keyframe")
     assert len(fed) == 3

@@ -47,22 +47,22 @@ from videoloader.system.eager_calls import eager
 if TYPE_CHECKING:
     from videoloader import backend, fn, math, ops, pipeline, tensors, types
     from videoloader.audio import Audio
+    from videoloader.clip_samples.columns import TableColumns
+    from videoloader.clip_samples.labels import LabelColumn
+    from videoloader.clip_samples.patches import patchify, unpatchify
     from videoloader.dataset import ClipDataset, collate_samples
-    from videoloader.decoding.batch import (
+    from videoloader.decoding.batch_decoder import (
         BatchDecoder,
         ClipBatch,
         ClipFailure,
         ClipRequest,
         decode_batch,
     )
-    from videoloader.decoding.clip import Clip
+    from videoloader.decoding.clip_batch import Clip
     from videoloader.decoding.failures import SampleFailure
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
-    from videoloader.readers.clip_samples.columns import TableColumns
-    from videoloader.readers.clip_samples.labels import LabelColumn
-    from videoloader.readers.clip_samples.patches import patchify, unpatchify
     from videoloader.tensors import TensorList
     from videoloader.video import Video
 
@@ -138,34 +138,34 @@ __all__ = [
 # What needs torch, and the module it comes from; None stands for the module itself.
 _LAZY = {
     "Audio": "videoloader.audio",
-    "BatchDecoder": "videoloader.decoding.batch",
-    "Clip": "videoloader.decoding.clip",
-    "ClipBatch": "videoloader.decoding.batch",
+    "BatchDecoder": "videoloader.decoding.batch_decoder",
+    "Clip": "videoloader.decoding.clip_batch",
+    "ClipBatch": "videoloader.decoding.batch_decoder",
     "ClipDataset": "videoloader.dataset",
     "collate_samples": "videoloader.dataset",
-    "ClipFailure": "videoloader.decoding.batch",
-    "ClipRequest": "videoloader.decoding.batch",
+    "ClipFailure": "videoloader.decoding.batch_decoder",
+    "ClipRequest": "videoloader.decoding.batch_decoder",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",
-    "LabelColumn": "videoloader.readers.clip_samples.labels",
+    "LabelColumn": "videoloader.clip_samples.labels",
     "Loader": "videoloader.loader",
     "Pipeline": "videoloader.pipeline",
     "SampleFailure": "videoloader.decoding.failures",
-    "TableColumns": "videoloader.readers.clip_samples.columns",
+    "TableColumns": "videoloader.clip_samples.columns",
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,
-    "decode_batch": "videoloader.decoding.batch",
+    "decode_batch": "videoloader.decoding.batch_decoder",
     "fn": None,
     "math": None,
     "newaxis": "videoloader.pipeline",
     "ops": None,
-    "patchify": "videoloader.readers.clip_samples.patches",
+    "patchify": "videoloader.clip_samples.patches",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,
     "types": None,
-    "unpatchify": "videoloader.readers.clip_samples.patches",
+    "unpatchify": "videoloader.clip_samples.patches",
 }
 
 

@@ -13,8 +13,21 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, default_collate, get_worker_info
 
-from videoloader.decoding.batch import BatchDecoder
-from videoloader.decoding.clip import Clip
+from videoloader.clip_samples.batch_content import seeded
+from videoloader.clip_samples.decoding import SampleDecoder
+from videoloader.clip_samples.known_bad import kept_videos
+from videoloader.clip_samples.labels import LabelOptions
+from videoloader.clip_samples.requests import SampleRequests
+from videoloader.clip_samples.samples import of_views, views
+from videoloader.clip_samples.shared_records import SharedRecords, shared
+from videoloader.clip_samples.sources import (
+    ClipSources,
+    check_clips,
+    find_labels,
+    find_sources,
+)
+from videoloader.decoding.batch_decoder import BatchDecoder
+from videoloader.decoding.clip_batch import Clip
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
@@ -22,28 +35,15 @@ from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.options import SampleOptions
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.epoch_sampler import Draw
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.clip_samples.batch_content import seeded
-from videoloader.readers.clip_samples.decoding import SampleDecoder
-from videoloader.readers.clip_samples.labels import LabelOptions
-from videoloader.readers.clip_samples.requests import SampleRequests
-from videoloader.readers.clip_samples.samples import of_views, views
-from videoloader.readers.clip_samples.sources import (
-    ClipSources,
-    check_clips,
-    find_labels,
-    find_sources,
-)
-from videoloader.readers.known_bad import kept_videos
-from videoloader.readers.shared_records import SharedRecords, shared
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
 from videoloader.sampling import ClipSampler, check_pad_mode
 from videoloader.sampling.states import whole_number
-from videoloader.system.options import documented, part, takes
+from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["ClipDataset", "collate_samples"]
 
@@ -78,8 +78,8 @@ class DatasetOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, 
     """Options of `ClipDataset`: of its samples, those that fail, their labels, and processes."""
 
 
-@takes(
-    *(DatasetOptions, OutputFormat, Rules, Framing, SampleRequests, FailurePolicy),
+@takes_options(
+    *(DatasetOptions, OutputFormat, DecodingRules, Framing, SampleRequests, FailurePolicy),
     layout="FCHW",
     skip_known=None,
     labels=None,
@@ -169,8 +169,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if decode not in ("local", "worker"):
             raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
         # All arguments are checked before anything is read.
-        policy, framing = part(FailurePolicy, options), part(Framing, options)
-        self._output, rules = part(OutputFormat, options), part(Rules, options)
+        policy, framing = from_options(FailurePolicy, options), from_options(Framing, options)
+        self._output, rules = (
+            from_options(OutputFormat, options),
+            from_options(DecodingRules, options),
+        )
         check_pad_mode(options["pad_mode"])
         self._limits = check_limits(options) if decode == "worker" else None
         every = find_sources(videos, indexes or {})
@@ -178,7 +181,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self.classes = [] if of_every is None else of_every.classes
         self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)
         self._size = len(self._videos) * check_clips(clips_per_video, sampler)
-        self._requests = part(
+        self._requests = from_options(
             SampleRequests,
             options,
             videos=self._videos,

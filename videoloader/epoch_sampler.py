@@ -15,7 +15,7 @@ from videoloader.sampling import BatchOrder, generator
 from videoloader.sampling.orders.batch_order import OrderOptions
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.states import state_number, whole_number
-from videoloader.system.options import part, takes
+from videoloader.system.options import from_options, takes_options
 
 __all__ = ["Draw", "EpochSampler"]
 
@@ -37,7 +37,7 @@ class Draw(NamedTuple):
     draw: int = 0
 
 
-@takes(OrderOptions, SampleOrder, BatchOrder, remainder=None)
+@takes_options(OrderOptions, SampleOrder, BatchOrder, remainder=None)
 class EpochSampler(Sampler[Draw]):
     """A sampler for `ClipDataset` whose epochs differ, repeat by seed, and can be resumed.
 
@@ -159,7 +159,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
 
     def _order(self, size: int, *, shuffle: bool = False) -> BatchOrder:
         """The places of this rank in an epoch of `size` samples, one at a time."""
-        return part(BatchOrder, self._options, plan=SampleOrder(size, self._seed, shuffle))
+        return from_options(BatchOrder, self._options, plan=SampleOrder(size, self._seed, shuffle))
 
     def _numbers_from(self, epoch: int, done: int, order: BatchOrder) -> Iterator[int]:
         """The numbers that an order gives in an epoch, behind the first `done` of them."""

@@ -10,22 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.cuda.streams import stage_stream, wait_for
-from videoloader.decoding.batch import BatchDecoder, shared_decoder
-from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
-from videoloader.decoding.framing import Framing
-from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
-from videoloader.decoding.options import SampleOptions, as_device
-from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import Rules
-from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
-from videoloader.readers.clip_samples.batch_content import batch_content, batch_tensors, transformed
-from videoloader.readers.clip_samples.columns import Columns, SampleColumns
-from videoloader.readers.clip_samples.decoding import DecodedSamples, SampleDecoder
-from videoloader.readers.clip_samples.labels import LabelOptions
-from videoloader.readers.clip_samples.requests import SampleRequests
-from videoloader.readers.clip_samples.shaped_batches import epoch_order, shaped_batches
-from videoloader.readers.clip_samples.sources import (
+from videoloader.clip_samples.batch_content import batch_content, batch_tensors, transformed
+from videoloader.clip_samples.columns import Columns, SampleColumns
+from videoloader.clip_samples.decoding import DecodedSamples, SampleDecoder
+from videoloader.clip_samples.known_bad import kept_videos
+from videoloader.clip_samples.labels import LabelOptions
+from videoloader.clip_samples.requests import SampleRequests
+from videoloader.clip_samples.shaped_batches import epoch_order, shaped_batches
+from videoloader.clip_samples.sources import (
     ClipSources,
     Weights,
     find_labels,
@@ -33,7 +25,15 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.known_bad import kept_videos
+from videoloader.cuda.streams import stage_stream, wait_for
+from videoloader.decoding.batch_decoder import BatchDecoder, shared_decoder
+from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
+from videoloader.decoding.framing import Framing
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
+from videoloader.decoding.options import SampleOptions, as_device
+from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.rules import DecodingRules
+from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stage_thread import Stage
@@ -42,7 +42,7 @@ from videoloader.sampling import Buckets, ClipSampler, Packing
 from videoloader.sampling.orders.batch_order import OrderOptions
 from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.forking import ForkSafeLock
-from videoloader.system.options import documented, part, takes
+from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["Loader", "LoaderIterator"]
 
@@ -54,8 +54,8 @@ class LoaderOptions(
     """Options of `Loader`: of samples, those that fail, labels, the order, and processes."""
 
 
-@takes(
-    *(LoaderOptions, OutputFormat, Rules, Framing, SampleRequests, FailurePolicy),
+@takes_options(
+    *(LoaderOptions, OutputFormat, DecodingRules, Framing, SampleRequests, FailurePolicy),
     layout="FCHW",
     shuffle=False,
     rank=None,
@@ -151,7 +151,7 @@ class Loader:
         stats_interval: float = STATS_INTERVAL,
         **options: Unpack[LoaderOptions],
     ) -> None:
-        failures = Failures(part(FailurePolicy, options))
+        failures = Failures(from_options(FailurePolicy, options))
         every = find_sources(dataset, {})
         of_every = find_labels(dataset, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
@@ -161,7 +161,7 @@ class Loader:
             every, options["skip_known"], labels=of_every, weights=shares
         )
         samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
-        framing = part(Framing, options, is_sized_later=batches is not None)
+        framing = from_options(Framing, options, is_sized_later=batches is not None)
         shaped = shaped_batches(batches, batch_size, self._videos, clips, framing, samples, options)
         if shaped is not None:
             shaped.check_transform(transform)
@@ -171,7 +171,7 @@ class Loader:
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape
-        self._requests = part(
+        self._requests = from_options(
             SampleRequests,
             options,
             videos=self._videos,
@@ -181,8 +181,8 @@ class Loader:
         )
         self._samples = SampleDecoder(
             self._requests,
-            part(OutputFormat, options),
-            part(Rules, options),
+            from_options(OutputFormat, options),
+            from_options(DecodingRules, options),
             failures,
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.decoding import batch as batches
-from videoloader.decoding.clip import Clip
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding import batch_decoder as batches
+from videoloader.decoding.clip_batch import Clip
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels
 from videoloader.decoding.opening.videos import (
@@ -29,7 +29,7 @@ from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames, read_frames_on_gpu
 from videoloader.decoding.request import ClipRequest, as_frame_numbers
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
@@ -44,13 +44,13 @@ from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.forking import ForkSafeLock, Use, cached_property, reset_after_fork
-from videoloader.system.options import part, takes
+from videoloader.system.options import from_options, takes_options
 from videoloader.workers.processors import usable_processors
 
 __all__ = ["Video"]
 
 
-@takes(VideoOptions, OutputFormat, Rules)
+@takes_options(VideoOptions, OutputFormat, DecodingRules)
 class Video:
     """The frames of a video, exact and in presentation order.
 
@@ -95,12 +95,12 @@ class Video:
         **options: Unpack[VideoOptions],
     ) -> None:
         self._options = options
-        self._output = part(OutputFormat, options)
+        self._output = from_options(OutputFormat, options)
         self.device = as_device(device)
         self._batches = batches.BatchDecoder(
             workers=0, threads=usable_processors() if threads is None else threads
         )
-        self._rules = part(Rules, options)
+        self._rules = from_options(DecodingRules, options)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self._given = source
@@ -162,7 +162,7 @@ class Video:
         """All frames (H, W, C), decoded as they are consumed."""
         return self.iterate()
 
-    @takes(ResizeOptions, ClipRequest, OutputFormat)
+    @takes_options(ResizeOptions, ClipRequest, OutputFormat)
     def iterate(
         self, start: int = 0, **options: Unpack[ResizeOptions]
     ) -> Generator[torch.Tensor, None, None]:
@@ -186,7 +186,7 @@ class Video:
             size = shorter_resized(self.size, resize_shorter)
         height, width = normalize_size(size or self.size)
         scales = size is not None or self._rules.resolution_change == "scale"
-        output = part(OutputFormat, {**self._options, **options})
+        output = from_options(OutputFormat, {**self._options, **options})
         with quick_switches():
             if self.device.type == "cuda":
                 for frame in read_frames_on_gpu(
@@ -233,7 +233,7 @@ class Video:
         return self.get_frames(frames=[number % len(self)]).frames[0]
 
     @quick_switches()
-    @takes(FrameOptions, ClipRequest, OutputFormat)
+    @takes_options(FrameOptions, ClipRequest, OutputFormat)
     def get_frames(
         self,
         frames: ArrayLike | None = None,
@@ -271,7 +271,7 @@ class Video:
         return self._decode(options, frames=frames, window=window)
 
     @quick_switches()
-    @takes(FrameOptions, ClipRequest, OutputFormat)
+    @takes_options(FrameOptions, ClipRequest, OutputFormat)
     def get_frames_at_times(
         self,
         times: ArrayLike,
@@ -355,8 +355,10 @@ class Video:
 
     def _decode(self, options: FrameOptions, **wanted: Any) -> Clip:
         """The clip of a request, as a batch of one; `wanted` are other fields of `ClipRequest`."""
-        request = part(ClipRequest, options, source=self._source, index=self.index, **wanted)
-        output = part(OutputFormat, {**self._options, **options})
+        request = from_options(
+            ClipRequest, options, source=self._source, index=self.index, **wanted
+        )
+        output = from_options(OutputFormat, {**self._options, **options})
         if self.device.type == "cuda":
             self._use.check()
             decoder = batches.shared_decoder(self.device)

@@ -181,11 +181,11 @@ def test_next_goes_on_from_whatever_was_given_last(reader, frames):
 
 
 def test_sequential_frames_are_decoded_once(path, monkeypatch):
-    from videoloader.decoding.cpu import libav
+    from videoloader.decoding.cpu import frame_decoder
 
     fed = []
-    original = libav.make_packet
-    monkeypatch.setattr(libav, "make_packet", lambda p, n: fed.append(n) or original(p, n))
+    original = frame_decoder.make_packet
+    monkeypatch.setattr(frame_decoder, "make_packet", lambda p, n: fed.append(n) or original(p, n))
     reader = VideoReader(path, num_threads=1)
     for number in range(len(reader)):
         reader[number]
@@ -279,7 +279,7 @@ def test_a_gpu_that_is_not_there_is_an_error_that_says_so(path, monkeypatch):
 
 def test_a_gpu_decodes_resized_frames_too(decoder, path, frames, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
     reader = VideoReader(path, ctx=gpu(0))
     assert np.array_equal(reader.get_batch([31, 2]).asnumpy(), frames[[31, 2]])
     assert np.array_equal(reader[7].asnumpy(), frames[7])
@@ -512,11 +512,11 @@ def test_install_stands_in_for_decord(path, frames, monkeypatch):
 
 
 def test_single_frames_of_one_gop_are_decoded_again_only_a_few_times(path, frames, monkeypatch):
-    from videoloader.decoding.cpu import libav
+    from videoloader.decoding.cpu import frame_decoder
 
     fed = []
-    original = libav.make_packet
-    monkeypatch.setattr(libav, "make_packet", lambda p, n: fed.append(n) or original(p, n))
+    original = frame_decoder.make_packet
+    monkeypatch.setattr(frame_decoder, "make_packet", lambda p, n: fed.append(n) or original(p, n))
     reader = VideoReader(path, num_threads=1)
     order = list(np.random.default_rng(2).permutation(25).tolist() * 4)
     for number in order:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
+from videoloader.clip_samples.known_bad import read_known
 from videoloader.decoding import check
 from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
-from videoloader.readers.known_bad import read_known
 
 COUNT, NO_VIDEO, DAMAGED, CHANGED = 6, 1, (2, 5), 4
 

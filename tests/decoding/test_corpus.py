@@ -7,7 +7,7 @@ import pytest
 from corpus_files import corpus_files, has_reference, md5_of
 
 import videoloader as vl
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.indexing import open_source
 from videoloader.sampling import plan_decode
 

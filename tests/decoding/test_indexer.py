@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def odd(monkeypatch):
-    monkeypatch.setattr("videoloader.decoding.opening.indexer.IndexOrder", odd_indexers.OddOrder)
+    monkeypatch.setattr("videoloader.decoding.opening.indexer.IndexCommand", odd_indexers.OddOrder)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ BEGIN = """
 import os, signal, sys, threading
 from collections import Counter
 import videoloader as vl
-from videoloader.decoding.cpu import libav, local
+from videoloader.decoding.cpu import frame_decoder, local
 from videoloader.demo.videos import read_frame_number
 path, way = sys.argv[1:]
 local._LITTLE_WORK = 0
@@ -49,7 +49,7 @@ def interrupt(release):
     assert release.wait(60)
 
 # Which decoders are at work, and that none is used by two calls at once.
-at_work, decode = Counter(), libav.CpuDecoder.decode
+at_work, decode = Counter(), frame_decoder.CpuDecoder.decode
 def counted(self, plan, **options):
     at_work[id(self)] += 1
     assert at_work[id(self)] == 1, "a decoder that another thread uses"
@@ -58,9 +58,9 @@ def counted(self, plan, **options):
         yield from decode(self, plan, **options)
     finally:
         at_work[id(self)] -= 1
-libav.CpuDecoder.decode = counted
+frame_decoder.CpuDecoder.decode = counted
 
-make_packet, join = libav.make_packet, threading.Thread.join
+make_packet, join = frame_decoder.make_packet, threading.Thread.join
 def watched_packet(*arguments):
     if threading.current_thread() is not main and not is_over.is_set():
         assert joining.wait(60)
@@ -72,7 +72,7 @@ def watched_join(self, *arguments):
 """
 
 THREADS = """
-libav.make_packet, threading.Thread.join = watched_packet, watched_join
+frame_decoder.make_packet, threading.Thread.join = watched_packet, watched_join
 def read():
     with_threads = {"video": video.get_frames, "batch": read_batch}[way]
     return with_threads(range(72))

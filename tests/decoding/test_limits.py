@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.decoding import batch as batches
+from videoloader.decoding import batch_decoder as batches
 from videoloader.decoding import limits
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.sources.opening import open_source

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import videoloader as vl
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.packets import needed
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video

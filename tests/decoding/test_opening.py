@@ -10,12 +10,12 @@ import videoloader as vl
 from videoloader.decoding.opening import videos
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import FormatError, SourceError, StaleIndexError
 from videoloader.sources.opening import open_source
 
 NAMES = ("h264.mp4", "hevc.mp4")
-MASKED = Rules(on_error="mask")
+MASKED = DecodingRules(on_error="mask")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_frames_are_chosen_where_the_index_is_known(paths, decoder):
             vl.ClipRequest(path, [video.index.num_frames - 1])
             for path, video in zip(paths, found, strict=True)
         ]
-        batch = decoder.run(requests, found, OutputFormat(), Rules())
+        batch = decoder.run(requests, found, OutputFormat(), DecodingRules())
     for clip, path in zip(batch.clips, paths, strict=True):
         with vl.Video(path) as video:
             assert clip.indices.tolist() == [len(video) - 1]
@@ -130,7 +130,7 @@ def test_a_clip_fails_by_the_error_of_its_choice_and_is_as_long_as_its_blank(pat
         requests = [wrong, vl.ClipRequest(paths[1], [0, 1])]
         blanks = [Blank(3, (90, 160), 7), Blank()]
         with pytest.raises(FormatError, match="nothing to choose"):
-            decoder.run(requests, found, OutputFormat(), Rules(), blanks=blanks)
+            decoder.run(requests, found, OutputFormat(), DecodingRules(), blanks=blanks)
         batch = decoder.run(requests, found, OutputFormat(), MASKED, blanks=blanks)
         like = decoder.run(requests, found, OutputFormat(), MASKED, blanks=[Blank()] * 2)
     assert batch.failures[0].error is wrong

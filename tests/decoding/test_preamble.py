@@ -14,7 +14,7 @@ from av.video.frame import PictureType
 import videoloader as vl
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.registry import CODECS
-from videoloader.decoding.nvdec.feeder import Feeder
+from videoloader.decoding.nvdec.hardware_decoder import Feeder
 from videoloader.decoding.packets.preamble import has_film_grain, preamble
 from videoloader.demo.videos import encode_video
 from videoloader.errors import UnsupportedError

@@ -21,8 +21,8 @@ from videoloader.codecs.h264 import sequence as h264
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.containers.mpegts.stream import index_mpegts
-from videoloader.indexing.packing import Packing
 from videoloader.indexing.payloads import PacketReader, read_packets
+from videoloader.indexing.transport_layout import TransportLayout
 from videoloader.indexing.video import index_video
 
 PACKET = 188
@@ -108,7 +108,7 @@ def test_packets_are_ffmpegs_byte_for_byte(file):
     index, is_told = native(data)
     with av.open(str(file.path)) as container:
         places = [p.pos for p in container.demux(container.streams[index.stream]) if p.size]
-    if Packing.parse(index.packing).phase is None:  # packets begin with PES packets
+    if TransportLayout.parse(index.packing).phase is None:  # packets begin with PES packets
         assert index.packets["offset"].tolist() == places
     assert is_told == (not file.is_damaged)
 

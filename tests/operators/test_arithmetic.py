@@ -19,7 +19,7 @@ from videoloader.operators.arithmetic.arithmetic import (
 )
 from videoloader.operators.arithmetic.expression import Expression
 from videoloader.operators.arithmetic.functions import FUNCTIONS, promote
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.tensors.batch import Batch
 from videoloader.types import DataType, ScalarConstant
 

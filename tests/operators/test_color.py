@@ -6,7 +6,7 @@ import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch

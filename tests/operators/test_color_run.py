@@ -11,8 +11,8 @@ from operators.test_kernels import batch_of
 
 from videoloader import types
 from videoloader.errors import ArgumentError
-from videoloader.operators.batch import Context
 from videoloader.operators.color.color_run import color_run, name_in_run
+from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch

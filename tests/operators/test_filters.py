@@ -10,8 +10,8 @@ from references_of import called, stored
 
 from videoloader import fn, pipeline_def, types
 from videoloader.errors import ArgumentError
-from videoloader.operators.filters import correlation
-from videoloader.operators.filters import windows as filters
+from videoloader.operators.filters import filter as correlation
+from videoloader.operators.filters import separable as filters
 from videoloader.tensors import TensorList
 
 CASES = filter_cases.CASES

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from videoloader import fn
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.geometry.windows import CROPPED, anchor, crop_window, crop_windows
+from videoloader.operators.geometry.crop_windows import CROPPED, anchor, crop_window, crop_windows
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Spec

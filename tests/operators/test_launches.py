@@ -16,7 +16,7 @@ from videoloader.cuda import launching
 from videoloader.cuda.launching import TABLE_SIZES, launch_kernel
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import Kernel, Launch, are_frames, row_type, rows_of
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors.batch import Batch

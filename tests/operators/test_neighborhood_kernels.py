@@ -7,7 +7,7 @@ from kernel_batches import DTYPES, LAYOUTS, PAIRS, batch_of, check
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.filters import correlation
+from videoloader.operators.filters import filter as correlation
 from videoloader.tensors import TensorList
 
 MEMORIES = ["ragged", "dense", "views"]

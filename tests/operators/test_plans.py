@@ -10,7 +10,7 @@ import videoloader
 from videoloader import fn
 from videoloader.fn.function import Function
 from videoloader.operators.arguments import FLOAT, Argument
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors import TensorList

@@ -16,8 +16,8 @@ from videoloader import fn, pipeline_def, types
 from videoloader.cuda import launching
 from videoloader.cuda.launching import TABLE_SIZES
 from videoloader.fn.function import Function
-from videoloader.operators.batch import Context
 from videoloader.operators.color.color_run import color_run, name_in_run
+from videoloader.operators.context import Context
 from videoloader.operators.geometry import resize_on_gpu
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList

@@ -9,7 +9,7 @@ import torch
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn, types
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.pipeline import pipeline_def
 from videoloader.tensors import TensorList

@@ -7,7 +7,7 @@ from image_files import encoded, picture
 
 from videoloader import fn, pipeline_def
 from videoloader.decoding.memory import Recycler
-from videoloader.pipeline.run.state import Slots
+from videoloader.pipeline.run.batch_state import Slots
 from videoloader.tensors.batch import Batch
 
 SIZES = [(40, 50), (30, 20), (64, 48)]

@@ -15,8 +15,8 @@ from videoloader.errors import (
     OperatorError,
     UnsupportedError,
 )
-from videoloader.operators.batch import Context
-from videoloader.operators.general.moving import copy
+from videoloader.operators.context import Context
+from videoloader.operators.general.copy import copy
 from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList

@@ -5,8 +5,8 @@ import pytest
 from object_server import serve
 
 import videoloader as vl
+from videoloader.clip_samples.files_beside import read_beside
 from videoloader.indexing.dataset import find_items
-from videoloader.readers.clip_samples.files_beside import read_beside
 
 
 def archive(members):

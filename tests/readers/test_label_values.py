@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 from videoloader import fn, pipeline_def
+from videoloader.clip_samples.label_values import as_labels
 from videoloader.demo.videos import encode_video
-from videoloader.readers.clip_samples.label_values import as_labels
 
 CLIP = vl.UniformClip(1)
 KINDS = [

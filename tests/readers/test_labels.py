@@ -3,7 +3,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import videoloader as vl
-from videoloader.readers.clip_samples.labels import LabelColumn, labels_of_paths
+from videoloader.clip_samples.labels import LabelColumn, labels_of_paths
 
 KEYS = ["/data/run/a.mp4", "/data/walk/a.mp4", "shard.tar/b.mp4"]
 

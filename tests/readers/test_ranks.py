@@ -7,9 +7,9 @@ import torch
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.clip_samples.rank import find_rank
 from videoloader.errors import ArgumentError
 from videoloader.pipeline import pipeline_def
-from videoloader.readers.ranks import find_rank
 from videoloader.workers import processors
 from videoloader.workers.processors import usable_processors
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from videoloader import fn
 from videoloader.errors import ArgumentError, OperatorError, SourceError
-from videoloader.operators.batch import Sample
-from videoloader.operators.source import SourceContext
+from videoloader.operators.batch_source import SourceContext
+from videoloader.operators.context import Sample
 from videoloader.pipeline import pipeline_def
 from videoloader.readers import stored_samples
 from videoloader.readers.stored_samples import ORDER, open_reader

@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 import videoloader as vl
+from videoloader.clip_samples.known_bad import read_lines
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset.listing import find_items
 from videoloader.readers.files.listing import listed
 from videoloader.readers.files.nemo_asr import _entries
-from videoloader.readers.known_bad import read_lines
 from videoloader.readers.video.file_list import read_file_list
 from videoloader.sources.lists import exact_number
 

@@ -10,7 +10,7 @@ import pytest
 import videoloader as vl
 from videoloader.decoding.options import BatchOptions, FrameOptions, SampleOptions
 from videoloader.decoding.output import OutputFormat
-from videoloader.system.options import documented, part, takes
+from videoloader.system.options import documented, from_options, takes_options
 
 TAKING = [
     vl.Video.__init__,
@@ -58,7 +58,7 @@ class Size:
     width: int = 2
 
 
-@takes(Box, Size, depth=3, width=4)
+@takes_options(Box, Size, depth=3, width=4)
 def volume(times: int, **options: Unpack[Box]) -> tuple[Size, int]:
     """The volume.
 
@@ -69,7 +69,7 @@ def volume(times: int, **options: Unpack[Box]) -> tuple[Size, int]:
     Raises:
         ValueError: never.
     """
-    return part(Size, options), times * options["depth"]
+    return from_options(Size, options), times * options["depth"]
 
 
 def test_options_that_are_not_given_have_their_defaults():
@@ -79,7 +79,7 @@ def test_options_that_are_not_given_have_their_defaults():
 
 
 def test_a_part_has_further_fields():
-    assert part(Size, {"height": 5, "width": 6, "depth": 7}, width=8) == Size(5, 8)
+    assert from_options(Size, {"height": 5, "width": 6, "depth": 7}, width=8) == Size(5, 8)
 
 
 def test_the_signature_has_the_options_and_their_defaults():

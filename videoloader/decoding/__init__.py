@@ -1,8 +1,8 @@
 """`ClipRequest`s in, frames out: the only way from a file to decoded pictures.
 
-Start at `batch.py` (`BatchDecoder`). `opening/` opens files and finds their indexes, `assembly.py`
-(`Assembly`) holds the clips of a batch while they are decoded, `packets/` chooses the packets.
-Engines decode them: `cpu/local.py` in this process, `cpu/engine.py` in workers, `nvdec/engine.py`
-on a GPU. `pictures/` converts to RGB. `images/` decodes still images. `request.py`, `options.py`,
-`output.py` and `rules.py` are what callers may ask for.
+Start at `batch_decoder.py` (`BatchDecoder`). `opening/` opens files and finds their indexes,
+`assembly.py` (`Assembly`) holds the clips of a batch while they are decoded, `packets/` chooses the
+packets. Engines decode them: `cpu/local.py` in this process, `cpu/engine.py` in workers,
+`nvdec/engine.py` on a GPU. `pictures/` converts to RGB. `images/` decodes still images.
+`request.py`, `options.py`, `output.py` and `rules.py` are what callers may ask for.
 """

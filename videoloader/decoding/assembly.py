@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -22,7 +22,7 @@ from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.runtime.run_stats import NO_WORK, Work
@@ -98,7 +98,7 @@ class Assembly:
         videos: Sequence[OpenedVideo | VideoError],
         output: OutputFormat,
         size: tuple[int, int] | int | None,
-        rules: Rules,
+        rules: DecodingRules,
         blanks: Sequence[Blank],
     ) -> None:
         self.output = output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.job import Progress, part_of

@@ -1,6 +1,6 @@
 """The options of all that decodes pictures: for each its meaning, default and errors, once.
 
-They become `OutputFormat`, `Rules`, `Framing` and `ClipRequest`, which check them.
+They become `OutputFormat`, `DecodingRules`, `Framing` and `ClipRequest`, which check them.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from videoloader.decoding.batch import BatchDecoder
+from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.cpu.forward import MOST_FRAMES
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.decoding.request import ClipRequest
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sources.source import Source
@@ -40,7 +40,7 @@ def read_frames(
     frames: range,
     size: tuple[int, int],
     output: OutputFormat,
-    rules: Rules,
+    rules: DecodingRules,
     *,
     threads: int,
 ) -> Iterator[torch.Tensor]:

@@ -11,12 +11,12 @@ from videoloader.decoding.output import check_resolution_change
 from videoloader.errors import ArgumentError
 from videoloader.system.options import documented
 
-__all__ = ["OnError", "Rules"]
+__all__ = ["DecodingRules", "OnError"]
 
 
 @documented(BatchOptions)
 @dataclass(frozen=True, slots=True)
-class Rules:
+class DecodingRules:
     """How a batch treats its videos: options of `decode_batch`, checked.
 
     Args:

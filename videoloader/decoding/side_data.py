@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import plan_decode

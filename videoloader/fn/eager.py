@@ -11,8 +11,8 @@ from torch.utils.data import get_worker_info
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Context, Inferred, SampleError
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
+from videoloader.operators.context import Context, Inferred, SampleError
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import Operator

@@ -12,8 +12,8 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedErro
 from videoloader.fn.docstring import documentation, signature
 from videoloader.fn.eager import run_eagerly
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import Inferred
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
+from videoloader.operators.context import Inferred
 from videoloader.operators.general.constant import CONSTANT
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.pipeline.graph.current import current_pipeline, is_defining

@@ -13,7 +13,7 @@ from videoloader.codecs.nal import Reader, walk_units
 from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
-from videoloader.indexing.packing import Packing, packing_prefix
+from videoloader.indexing.transport_layout import TransportLayout, packing_prefix
 from videoloader.sources.source import Source, rows_at
 
 __all__ = [
@@ -46,7 +46,7 @@ class PacketReader:
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
         self._prefix = packing_prefix(index.packing)
-        self._packing = Packing.parse(index.packing)
+        self._packing = TransportLayout.parse(index.packing)
         self._demuxed: Generator[bytes, None, None] | None = None
         self._next = 0
 
@@ -108,7 +108,7 @@ class PacketReader:
             self._demuxed.close()
             self._demuxed = None
 
-    def _unpack(self, packing: Packing, packets: NDArray[np.int64]) -> list[bytes]:
+    def _unpack(self, packing: TransportLayout, packets: NDArray[np.int64]) -> list[bytes]:
         """Assemble packets that are stored in pieces; each ends where the next begins."""
         last = len(self._offsets) - 1
         inner = packets[packets < last]
@@ -130,7 +130,7 @@ class PacketReader:
                 )
         return payloads
 
-    def _unpack_last(self, packing: Packing) -> bytes:
+    def _unpack_last(self, packing: TransportLayout) -> bytes:
         """Assemble the last packet, whose end is unknown; reads up to the end of the file."""
         size, place = int(self._sizes[-1]), self._offsets[-1:]
         start = int(packing.begins(place)[0])

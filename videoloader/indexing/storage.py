@@ -22,7 +22,7 @@ from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, UnsupportedError
 from videoloader.indexing.columns import decode_columns, encode_columns
 from videoloader.indexing.packets import Exactness, Orientation
-from videoloader.indexing.packing import check_packing
+from videoloader.indexing.transport_layout import check_packing
 from videoloader.sources.source import Fingerprint
 from videoloader.system.writing import written_whole
 

@@ -6,7 +6,7 @@ Every module of this package is imported along with it, so a new operator is one
 import importlib
 import pkgutil
 
-from videoloader.operators.batch import Context, Sample
+from videoloader.operators.context import Context, Sample
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import OPERATORS, Operator, declare
 from videoloader.tensors.batch import Batch, Spec

@@ -16,7 +16,7 @@ import torch
 
 from videoloader.cuda.launching import launch_with_table
 from videoloader.cuda.streams import current_stream
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import THREADS, Launch, Queued
 from videoloader.tensors.batch import Batch
 

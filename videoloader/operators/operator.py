@@ -35,7 +35,7 @@ from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.batch import Context, Inferred, Planned, allocate
+from videoloader.operators.context import Context, Inferred, Planned, allocate
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated
 from videoloader.operators.inputs import Input

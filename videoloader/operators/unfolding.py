@@ -10,7 +10,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.tensors.batch import Batch
 
 __all__ = ["has_frames", "run_on_frames"]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch.utils.data import get_worker_info
 from torch.utils.data._utils.collate import default_collate_fn_map
 
+from videoloader.clip_samples.shared_records import shared
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.readers.shared_records import shared
 
 __all__ = ["BatchReference", "Call", "Proxy", "SampleReference", "collate_references"]
 

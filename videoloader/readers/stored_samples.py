@@ -13,10 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 from videoloader.decoding.failures import Attempts, Failures
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
-from videoloader.operators.batch import Sample
+from videoloader.operators.batch_source import SourceContext
+from videoloader.operators.context import Sample
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
-from videoloader.operators.source import SourceContext
 from videoloader.readers.ranks import find_order, shard_arguments
 from videoloader.readers.video.planned import Identity, ReadError, ReadSample
 from videoloader.sampling.orders.reader_epochs import Epochs, Place

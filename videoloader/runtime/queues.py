@@ -6,12 +6,12 @@ import queue
 import threading
 from typing import Any
 
-__all__ = ["ClosedError", "Numbers", "Queue", "StageOrder"]
+__all__ = ["InOrder", "Numbers", "Queue", "QueueClosedError"]
 
 _CLOSED: Any = object()
 
 
-class ClosedError(Exception):
+class QueueClosedError(Exception):
     """A queue was closed."""
 
 
@@ -53,7 +53,7 @@ class Queue:
         return item
 
     def close(self) -> None:
-        """Raise `ClosedError` in all threads that wait now or later."""
+        """Raise `QueueClosedError` in all threads that wait now or later."""
         self._room.put(_CLOSED)
         self._items.put(_CLOSED)
 
@@ -62,11 +62,11 @@ def _take(items: queue.SimpleQueue[Any]) -> Any:
     item = items.get()
     if item is _CLOSED:
         items.put(_CLOSED)  # for the next who waits
-        raise ClosedError
+        raise QueueClosedError
     return item
 
 
-class StageOrder:
+class InOrder:
     """Keeps the items of a stage in order, however many threads work on them."""
 
     def __init__(self, before: Any, behind: Queue) -> None:
@@ -110,7 +110,7 @@ class StageOrder:
         self._given += 1
         self.behind.free()
 
-    def is_idle_behind(self, order: StageOrder) -> bool:
+    def is_idle_behind(self, order: InOrder) -> bool:
         """Whether the threads of an order are done with all that was handed on to them here."""
         return order._given == self._put
 
@@ -166,6 +166,6 @@ class Numbers:
         return self._allowed is None or number < self._given
 
     def close(self) -> None:
-        """Raise `ClosedError` in all threads that wait now or later."""
+        """Raise `QueueClosedError` in all threads that wait now or later."""
         if self._allowed is not None:
             self._allowed.put(_CLOSED)

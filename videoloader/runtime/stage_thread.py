@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from videoloader.runtime.queues import ClosedError, StageOrder
+from videoloader.runtime.queues import InOrder, QueueClosedError
 
 __all__ = ["ClosedMark", "FailedItem", "Stage", "StageThread", "close_all", "is_wanted"]
 
@@ -98,7 +98,7 @@ class StageThread(threading.Thread):
     def __init__(
         self,
         stage: Stage,
-        order: StageOrder,
+        order: InOrder,
         fail: Callable[[BaseException], None],
         closed: ClosedMark,
     ) -> None:
@@ -119,7 +119,7 @@ class StageThread(threading.Thread):
     def run(self) -> None:
         """Work until a queue is closed; `begin` has it called."""
         try:
-            with self.stage.scope() as resource, suppress(ClosedError):
+            with self.stage.scope() as resource, suppress(QueueClosedError):
                 self._work(resource)
         except BaseException as error:  # noqa: BLE001  (it is raised in the consumer)
             self._fail(error)

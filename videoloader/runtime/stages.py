@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from videoloader.errors import ArgumentError
-from videoloader.runtime.queues import ClosedError, Numbers, Queue, StageOrder
+from videoloader.runtime.queues import InOrder, Numbers, Queue, QueueClosedError
 from videoloader.runtime.run_stats import RunStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
 
@@ -92,7 +92,7 @@ class StageRunner:
         befores = [self._numbers, *queues[:-1]]
         self._threads: list[StageThread] = []
         for stage, before, behind in zip([head, *stages[1:]], befores, queues, strict=True):
-            order = StageOrder(before, behind)
+            order = InOrder(before, behind)
             threads = [StageThread(stage, order, fail, closed) for _ in range(stage.threads)]
             if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
                 self._threads[-1].following = threads[0]
@@ -296,7 +296,7 @@ class StageRunner:
             result = self._results.get()
             self._drawn += 1
             return result
-        except ClosedError:
+        except QueueClosedError:
             if self._is_closed:
                 raise ArgumentError("the pipeline is closed") from None
             error = self._failures[0]

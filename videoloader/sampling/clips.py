@@ -12,6 +12,7 @@ instead, as if all frames had the average duration.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import signature
@@ -34,8 +35,11 @@ __all__ = [
     "UniformClip",
     "check_length",
     "sample_frames",
+    "usual_length",
+    "usual_shape",
 ]
 
+_LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 _MOST_FRAMES = 1 << 24  # of a clip: 155 hours at 30 a second
 
 Frames = NDArray[np.int64]
@@ -435,3 +439,19 @@ def _check_rate(stride: int, fps: float | None, timing: str) -> None:
         raise ArgumentError(f"stride must be at least 1, got {stride}")
     if fps is not None and (not 0 < fps < np.inf or stride != 1):
         raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")
+
+
+def usual_length(sampler: ClipSampler) -> int:
+    """Frames of a sample whose video is long enough."""
+    return math.prod(usual_shape(sampler))
+
+
+def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
+    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
+    count = getattr(sampler, "count", None)
+    if isinstance(sampler, EvenClips):
+        return sampler.clips, sampler.count
+    if isinstance(count, int):
+        return (1, count) if isinstance(sampler, DenseClips) else (count,)
+    frames = sampler.frames(_LONG, fps=_USUAL_FPS, rng=np.random.default_rng(0))
+    return np.asarray(frames).shape

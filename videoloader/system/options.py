@@ -1,8 +1,9 @@
 """Options: keywords that several functions share, as one `TypedDict` with one documentation.
 
-A function declares them as `**options: Unpack[...]`, which type checkers and editors read. `takes`
-does the rest at run time: it refuses other keywords, fills in defaults, and completes signature and
-docstring. `part` makes a frozen dataclass from them, which checks the values.
+A function declares them as `**options: Unpack[...]`, which type checkers and editors read.
+`takes_options` does the rest at run time: it refuses other keywords, fills in defaults, and
+completes signature and docstring. `from_options` makes a frozen dataclass from them, which checks
+the values.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import MISSING, fields
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["documented", "part", "takes"]
+__all__ = ["documented", "from_options", "takes_options"]
 
 _T = TypeVar("_T")
 
@@ -23,7 +24,7 @@ _SECTION = re.compile(rf"^(?:Args|Attributes):\n(?: {{4}}[\w*].*\n{_LINES})+", r
 _ENTRY = re.compile(rf"^ {{4}}(\*{{0,2}}\w+(?:, \w+)*):.*\n{_LINES}", re.MULTILINE)
 
 
-def part(value: type[_T], options: Mapping[str, object], **others: object) -> _T:
+def from_options(value: type[_T], options: Mapping[str, object], **others: object) -> _T:
     """Make a dataclass from the options that are its fields; other options are ignored.
 
     Args:
@@ -37,7 +38,7 @@ def part(value: type[_T], options: Mapping[str, object], **others: object) -> _T
     return made
 
 
-def takes(options: type, *values: type, **defaults: object) -> Callable[[_T], _T]:
+def takes_options(options: type, *values: type, **defaults: object) -> Callable[[_T], _T]:
     """Let a function, or the constructor of a class, take the keys of a TypedDict as keywords.
 
     Its last parameter is `**options: Unpack[...]`, which then has every key. Other keywords are a

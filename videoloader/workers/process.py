@@ -26,7 +26,7 @@ from videoloader.workers.protocol import (
     Header,
     Question,
     Reply,
-    WorkerOrder,
+    WorkerCommand,
     run_program,
     send_files,
     shared_array,
@@ -69,7 +69,7 @@ class Shared(NamedTuple):
 class Parcel(NamedTuple):
     """A message, the arrays in shared memory that it refers to, and the values."""
 
-    message: WorkerOrder | Reply
+    message: WorkerCommand | Reply
     arrays: Sequence[NDArray[Any]] = ()
     values: Sequence[Shared] = ()
 

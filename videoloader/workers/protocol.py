@@ -5,7 +5,7 @@ interpreter that runs a program of ours (`start_program`), or a process of `mult
 the user's callables (`PythonPool`). Both run `work`: it prepares (imports, callables, memory
 limit) and sends an `Answer`, with a `Fault` if that failed; the process then ends.
 
-*Orders and answers.* The parent sends a `WorkerOrder` at a time, and the next before the answers
+*Orders and answers.* The parent sends a `WorkerCommand` at a time, and the next before the answers
 arrive, so a worker never waits for work. The worker executes them in turn and sends an `Answer`
 to each, in that order. During an order it may ask a `Question`; the parent sends a `Reply`, which
 overtakes queued orders. No other messages exist. A message that the socket might not hold travels
@@ -62,7 +62,7 @@ __all__ = [
     "Question",
     "Reply",
     "Worker",
-    "WorkerOrder",
+    "WorkerCommand",
     "load",
     "run_program",
     "send_files",
@@ -80,7 +80,7 @@ _memory = MappedSegments()
 _values: dict[int, Any] = {}
 
 
-class WorkerOrder(Protocol):
+class WorkerCommand(Protocol):
     """A picklable command for a worker."""
 
     def perform(self, worker: Worker) -> Any:
@@ -171,7 +171,7 @@ class Worker:
 
     def __init__(self, connection: Connection[Any, Any]) -> None:
         self._connection = connection
-        self._orders: deque[WorkerOrder] = deque()
+        self._orders: deque[WorkerCommand] = deque()
         self._kept: dict[type[Any], Any] = {}
 
     def kept(self, kind: type[_Kept]) -> _Kept:
@@ -206,7 +206,7 @@ class Worker:
         with suppress(BrokenPipeError, ConnectionResetError):  # `_end_with` ends this process
             self._connection.send(message)
 
-    def _receive(self) -> WorkerOrder | Reply:
+    def _receive(self) -> WorkerCommand | Reply:
         """Receive a message, after what it refers to. An error here ends the worker."""
         try:
             data = self._connection.recv_bytes()
@@ -228,7 +228,7 @@ class Worker:
         for number, descriptor in zip(mapped, files[len(new) :], strict=True):
             _values[number] = mmap(descriptor, 0)
             os.close(descriptor)
-        message: WorkerOrder | Reply = pickle.load(stream)
+        message: WorkerCommand | Reply = pickle.load(stream)
         return message
 
 

@@ -25,7 +25,7 @@ __all__ = [
     "Column",
     "IterableJob",
     "Job",
-    "JobOrder",
+    "JobCommand",
     "Layout",
     "SampleJob",
     "SampleRange",
@@ -147,7 +147,7 @@ class IterableJob:
 Job: TypeAlias = SampleJob | BatchJob | IterableJob
 
 
-class JobOrder(NamedTuple):
+class JobCommand(NamedTuple):
     """Do work for a source, and write the outputs to a slot; the result is their layout.
 
     If the slot (uint8, shared memory) is too small, the worker asks for one of the size that it

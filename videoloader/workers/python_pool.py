@@ -28,7 +28,7 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.system.pickling import CallbackPickler
 from videoloader.workers.process import Parcel, StartError, WorkerProcess, vacant
 from videoloader.workers.protocol import Answer, Question, Reply
-from videoloader.workers.python_jobs import Column, Job, JobOrder, views, work_for_sources
+from videoloader.workers.python_jobs import Column, Job, JobCommand, views, work_for_sources
 from videoloader.workers.shared_memory import SharedMemory
 
 __all__ = ["Outcome", "PythonPool", "PythonWorkerError"]
@@ -165,7 +165,7 @@ class _Team:
         for worker in vacant(self.workers, _AHEAD, lambda worker: bool(self._waiting(worker))):
             given = self._waiting(worker).popleft()
             slot = given.slot = self.memory.allocate((given.size,), np.uint8)
-            worker.give(given, Parcel(JobOrder(given.source, given.work, slot), [slot]))
+            worker.give(given, Parcel(JobCommand(given.source, given.work, slot), [slot]))
 
     def _waiting(self, worker: WorkerProcess[_Assigned]) -> deque[_Assigned]:
         return self._own.get(worker.pid) or self._shared

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.decoding.cpu import libav, local
+from videoloader.decoding.cpu import frame_decoder, local
 from videoloader.demo.videos import encode_video, read_frame_number
 
 COUNT = 72
@@ -26,7 +26,7 @@ def path(request, tmp_path_factory):
 def opened(monkeypatch):
     """Threads of the decoders that are opened, and packets that all are given."""
     counts = Counter()
-    begin, make = libav.open_decoder, libav.make_packet
+    begin, make = frame_decoder.open_decoder, frame_decoder.make_packet
 
     def open_decoder(*arguments, threads, **options):
         counts["threads"] += threads
@@ -37,8 +37,8 @@ def opened(monkeypatch):
         counts["packets"] += 1
         return make(*arguments)
 
-    monkeypatch.setattr(libav, "open_decoder", open_decoder)
-    monkeypatch.setattr(libav, "make_packet", make_packet)
+    monkeypatch.setattr(frame_decoder, "open_decoder", open_decoder)
+    monkeypatch.setattr(frame_decoder, "make_packet", make_packet)
     return counts
 
 
@@ -166,13 +166,13 @@ def test_the_frames_of_a_clip_that_fail_are_told_one_by_one(damaged, threads):
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("error", [TypeError("a mistake"), KeyboardInterrupt()], ids=repr)
 def test_a_mistake_in_any_thread_is_raised(path, monkeypatch, error):
-    original = libav.CpuDecoder.decode
+    original = frame_decoder.CpuDecoder.decode
 
     def decode(self, plan, **options):
         if max(run.frames.max() for run in plan) > 60:
             raise error
         yield from original(self, plan, **options)
 
-    monkeypatch.setattr(libav.CpuDecoder, "decode", decode)
+    monkeypatch.setattr(frame_decoder.CpuDecoder, "decode", decode)
     with vl.Video(path, threads=3) as video, pytest.raises(type(error)):
         video.get_frames(range(COUNT))

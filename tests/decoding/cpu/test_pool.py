@@ -16,8 +16,8 @@ from child_processes import children, state_of
 from misbehaving import Misbehaving
 
 import videoloader as vl
-from videoloader.decoding.cpu.decoders import CpuTask, Target
 from videoloader.decoding.cpu.pool import CpuPool
+from videoloader.decoding.cpu.tasks import CpuTask, Target
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.demo.videos import encode_video
 from videoloader.errors import ArgumentError, DecodeError, VideoError
@@ -246,7 +246,7 @@ PROGRAM = """
 import os, signal, sys, threading
 import numpy as np
 import videoloader as vl
-from videoloader.decoding.cpu.decoders import CpuTask, Target
+from videoloader.decoding.cpu.tasks import CpuTask, Target
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.cpu.pool import CpuPool
 from misbehaving import Misbehaving

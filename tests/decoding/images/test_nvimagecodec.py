@@ -13,7 +13,7 @@ from image_files import encoded, picture
 from videoloader import fn, pipeline_def, types
 from videoloader.decoding.images import nvimagecodec
 from videoloader.decoding.images.header import read_header
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors.batch import Batch
 

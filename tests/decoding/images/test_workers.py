@@ -11,7 +11,7 @@ from misbehaving import MisbehavingHeader
 
 import videoloader as vl
 from videoloader import fn, pipeline_def
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.images.header import read_header
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.demo.videos import encode_video, read_frame_number

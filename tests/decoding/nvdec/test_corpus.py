@@ -9,7 +9,7 @@ import pytest
 from corpus_files import INEXACT_TRANSFORM, corpus_files, has_reference
 
 import videoloader as vl
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.hardware import unsupported_reason
 from videoloader.decoding.nvdec.pool import NvdecPool

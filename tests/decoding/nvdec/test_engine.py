@@ -218,7 +218,7 @@ def test_reading_begins_anywhere_and_resizes(decoder, demo_folder, start, size):
 def test_a_video_iterates_in_one_way_wherever_it_begins(decoder, demo_folder, monkeypatch):
     path = demo_folder / "h264.mp4"
     wanted = decoder.decode([(path, range(60, 90))], size=(45, 80)).frames[0]
-    monkeypatch.setattr("videoloader.decoding.batch.shared_decoder", lambda device: decoder)
+    monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
     monkeypatch.setattr(decoder, "run", None)  # not a batch for every few frames
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)
     with vl.Video(path) as video:

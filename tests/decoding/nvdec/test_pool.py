@@ -18,7 +18,7 @@ from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
 
 from videoloader.codecs.records import parameter_sets
 from videoloader.codecs.registry import nal_syntax
-from videoloader.decoding.nvdec import feeder as hardware_feed
+from videoloader.decoding.nvdec import hardware_decoder as hardware_feed
 from videoloader.decoding.nvdec import session as nvdec_session
 from videoloader.decoding.nvdec import sessions
 from videoloader.decoding.nvdec.descriptor import describe

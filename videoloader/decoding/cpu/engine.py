@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.cpu.decoders import (
+from videoloader.decoding.cpu.images import Decoded, PlacedImages, decode_images
+from videoloader.decoding.cpu.pool import CpuPool, SoundTask, WorkerLostError
+from videoloader.decoding.cpu.tasks import (
     SPARE_THREADS,
     UNBALANCED,
     CpuTask,
     TaskSource,
     task_of,
 )
-from videoloader.decoding.cpu.images import Decoded, PlacedImages, decode_images
-from videoloader.decoding.cpu.pool import CpuPool, SoundTask, WorkerLostError
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.output import OutputFormat

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.cpu.decoders import SPARE_THREADS, UNBALANCED, Decoders, task_of
 from videoloader.decoding.cpu.forward import MOST_FRAMES
 from videoloader.decoding.cpu.images import Decoded
+from videoloader.decoding.cpu.tasks import SPARE_THREADS, UNBALANCED, Decoders, task_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.output import OutputFormat

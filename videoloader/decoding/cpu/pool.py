@@ -14,8 +14,8 @@ from typing import Any
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.decoding.cpu.decoders import CpuTask
 from videoloader.decoding.cpu.images import ImageTask
+from videoloader.decoding.cpu.tasks import CpuTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.run_stats import NoteWork
@@ -87,7 +87,7 @@ class CpuPool:
             workers=count,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            prepare="videoloader.decoding.cpu.decoders:load_libraries",
+            prepare="videoloader.decoding.cpu.tasks:load_libraries",
             tries=lambda task: task.tries,
         )
         reset_after_fork(self._packer, _Packer.forget)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.nvdec.convert import Converter, pinned_table
-from videoloader.decoding.nvdec.feeder import Feeder, HardwareDecoder
 from videoloader.decoding.nvdec.hardware import (
     MAX_CALL_BYTES,
     DecoderKind,
@@ -22,6 +21,7 @@ from videoloader.decoding.nvdec.hardware import (
     stream_needs,
     surface_shape,
 )
+from videoloader.decoding.nvdec.hardware_decoder import Feeder, HardwareDecoder
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.run_stats import NoteWork, Work

@@ -15,11 +15,11 @@ from videoloader.workers.process import Parcel
 from videoloader.workers.protocol import Worker
 from videoloader.workers.supervisor import Supervisor
 
-__all__ = ["IndexOrder", "Indexer"]
+__all__ = ["IndexCommand", "Indexer"]
 
 
 @dataclass(frozen=True, slots=True)
-class IndexOrder:
+class IndexCommand:
     """The index of a video.
 
     Attributes:
@@ -59,7 +59,7 @@ class Indexer:
     def __init__(self, *, time_limit: float = 60.0, memory_limit: int | None = None) -> None:
         self._time_limit = time_limit
         self._memory_limit = memory_limit
-        self._workers: Supervisor[IndexOrder] | None = None
+        self._workers: Supervisor[IndexCommand] | None = None
         self._lock = ForkSafeLock()
 
     def index(self, source: Source, place: str | Item | None = None) -> VideoIndex:
@@ -76,7 +76,7 @@ class Indexer:
         if index is not None:
             return index
         again = place if isinstance(place, Item) else source.path or place
-        index = self._ask(IndexOrder(source.name, again or source.read(0, source.size)))
+        index = self._ask(IndexCommand(source.name, again or source.read(0, source.size)))
         index.check(source)
         warnings = tuple(text.replace(index.name, source.name, 1) for text in index.warnings)
         return replace(index, name=source.name, warnings=warnings)
@@ -87,7 +87,7 @@ class Indexer:
         if workers is not None:
             workers.close()
 
-    def _ask(self, order: IndexOrder) -> VideoIndex:
+    def _ask(self, order: IndexCommand) -> VideoIndex:
         with self._lock:
             workers = self._workers
             if workers is None:

@@ -11,7 +11,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import REQUIRED, TEXT, Argument, Kind
 from videoloader.operators.arithmetic.expression import Expression
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.operator import OPERATORS, Operator, declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 from videoloader.types import DataType

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from videoloader.audio.elements import CONVERSIONS, to_float32
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.audio.resampling import check_rates, resampled_length
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.errors import SourceError, VideoError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, Argument, PerSample
 from videoloader.operators.audio.levels import from_levels
 from videoloader.operators.audio.resample import QUALITY, resample_signal
-from videoloader.operators.batch import Context, SampleError
+from videoloader.operators.context import Context, SampleError
 from videoloader.operators.decoders.image_files import ENCODED, encoded_bytes
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare

@@ -15,7 +15,7 @@ from videoloader.audio.resampling import Filter, resampled_length
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.operators.arguments import DTYPE, FLOAT, INT, Argument, PerSample
 from videoloader.operators.audio.levels import from_levels, rounded, to_levels
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 

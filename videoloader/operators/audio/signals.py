@@ -12,7 +12,7 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, INT, TEXT, Argument, PerSample, column
 from videoloader.operators.audio.features import POWER, check_floating, magnitude
 from videoloader.operators.axes import axis_number
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec, parts

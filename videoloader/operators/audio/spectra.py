@@ -20,7 +20,7 @@ from videoloader.operators.audio.features import (
     mel_weights,
 )
 from videoloader.operators.axes import padded
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec, parts
 

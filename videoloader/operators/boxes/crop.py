@@ -22,9 +22,9 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_boxes, check_labels, columns
-from videoloader.operators.boxes.crop_search import Crop, Rules, find_crop
+from videoloader.operators.boxes.crop_search import Crop, SearchRules, find_crop
+from videoloader.operators.context import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
@@ -217,9 +217,9 @@ def random_bbox_crop(
     return tuple(Batch(each) for each, want in zip(outputs, wanted, strict=True) if want)
 
 
-def _rules(given: Mapping[str, Any]) -> Rules:
+def _rules(given: Mapping[str, Any]) -> SearchRules:
     ratios, attempts = given["aspect_ratio"], given["total_num_attempts"]
-    return Rules(
+    return SearchRules(
         thresholds=given["thresholds"],
         allow_no_crop=given["allow_no_crop"],
         is_iou=given["threshold_type"] == "iou",
@@ -295,7 +295,7 @@ def ssd_random_crop(
     the whole frame. The outputs are the windows, the boxes with their center inside, and their
     labels. `fn.random_bbox_crop` has more choices.
     """
-    rules = Rules(
+    rules = SearchRules(
         thresholds=(0.0, 0.1, 0.3, 0.5, 0.7, 0.9),
         num_attempts=num_attempts,
         scaling=(0.3, 1.0),

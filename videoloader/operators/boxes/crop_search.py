@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Crop", "Rules", "find_crop"]
+__all__ = ["Crop", "SearchRules", "find_crop"]
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ _PATIENCE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SearchRules:
     """What a window must satisfy.
 
     Args:
@@ -60,7 +60,7 @@ class Crop:
 
 def find_crop(
     boxes: Floats,
-    rules: Rules,
+    rules: SearchRules,
     rng: np.random.Generator,
     *,
     frame: Sequence[float],
@@ -102,7 +102,7 @@ def find_crop(
 
 
 def _window(
-    rules: Rules, rng: np.random.Generator, frame: Floats, window: Sequence[int] | None
+    rules: SearchRules, rng: np.random.Generator, frame: Floats, window: Sequence[int] | None
 ) -> tuple[Floats, Floats] | None:
     """A window at a random place; None if its shape breaks the rules."""
     if window is not None:
@@ -116,7 +116,7 @@ def _window(
     return (1 - shape) * rng.random(len(frame)), shape
 
 
-def _shape(rules: Rules, rng: np.random.Generator, frame: Floats) -> Floats | None:
+def _shape(rules: SearchRules, rng: np.random.Generator, frame: Floats) -> Floats | None:
     """Lengths as parts of the frame; None if their ratios are not allowed.
 
     Lengths are drawn one by one. Where only one ratio of two is allowed, the larger one stays as
@@ -154,7 +154,7 @@ def _inside(boxes: Floats, start: Floats, stop: Floats) -> tuple[Floats, Floats]
     return np.prod(boxes[:, 1] - boxes[:, 0], axis=1), np.prod(common.clip(0), axis=1)
 
 
-def _overlap(boxes: Floats, start: Floats, stop: Floats, rules: Rules) -> float:
+def _overlap(boxes: Floats, start: Floats, stop: Floats, rules: SearchRules) -> float:
     """That of the worst box if all must overlap, else of the best."""
     if not len(boxes):
         return np.inf

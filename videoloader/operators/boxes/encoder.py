@@ -9,8 +9,8 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, REQUIRED, Argument
-from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_boxes, check_labels
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from videoloader.operators.arguments import BOOL, FLOAT, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_whole_boxes
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, INT, Argument, PerSample
-from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_type
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec

@@ -22,8 +22,8 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Context
 from videoloader.operators.boxes.components import boxes_around_parts
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec

@@ -22,8 +22,8 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Context
 from videoloader.operators.boxes.coordinates import check_labels, check_whole_boxes
+from videoloader.operators.context import Context
 from videoloader.operators.geometry.warps.warp import canvas_size
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare

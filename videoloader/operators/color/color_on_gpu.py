@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.arguments import PerSample, each_value
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,

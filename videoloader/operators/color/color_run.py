@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Context, Planned
 from videoloader.operators.color.color_on_gpu import ColorStage, recolor
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.kernels import ELEMENTS
 from videoloader.operators.operator import Operator
 from videoloader.system.forking import cached_property

@@ -12,7 +12,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INT, INTS, TEXT, Argument
 from videoloader.operators.axes import by_block, check_letter, storable
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate

@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec

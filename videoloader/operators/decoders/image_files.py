@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from videoloader.decoding import limits
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.framing import random_part
 from videoloader.decoding.images.decode import check_size
 from videoloader.decoding.images.header import read_header
@@ -23,10 +23,10 @@ from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.decoding.images.scale import to_range
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOATS, IMAGE, INT, Argument, PerSample
-from videoloader.operators.batch import Context, SampleError
+from videoloader.operators.context import Context, SampleError
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.general.slice import SLICE_ARGUMENTS, check_slice, slice_windows
-from videoloader.operators.geometry.windows import CROP_ARGUMENTS, check_crop, crop_window
+from videoloader.operators.geometry.crop_windows import CROP_ARGUMENTS, check_crop, crop_window
 from videoloader.operators.inputs import Input
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare

@@ -17,7 +17,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.decoders.image_files import encoded_bytes
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare

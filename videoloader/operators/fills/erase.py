@@ -12,9 +12,9 @@ import numpy as np
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, COLUMN, FLOATS, Argument, PerFrame, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.fills.fills_on_gpu import erase_regions
-from videoloader.operators.geometry.windows import filled, for_channels
+from videoloader.operators.geometry.crop_windows import filled, for_channels
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts

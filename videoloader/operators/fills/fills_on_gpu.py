@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import (
     LETTERS,
     MOST_CHANNELS,

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.operators.arguments import FLOAT, INT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.fills.fills_on_gpu import mask_squares
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare

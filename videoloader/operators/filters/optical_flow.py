@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, IMAGE, INT, Argument
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare

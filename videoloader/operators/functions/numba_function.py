@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import ANY, BOOL, INTS, REQUIRED, Argument, Kind
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec

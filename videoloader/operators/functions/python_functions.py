@@ -15,7 +15,7 @@ import torch
 from videoloader.cuda.streams import as_cupy
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument, Kind
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.eager_calls import eager

@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, INTS, TEXT, Argument, Kind
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec

@@ -10,9 +10,9 @@ import torch
 
 from videoloader.decoding.memory import Recycler
 from videoloader.operators.arguments import DTYPE, REQUIRED, Argument
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.decoded import DecodedForm, element_type
-from videoloader.operators.geometry.windows_on_gpu import convert_on_gpu
+from videoloader.operators.geometry.crop_windows_on_gpu import convert_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec

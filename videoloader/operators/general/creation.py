@@ -11,7 +11,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, INTS, TEXT, Argument, PerSample
 from videoloader.operators.axes import check_layout
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec

@@ -11,7 +11,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, TEXT, Argument
 from videoloader.operators.axes import axis_number, check_letter, storable
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec

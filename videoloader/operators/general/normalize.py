@@ -13,7 +13,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, INT, Argument, Kind, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.general.reductions import float_sum, kept_shape
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate

@@ -10,8 +10,8 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, INTS, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes, for_each
-from videoloader.operators.batch import Context
-from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
+from videoloader.operators.context import Context
+from videoloader.operators.geometry.crop_windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from videoloader.operators.arguments import DTYPE, REQUIRED, TEXT, Argument
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec

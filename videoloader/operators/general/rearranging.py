@@ -12,7 +12,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import BOOL, INT, INTS, REQUIRED, TEXT, Argument, PerSample
 from videoloader.operators.axes import by_block, storable
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec

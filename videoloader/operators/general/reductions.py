@@ -19,7 +19,7 @@ from videoloader.operators.axes import (
     check_axes,
     without,
 )
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec

@@ -12,7 +12,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import DTYPE, FLOATS, INTS, TEXT, Argument, PerSample
 from videoloader.operators.axes import AXIS_NAMES, axis_numbers, check_axes, check_layout, without
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Shape, Spec
 

@@ -24,9 +24,9 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.axes import for_each
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
-from videoloader.operators.geometry.windows_on_gpu import moves_from, windows_on_gpu
+from videoloader.operators.geometry.crop_windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.sampling import pad_frames

@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INT, INTS, REQUIRED, TEXT, Argument, Kind, PerSample
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, FLOATS, TEXT, Argument, PerSample
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.geometry.warps.matrices import MATRIX
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from videoloader.operators.arguments import DTYPE, Argument
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
-from videoloader.operators.geometry.windows import (
+from videoloader.operators.geometry.crop_windows import (
     ABSORBED,
     BEYOND,
     CROP_ARGUMENTS,
@@ -26,7 +26,7 @@ from videoloader.operators.geometry.windows import (
     is_one_view,
     window_shapes,
 )
-from videoloader.operators.geometry.windows_on_gpu import Moves, moves_of, windows_on_gpu
+from videoloader.operators.geometry.crop_windows_on_gpu import Moves, moves_of, windows_on_gpu
 from videoloader.operators.inputs import UNNAMED_VOLUMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property

@@ -10,10 +10,10 @@ import torch
 
 from videoloader.operators.arguments import BOOL, Argument, PerFrame, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.geometry.windows import Window
-from videoloader.operators.geometry.windows_on_gpu import Moves, moves_of, windows_on_gpu
+from videoloader.operators.geometry.crop_windows import Window
+from videoloader.operators.geometry.crop_windows_on_gpu import Moves, moves_of, windows_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property

@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import DTYPE, INTS, Argument, Kind, PerFrame, PerSample
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare

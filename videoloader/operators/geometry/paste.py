@@ -8,9 +8,9 @@ import numpy as np
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
+from videoloader.operators.geometry.crop_windows import Window, cut
 from videoloader.operators.geometry.paste_on_gpu import Region, paste_on_gpu
-from videoloader.operators.geometry.windows import Window, cut
 from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec

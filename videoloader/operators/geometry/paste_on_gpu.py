@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
-from videoloader.operators.geometry.windows import for_channels
+from videoloader.operators.geometry.crop_windows import for_channels
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,

@@ -11,7 +11,7 @@ import torch
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import Resizing, resized
 from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu

@@ -9,10 +9,17 @@ from typing import Any, NamedTuple
 import torch
 
 from videoloader.operators.arguments import BOOL, INT, Argument
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_IMAGE_TYPE
 from videoloader.operators.geometry.bytes_on_cpu import Grid, grid_of, resample_bytes
+from videoloader.operators.geometry.crop_windows import (
+    CROP_ARGUMENTS,
+    CROPPED,
+    WINDOW,
+    check_crop,
+    crop_window,
+)
 from videoloader.operators.geometry.resampling import Axis, Taps, resample, taps_of
 from videoloader.operators.geometry.resize_on_gpu import Weights, resize_on_gpu
 from videoloader.operators.geometry.sizes import (
@@ -22,13 +29,6 @@ from videoloader.operators.geometry.sizes import (
     for_samples,
     resize_axes,
     sample_axes,
-)
-from videoloader.operators.geometry.windows import (
-    CROP_ARGUMENTS,
-    CROPPED,
-    WINDOW,
-    check_crop,
-    crop_window,
 )
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import OPERATORS, declare

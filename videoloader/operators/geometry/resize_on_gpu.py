@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.kernels import (
     ELEMENTS,

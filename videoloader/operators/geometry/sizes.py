@@ -19,7 +19,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.batch import once_for_equal
+from videoloader.operators.context import once_for_equal
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.tensors.batch import Spec
 from videoloader.types import InterpType

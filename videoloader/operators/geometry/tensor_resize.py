@@ -12,7 +12,7 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
 from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.resize import Resampling
 from videoloader.operators.geometry.resize_on_gpu import Weights, resize_on_gpu

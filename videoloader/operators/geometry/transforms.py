@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.geometry.warps.matrices import (
     MATRIX,
     Matrix,

@@ -10,7 +10,7 @@ import torch
 
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.kernels import (
     LETTERS,

@@ -11,7 +11,7 @@ import torch
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED, SHAPE_LIKE
 from videoloader.tensors.batch import Batch, Spec

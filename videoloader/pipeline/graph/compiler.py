@@ -13,7 +13,7 @@ from videoloader.operators.arguments import PerSample
 from videoloader.operators.color.color_on_gpu import MOST_STAGES
 from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.decoded import DecodedForm
-from videoloader.operators.general.moving import COPY
+from videoloader.operators.general.copy import COPY
 from videoloader.pipeline.graph.graph import Graph, reached
 from videoloader.pipeline.graph.nodes import DataNode, Node
 

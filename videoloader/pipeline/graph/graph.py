@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.general.moving import COPY
+from videoloader.operators.general.copy import COPY
 from videoloader.pipeline.graph.nodes import DataNode, Node, add_node
 
 __all__ = ["Graph", "reached"]

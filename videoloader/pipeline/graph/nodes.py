@@ -19,9 +19,9 @@ from typing import Any, Protocol
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
-from videoloader.operators.batch import Inferred
 from videoloader.operators.conditional import MERGE
-from videoloader.operators.general.moving import COPY, PER_FRAME
+from videoloader.operators.context import Inferred
+from videoloader.operators.general.copy import COPY, PER_FRAME
 from videoloader.operators.operator import Operator
 from videoloader.pipeline.graph.current import current_eager, current_pipeline
 from videoloader.system.callers import frame_of_user

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from videoloader.errors import ArgumentError, OperatorError, UnsupportedError
-from videoloader.operators.general.moving import COPY
+from videoloader.operators.general.copy import COPY
 from videoloader.pipeline.graph.current import Definer, pop_current, push_current
 from videoloader.pipeline.graph.nodes import DataNode, Node, current_branch, inside, place_of_call
 from videoloader.pipeline.graph.promotion import promote, returned
+from videoloader.pipeline.run.batch_state import BatchState, Part
 from videoloader.pipeline.run.program import Program
-from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.runtime.run_stats import RunStats
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList

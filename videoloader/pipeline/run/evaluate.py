@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorError, VideoError
-from videoloader.operators.batch import Context, SampleError
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
+from videoloader.operators.context import Context, SampleError
 from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.run.batch_state import BatchState, Part, Positions
 from videoloader.pipeline.run.profiling import OutputMemory
 from videoloader.pipeline.run.run_options import RunOptions
-from videoloader.pipeline.run.state import BatchState, Part, Positions
 from videoloader.readers.video.planned import Identity
 from videoloader.runtime.monitor import Meter
 from videoloader.sampling import generator

@@ -17,7 +17,7 @@ import torch
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.graph.compiler import CompiledStage, Step
-from videoloader.pipeline.run.state import BatchState, Part
+from videoloader.pipeline.run.batch_state import BatchState, Part
 from videoloader.runtime.stage_thread import StageThread, is_wanted
 from videoloader.tensors.batch import Batch
 

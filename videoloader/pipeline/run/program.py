@@ -18,13 +18,15 @@ from videoloader.errors import (
     ArgumentError,
     OperatorError,
 )
-from videoloader.operators.batch import Sample
-from videoloader.operators.source import Columns
+from videoloader.operators.batch_source import Columns
+from videoloader.operators.context import Sample
 from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
+from videoloader.pipeline.run.batch_state import BatchState, Part, Slots
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
 from videoloader.pipeline.run.evaluate import Evaluator, failure
+from videoloader.pipeline.run.open_readers import Sources
 from videoloader.pipeline.run.pool import (
     SampleSharing,
     cpus_near_gpu,
@@ -34,8 +36,6 @@ from videoloader.pipeline.run.pool import (
 )
 from videoloader.pipeline.run.profiling import Mark, OutputMemory, nvtx_ranges
 from videoloader.pipeline.run.run_options import RunOptions
-from videoloader.pipeline.run.sources import Sources
-from videoloader.pipeline.run.state import BatchState, Part, Slots
 from videoloader.pipeline.run.step_decoder import StepDecoder
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import Numbered, ReadSample

@@ -13,14 +13,14 @@ from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError, TooManyFailuresError
 from videoloader.operators.arguments import PerSample
-from videoloader.operators.batch import SampleError
+from videoloader.operators.context import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
+from videoloader.pipeline.run.batch_state import BatchState, Part
 from videoloader.pipeline.run.evaluate import Evaluator, failure
 from videoloader.pipeline.run.run_options import RunOptions
-from videoloader.pipeline.run.state import BatchState, Part
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
 from videoloader.readers.video.planned import PlannedClip
@@ -29,7 +29,7 @@ from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
 
 if TYPE_CHECKING:
-    from videoloader.decoding.batch import BatchDecoder
+    from videoloader.decoding.batch_decoder import BatchDecoder
 
 __all__ = ["StepDecoder"]
 

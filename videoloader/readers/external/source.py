@@ -10,8 +10,8 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.operators.arguments import ANY, BOOL, INT, Argument, Kind
+from videoloader.operators.batch_source import Columns, SourceContext
 from videoloader.operators.operator import declare
-from videoloader.operators.source import Columns, SourceContext
 from videoloader.readers.external.data import Output, outputs_of
 from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.external.origin import Origin

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.operators.arguments import DTYPE, FLOAT, FLOATS, INTS, TEXT, Argument
-from videoloader.operators.batch import Context, Sample, SampleError
+from videoloader.operators.context import Context, Sample, SampleError
 from videoloader.operators.decoders.image_files import encoded_bytes
 from videoloader.operators.general.slice import SLICE
 from videoloader.operators.inputs import Input

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, PATH, REQUIRED, Argument
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.operators.deprecated import Deprecated
 from videoloader.readers.files.annotations import (
     Annotated,

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import DTYPE, INTS, TEXT, Argument, Kind
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.readers.files.fits_file import read_image
 from videoloader.readers.files.listing import StoredFiles
 from videoloader.readers.files.reader import (

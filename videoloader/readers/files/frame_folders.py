@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, DecodeError, FormatError
 from videoloader.operators.arguments import IMAGE, INT, PATH, REQUIRED, Argument
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.readers.files.listing import StoredFiles, folders_below
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.types import ImageType

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.operators.arguments import BOOL, FLOAT, REQUIRED, Argument
 from videoloader.operators.audio.decoding import SOUND_TYPE, convert_sound
 from videoloader.operators.audio.resample import QUALITY
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.operators.deprecated import Deprecated
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.stored_samples import declare_reader

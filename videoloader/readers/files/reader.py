@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from videoloader.clip_samples.label_values import as_labels
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, INTS, PATH, Argument, Kind
-from videoloader.operators.batch import Context, Sample
+from videoloader.operators.context import Context, Sample
 from videoloader.operators.operator import declare
-from videoloader.readers.clip_samples.label_values import as_labels
 from videoloader.readers.files.listing import PATHS, StoredFiles, folders_below, listed, matching
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, Argument
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.lmdb_file import data_file, find_values
 from videoloader.readers.records.protobuf import fields, floats, integers

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import REQUIRED, Argument
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.record_file import StoredRecords, read_offsets, recordio_payload
 from videoloader.readers.stored_samples import declare_reader

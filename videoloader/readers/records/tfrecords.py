@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
 from videoloader.operators.arguments import REQUIRED, Argument, Kind
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.protobuf import fields, floats, integers
 from videoloader.readers.records.record_file import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.operators.arguments import BOOL, REQUIRED, Argument, Kind
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.archive_samples import Component, read_archive, read_index
 from videoloader.readers.stored_samples import declare_reader

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import torch
 
+from videoloader.clip_samples.labels import LabelColumn
 from videoloader.decoding.rules import OnError
 from videoloader.operators.arguments import (
     ANY,
@@ -20,7 +21,6 @@ from videoloader.operators.arguments import (
     Kind,
 )
 from videoloader.operators.random.random import SEED
-from videoloader.readers.clip_samples.labels import LabelColumn
 from videoloader.readers.files.listing import PATHS
 from videoloader.readers.ranks import shard_arguments
 from videoloader.readers.video.decoder import COLOR, DECODING, FILL, FRAME_NUM, PAD, TIMESTAMPS

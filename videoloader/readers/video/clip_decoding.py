@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
 from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.operators.batch import SampleError
+from videoloader.operators.context import SampleError
 from videoloader.operators.decoded import DecodedForm
 from videoloader.readers.video.planned import Companion, Decoded, PlannedClip, SharedClip
 from videoloader.runtime.run_stats import NO_WORK, Work
@@ -26,7 +26,7 @@ from videoloader.sources.items import Item
 from videoloader.tensors.batch import Batch
 
 if TYPE_CHECKING:
-    from videoloader.decoding.batch import BatchDecoder
+    from videoloader.decoding.batch_decoder import BatchDecoder
 
 __all__ = ["DecodedClips", "DecoderSetup", "decode_planned"]
 
@@ -45,7 +45,7 @@ class DecoderSetup:
 
     decoder: BatchDecoder
     output: OutputFormat
-    rules: Rules
+    rules: DecodingRules
 
     @classmethod
     def of(
@@ -64,7 +64,7 @@ class DecoderSetup:
         output = output or DecodedForm.of((1, 1), arguments).output
         output = replace(output, **{name: arguments[name] for name in _COLORS if name in arguments})
         rules = {name: arguments[name] for name in _RULES if name in arguments}
-        return cls(decoder, output, Rules(on_error="mask", **rules))
+        return cls(decoder, output, DecodingRules(on_error="mask", **rules))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.video.clips import Clips, usual_length
+from videoloader.readers.video.clips import Clips
 from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.planned import Companion, Identity, PlannedClip, SharedClip
 from videoloader.readers.video.scopes import Scopes
 from videoloader.sampling import generator, pad_frames
+from videoloader.sampling.clips import usual_length
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
 from videoloader.sampling.orders.reader_order import ReaderOrder
 

@@ -6,7 +6,6 @@ clips of each is worked out once, and of all that was read only that number is k
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,9 +23,7 @@ from videoloader.sampling import (
 )
 from videoloader.system.forking import cached_property
 
-__all__ = ["Clips", "clip_rule", "count_clips", "usual_length", "usual_shape"]
-
-_LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
+__all__ = ["Clips", "clip_rule", "count_clips"]
 
 
 @dataclass(frozen=True)
@@ -103,22 +100,6 @@ class Clips:
                 )
             frames = found
         return frames[::-1] if self.backwards else frames
-
-
-def usual_length(sampler: ClipSampler) -> int:
-    """Frames of a sample whose video is long enough."""
-    return math.prod(usual_shape(sampler))
-
-
-def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
-    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
-    count = getattr(sampler, "count", None)
-    if isinstance(sampler, EvenClips):
-        return sampler.clips, sampler.count
-    if isinstance(count, int):
-        return (1, count) if isinstance(sampler, DenseClips) else (count,)
-    frames = sampler.frames(_LONG, fps=_USUAL_FPS, rng=np.random.default_rng(0))
-    return np.asarray(frames).shape
 
 
 def count_clips(sampler: ClipSampler, index: VideoIndex, scope: tuple[int, int]) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.audio.request import SoundRequest
 from videoloader.decoding import limits
-from videoloader.decoding.batch import shared_decoder
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.opening.videos import source_name
 from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError, FrameRangeError

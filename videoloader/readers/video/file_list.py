@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.clip_samples.label_values import as_classes, as_labels
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.clip_samples.label_values import as_classes, as_labels
 from videoloader.sources.address import shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import check_length, exact_number, lines_of

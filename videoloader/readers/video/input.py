@@ -19,8 +19,8 @@ from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.indexing.index import VideoIndex
 from videoloader.operators.arguments import BOOL, INT, REQUIRED, TEXT, Argument
+from videoloader.operators.batch_source import SourceContext
 from videoloader.operators.operator import declare
-from videoloader.operators.source import SourceContext
 from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.video import media
 from videoloader.readers.video.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs

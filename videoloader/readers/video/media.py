@@ -24,7 +24,7 @@ from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
 if TYPE_CHECKING:
-    from videoloader.decoding.batch import BatchDecoder
+    from videoloader.decoding.batch_decoder import BatchDecoder
 
 __all__ = [
     "check_gpu",
@@ -50,7 +50,7 @@ def clip_decoder(device: str, workers: int | None = None, **limits: Any) -> Batc
         workers: most processes that decode on the CPU.
         limits: of each of them: `time_limit` and `memory_limit` of `BatchDecoder`.
     """
-    from videoloader.decoding.batch import shared_decoder
+    from videoloader.decoding.batch_decoder import shared_decoder
 
     return shared_decoder(device, workers, **limits)
 

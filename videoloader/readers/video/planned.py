@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.failures import Failures, Successors
 from videoloader.indexing.index import VideoIndex
-from videoloader.operators.batch import Sample
+from videoloader.operators.context import Sample
 from videoloader.sources.address import shown
 from videoloader.sources.items import Item
 

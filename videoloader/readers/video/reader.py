@@ -8,13 +8,9 @@ from typing import Any
 
 import torch
 
-from videoloader.decoding.failures import Failures
-from videoloader.errors import ArgumentError
-from videoloader.operators.geometry.resize import RESIZE
-from videoloader.operators.operator import OPERATORS, declare
-from videoloader.operators.source import SourceContext
-from videoloader.readers.clip_samples.label_values import as_labels
-from videoloader.readers.clip_samples.sources import (
+from videoloader.clip_samples.known_bad import read_known
+from videoloader.clip_samples.label_values import as_labels
+from videoloader.clip_samples.sources import (
     IndexedVideos,
     ListedVideos,
     filtered,
@@ -22,7 +18,11 @@ from videoloader.readers.clip_samples.sources import (
     find_sources,
     find_weights,
 )
-from videoloader.readers.known_bad import read_known
+from videoloader.decoding.failures import Failures
+from videoloader.errors import ArgumentError
+from videoloader.operators.batch_source import SourceContext
+from videoloader.operators.geometry.resize import RESIZE
+from videoloader.operators.operator import OPERATORS, declare
 from videoloader.readers.ranks import find_order
 from videoloader.readers.video.arguments import ARGUMENTS
 from videoloader.readers.video.clip_reader import ClipReader

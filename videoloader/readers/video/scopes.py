@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.clip_samples.known_bad import KnownBad, kept_numbers, named_videos
+from videoloader.clip_samples.label_values import VideoLabels
+from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
 from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.clip_samples.label_values import VideoLabels
-from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
-from videoloader.readers.known_bad import KnownBad, kept_numbers, named_videos
 from videoloader.readers.video import media
 from videoloader.readers.video.clips import Clips, count_clips
 from videoloader.readers.video.file_list import Entry, FrameRange

@@ -39,7 +39,7 @@ from videoloader.indexing.libav import find_best_stream
 from videoloader.indexing.order.nal_scan import NalScan, scan_units
 from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.packets import NO_TIME, order_is_known
-from videoloader.indexing.packing import Packing
+from videoloader.indexing.transport_layout import TransportLayout
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
@@ -109,7 +109,7 @@ def _index_unaligned(
     packets["duration"] = _duration(setup.picture, packets["pts"])
     packets["flags"] = np.array(scan.keys) * np.uint16(PacketFlags.KEY)
     index = _build(source, grid, chosen, setup, packets)
-    packing = Packing(grid.step, chosen.pid, grid.phase)
+    packing = TransportLayout(grid.step, chosen.pid, grid.phase)
     order = scan.order()
     index = replace(
         index,
@@ -138,7 +138,7 @@ def _build(
         stream=chosen.number,
         container=MPEGTS.name,
         extradata=((0, setup.extradata),),
-        packing=str(Packing(grid.step, chosen.pid)),
+        packing=str(TransportLayout(grid.step, chosen.pid)),
         warnings=past_the_end(source, "the last transport packet", grid.end),
     )
 

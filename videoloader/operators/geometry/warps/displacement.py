@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.arguments import FLOAT, INT, INTERP, Argument, PerSample
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.geometry.warps.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.warps.warps_on_gpu import displace_on_gpu
 from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input

@@ -20,7 +20,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps.matrices import Matrix, numbers
 from videoloader.operators.geometry.warps.sampling import BORDERS, chunks, pixel_places, sample_at

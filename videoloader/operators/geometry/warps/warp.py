@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.sizes import rounded
 from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, rotation

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.geometry.warps.matrices import Matrix
 from videoloader.operators.kernels import (
     BORDERS,

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from videoloader.operators.arguments import DTYPE, FLOAT, Argument, PerFrame, PerSample, column
-from videoloader.operators.batch import Context, Planned, once_for_equal
 from videoloader.operators.color.color_on_gpu import ColorStage, columns, line_stage, recolor
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.general.convert import scale_and_shift
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare

@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.indexing.index import VideoIndex
-from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
-from videoloader.readers.video.clips import usual_length, usual_shape
 from videoloader.sampling import (
     ClipSampler,
     PadMode,
@@ -25,6 +24,7 @@ from videoloader.sampling import (
 )
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.batches.clip_lengths import with_count
+from videoloader.sampling.clips import usual_length, usual_shape
 
 __all__ = ["SampleKey", "SampleRequests"]
 

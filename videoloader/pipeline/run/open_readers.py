@@ -9,7 +9,7 @@ import torch
 
 from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError, TooManyFailuresError, UnsupportedError
-from videoloader.operators.source import Columns, Source, SourceContext
+from videoloader.operators.batch_source import Columns, Source, SourceContext
 from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.evaluate import failure
 from videoloader.pipeline.run.run_options import RunOptions

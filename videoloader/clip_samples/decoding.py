@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.batch import BatchDecoder
-from videoloader.decoding.clip import ClipBatch
+from videoloader.clip_samples.columns import SampleColumns
+from videoloader.clip_samples.requests import SampleKey, SampleRequests
+from videoloader.clip_samples.shaped_batches import ShapedBatches
+from videoloader.decoding.batch_decoder import BatchDecoder
+from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.failures import Attempts, Failures
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import VideoError
-from videoloader.readers.clip_samples.columns import SampleColumns
-from videoloader.readers.clip_samples.requests import SampleKey, SampleRequests
-from videoloader.readers.clip_samples.shaped_batches import ShapedBatches
 
 __all__ = ["DecodedSamples", "SampleDecoder"]
 
@@ -73,7 +73,7 @@ class SampleDecoder:
 
     requests: SampleRequests
     output: OutputFormat
-    rules: Rules
+    rules: DecodingRules
     failures: Failures = field(default_factory=Failures)
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.kernels import (
     BORDERS,
     ELEMENTS,

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.operators.arguments import PerFrame
-from videoloader.operators.geometry.windows import Windows
+from videoloader.operators.geometry.crop_windows import Windows
 
 __all__ = ["normalize_bytes", "takes_bytes"]
 

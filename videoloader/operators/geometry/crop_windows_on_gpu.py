@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerFrame, PerSample
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
-from videoloader.operators.geometry.windows import Windows
+from videoloader.operators.geometry.crop_windows import Windows
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,

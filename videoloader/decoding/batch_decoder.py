@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.clip import ClipBatch, ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
@@ -37,11 +37,11 @@ from videoloader.decoding.opening.videos import OpenedVideo, open_videos
 from videoloader.decoding.options import BatchOptions, as_device
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
-from videoloader.decoding.rules import Rules
+from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.system.forking import ForkSafeLock
-from videoloader.system.options import part, takes
+from videoloader.system.options import from_options, takes_options
 from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ __all__ = [
 
 
 @quick_switches()
-@takes(BatchOptions, ClipRequest, OutputFormat, Rules)
+@takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules)
 def decode_batch(
     requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
     device: str | torch.device = "cpu",
@@ -98,7 +98,7 @@ def decode_batch(
     return shared_decoder(device, workers).decode(requests, **options)
 
 
-@takes(LimitOptions, **DEFAULT_LIMITS)
+@takes_options(LimitOptions, **DEFAULT_LIMITS)
 class BatchDecoder:
     """Pools of decoders that live from batch to batch. Threads may share it.
 
@@ -132,7 +132,7 @@ class BatchDecoder:
         self._cpu: CpuEngine | LocalEngine | None = None
         self._gpu: GpuEngine | None = None
 
-    @takes(BatchOptions, ClipRequest, OutputFormat, Rules)
+    @takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules)
     def decode(
         self,
         requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
@@ -147,7 +147,7 @@ class BatchDecoder:
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
         """
-        form, rules = part(OutputFormat, options), part(Rules, options)
+        form, rules = from_options(OutputFormat, options), from_options(DecodingRules, options)
         size, resize_shorter = options["size"], options["resize_shorter"]
         if resize_shorter is not None:
             check_resizing(size, resize_shorter)
@@ -170,7 +170,7 @@ class BatchDecoder:
         requests: Sequence[ClipRequest | VideoError],
         videos: Sequence[OpenedVideo | VideoError],
         output: OutputFormat,
-        rules: Rules,
+        rules: DecodingRules,
         *,
         size: tuple[int, int] | int | None = None,
         blanks: Sequence[Blank] = (),
@@ -316,7 +316,7 @@ def _default_workers(workers: int | None) -> int:
     return usable_processors()
 
 
-@takes(LimitOptions, **DEFAULT_LIMITS)
+@takes_options(LimitOptions, **DEFAULT_LIMITS)
 def shared_decoder(
     device: str | torch.device, workers: int | None = None, **options: Unpack[LimitOptions]
 ) -> BatchDecoder:

@@ -13,9 +13,9 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import INTS, TEXT, Argument, Kind, PerSample
 from videoloader.operators.axes import padded
-from videoloader.operators.batch import Context, Planned
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.filters.neighborhoods_on_gpu import correlate_on_gpu
-from videoloader.operators.filters.windows import (
+from videoloader.operators.filters.separable import (
     DTYPE_ARGUMENT,
     FRAMES_OR_VOLUME,
     Axes,

@@ -10,17 +10,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, SourceError
-from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
-from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
-from videoloader.indexing.index import VideoIndex
-from videoloader.readers.clip_samples.label_values import VideoLabels, as_classes, as_labels
-from videoloader.readers.clip_samples.labels import (
+from videoloader.clip_samples.label_values import VideoLabels, as_classes, as_labels
+from videoloader.clip_samples.labels import (
     LabelColumn,
     Labels,
     labels_of_paths,
     longest_end,
 )
+from videoloader.errors import ArgumentError, SourceError
+from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
+from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
+from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples
 from videoloader.sources.address import absolute, is_url, local_path, shown
 

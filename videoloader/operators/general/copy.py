@@ -8,7 +8,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, Argument
-from videoloader.operators.batch import Context
+from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors.batch import Batch, Spec
 

@@ -28,8 +28,8 @@ from videoloader.operators.arguments import (
     each_value,
 )
 from videoloader.operators.axes import padded
-from videoloader.operators.batch import Context, Planned
-from videoloader.operators.filters.windows_on_gpu import Pass, filter_on_gpu
+from videoloader.operators.context import Context, Planned
+from videoloader.operators.filters.separable_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipBatch
+from videoloader.clip_samples.patches import patch_view
+from videoloader.clip_samples.rank import find_rank
+from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
+from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import Layout
 from videoloader.errors import ArgumentError
-from videoloader.readers.clip_samples.patches import patch_view
-from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
-from videoloader.readers.ranks import find_rank
 from videoloader.sampling import (
     BatchOrder,
     BatchPlan,
@@ -29,7 +29,7 @@ from videoloader.sampling import (
 )
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.orders.batch_order import OrderOptions, Places
-from videoloader.system.options import part
+from videoloader.system.options import from_options
 
 __all__ = ["ShapedBatches", "epoch_order", "shaped_batches"]
 
@@ -125,7 +125,7 @@ def epoch_order(
         if shaped is None
         else shaped.plan
     )
-    return part(
+    return from_options(
         BatchOrder, options, plan=plan, batch_size=batch_size, rank=rank, num_ranks=num_ranks
     )
 

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.clip_samples.label_values import VideoLabels
+from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.failures import SkipKnown
 from videoloader.errors import ArgumentError, OutOfMemoryError, SourceError
-from videoloader.readers.clip_samples.label_values import VideoLabels
-from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.sources.address import absolute, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item

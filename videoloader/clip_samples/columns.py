@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.clip_samples.files_beside import read_beside
+from videoloader.clip_samples.labels import longest_end
+from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.opening.videos import is_remote
 from videoloader.errors import ArgumentError, FormatError, VideoError
-from videoloader.readers.clip_samples.files_beside import read_beside
-from videoloader.readers.clip_samples.labels import longest_end
-from videoloader.readers.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.sources.address import shown
 from videoloader.sources.faults import blamed_on, unreadable
 

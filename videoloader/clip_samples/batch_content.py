@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
-from videoloader.decoding.clip import ClipBatch
+from videoloader.clip_samples.decoding import DecodedSamples
+from videoloader.clip_samples.label_values import VideoLabels
+from videoloader.clip_samples.requests import SampleRequests
+from videoloader.clip_samples.samples import divided, stacked
+from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.output import Layout
-from videoloader.readers.clip_samples.decoding import DecodedSamples
-from videoloader.readers.clip_samples.label_values import VideoLabels
-from videoloader.readers.clip_samples.requests import SampleRequests
-from videoloader.readers.clip_samples.samples import divided, stacked
 from videoloader.sampling.seeding import seeded_calls
 from videoloader.system.eager_calls import eager
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip import ClipBatch
+from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.output import Layout
 

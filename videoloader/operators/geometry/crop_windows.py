@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFrame, PerSample
-from videoloader.operators.batch import once_for_equal
+from videoloader.operators.context import once_for_equal
 from videoloader.tensors import truncate
 from videoloader.tensors.batch import Batch, Shape, Spec
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.cpu.converters import SurfaceConverter, converter_for
-from videoloader.decoding.cpu.libav import CpuDecoder
+from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError

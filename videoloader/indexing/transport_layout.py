@@ -11,22 +11,22 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.mpegts.grid import PACKET, Ints, pid_of, read_headers
 from videoloader.indexing.containers.mpegts.pes import elementary_bytes, elementary_starts
 
-__all__ = ["Packing", "check_packing", "packing_prefix"]
+__all__ = ["TransportLayout", "check_packing", "packing_prefix"]
 
 _WRITTEN = re.compile(r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?")
 _SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class TransportLayout:
     """The layout of packets in transport packets: the parsed form of `VideoIndex.packing`.
 
     A packet begins with the first byte of the stream in the transport packet at its offset. With
     a `phase` (offset of the first transport packet), it begins exactly at its offset, which may be
     within a transport packet.
 
-    >>> Packing.parse(str(Packing(step=192, pid=256)))
-    Packing(step=192, pid=256, phase=None)
+    >>> TransportLayout.parse(str(TransportLayout(step=192, pid=256)))
+    TransportLayout(step=192, pid=256, phase=None)
     """
 
     step: int
@@ -38,7 +38,7 @@ class Packing:
         return f"mpegts:{self.step}:{self.pid:#x}{inside}"
 
     @classmethod
-    def parse(cls, text: str) -> Packing | None:
+    def parse(cls, text: str) -> TransportLayout | None:
         """Parse `VideoIndex.packing`; None if it is not `mpegts:`.
 
         Raises:
@@ -97,5 +97,5 @@ def check_packing(packing: str) -> None:
     Raises:
         FormatError: it is not.
     """
-    if not _SIMPLE.fullmatch(packing) and Packing.parse(packing) is None:
+    if not _SIMPLE.fullmatch(packing) and TransportLayout.parse(packing) is None:
         raise FormatError(f"packets cannot be packed as {packing!r:.80}")

@@ -22,14 +22,13 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.axes import storable
-from videoloader.operators.batch import Context, Planned, once_for_equal
+from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.general.convert import scale_and_shift
 from videoloader.operators.geometry.crop import absorb_crop
-from videoloader.operators.geometry.flip import mirrored
-from videoloader.operators.geometry.normalized_bytes import normalize_bytes, takes_bytes
-from videoloader.operators.geometry.windows import (
+from videoloader.operators.geometry.crop_mirror_normalize_bytes import normalize_bytes, takes_bytes
+from videoloader.operators.geometry.crop_windows import (
     ABSORBED,
     BEYOND,
     CROP_ARGUMENTS,
@@ -41,7 +40,13 @@ from videoloader.operators.geometry.windows import (
     filled,
     window_shapes,
 )
-from videoloader.operators.geometry.windows_on_gpu import Lines, Moves, moves_of, windows_on_gpu
+from videoloader.operators.geometry.crop_windows_on_gpu import (
+    Lines,
+    Moves,
+    moves_of,
+    windows_on_gpu,
+)
+from videoloader.operators.geometry.flip import mirrored
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
