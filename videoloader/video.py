@@ -100,7 +100,7 @@ class Video:
         self._batches = batches.BatchDecoder(
             workers=0, threads=usable_processors() if threads is None else threads
         )
-        self._rules = from_options(DecodingRules, options)
+        self._rules = from_options(DecodingRules, options, is_strict=True)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
         self._given = source

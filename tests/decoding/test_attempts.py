@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.decoding.failures import Attempts, FailurePolicy, Failures
+import videoloader as vl
+from videoloader.decoding.attempts import Attempts
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.errors import DecodeError, ResourceError, TooManyFailuresError
 from videoloader.sources.items import Item
 
@@ -31,7 +33,7 @@ def made(policy, bad, *, wanted=range(SIZE), successors=None, may_be_empty=False
             number = attempts.wanted[place]
             if number in bad:
                 error = DecodeError(f"{number} is broken")
-                attempts.failed(place, Item(f"{number}.mp4"), error, sample=number)
+                attempts.note_failure(place, Item(f"{number}.mp4"), error, sample=number)
     return attempts, [failure.sample for failure in failures]
 
 
@@ -74,7 +76,7 @@ def test_with_raise_the_first_failure_is_recorded_and_raised():
     attempts = Attempts(failures, ["a"])
     error = DecodeError("broken")
     with pytest.raises(DecodeError) as caught:
-        attempts.failed(0, Item("a.mp4"), error)
+        attempts.note_failure(0, Item("a.mp4"), error)
     assert caught.value is error
     assert [failure.action for failure in failures] == ["raise"]
 
@@ -90,7 +92,7 @@ def test_where_everything_fails_the_error_says_how_many_were_tried(policy):
 def test_without_successors_the_error_is_raised_where_one_is_needed(policy):
     attempts = Attempts(Failures(FailurePolicy(policy)), ["a"])
     with pytest.raises(DecodeError, match="broken"):
-        attempts.failed(0, Item("a.mp4"), DecodeError("broken"))
+        attempts.note_failure(0, Item("a.mp4"), DecodeError("broken"))
 
 
 @pytest.mark.parametrize("policy", ["raise", "skip", "replace", "mask"])
@@ -101,7 +103,7 @@ def test_what_the_machine_lacks_is_the_failure_of_no_sample(policy):
     lack.__cause__ = OSError(24, "Too many open files")
     for error in (ResourceError("no memory"), lack):
         with pytest.raises(ResourceError):
-            attempts.failed(0, Item("a.mp4"), error)
+            attempts.note_failure(0, Item("a.mp4"), error)
     assert failures.count == 0
     assert not attempts.left_out | attempts.masked
 
@@ -109,3 +111,25 @@ def test_what_the_machine_lacks_is_the_failure_of_no_sample(policy):
 def test_too_many_failures_end_the_run_whatever_stands_for_them():
     with pytest.raises(TooManyFailuresError, match=r"3 of 6 samples .*4 is broken"):
         made(FailurePolicy("replace", 2), {1, 3, 4})
+
+
+@given(st.integers(0, SIZE - 1), batches)
+def test_the_place_that_ends_a_batch_is_known(bad, wanted):
+    attempts = Attempts(Failures(), wanted)
+    try:
+        for place, number in enumerate(wanted):
+            if number == bad:
+                attempts.note_failure(place, Item("a.mp4"), DecodeError("broken"))
+    except DecodeError:
+        assert attempts.ended_by == wanted.index(bad)
+    else:
+        assert attempts.ended_by is None
+
+
+def test_decode_batch_and_loaders_check_on_error_alike(tmp_path):
+    (tmp_path / "a.mp4").write_bytes(b"nothing")
+    with pytest.raises(vl.ArgumentError) as one:
+        vl.decode_batch([(tmp_path / "a.mp4", [0])], workers=0, on_error="ignore")
+    with pytest.raises(vl.ArgumentError) as other:
+        vl.Loader([tmp_path / "a.mp4"], vl.UniformClip(2), batch_size=1, on_error="ignore")
+    assert str(one.value) == str(other.value)

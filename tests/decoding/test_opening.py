@@ -15,7 +15,8 @@ from videoloader.errors import FormatError, SourceError, StaleIndexError
 from videoloader.sources.opening import open_source
 
 NAMES = ("h264.mp4", "hevc.mp4")
-MASKED = DecodingRules(on_error="mask")
+STRICT = DecodingRules(is_strict=True)
+MASKED = DecodingRules()
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_a_clip_fails_by_the_error_of_its_choice_and_is_as_long_as_its_blank(pat
         requests = [wrong, vl.ClipRequest(paths[1], [0, 1])]
         blanks = [Blank(3, (90, 160), 7), Blank()]
         with pytest.raises(FormatError, match="nothing to choose"):
-            decoder.run(requests, found, OutputFormat(), DecodingRules(), blanks=blanks)
+            decoder.run(requests, found, OutputFormat(), STRICT, blanks=blanks)
         batch = decoder.run(requests, found, OutputFormat(), MASKED, blanks=blanks)
         like = decoder.run(requests, found, OutputFormat(), MASKED, blanks=[Blank()] * 2)
     assert batch.failures[0].error is wrong

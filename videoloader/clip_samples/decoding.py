@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from videoloader.clip_samples.columns import SampleColumns
 from videoloader.clip_samples.requests import SampleKey, SampleRequests
 from videoloader.clip_samples.shaped_batches import ShapedBatches
+from videoloader.decoding.attempts import Attempts, WantedClip, decode_attempts
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
-from videoloader.decoding.failures import Attempts, Failures
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import VideoError
+from videoloader.indexing.index import VideoIndex
 
 __all__ = ["DecodedSamples", "SampleDecoder"]
 
@@ -65,7 +67,7 @@ class SampleDecoder:
     Attributes:
         requests: what the samples are made of.
         output: form of the batches.
-        rules: of decoding; clips that fail are masked, and then treated as the policy says.
+        rules: of decoding.
         failures: takes what goes wrong; its policy says what becomes of samples that fail.
         columns: that go along with the samples.
         batches: the shapes of clips that differ from sample to sample.
@@ -77,9 +79,6 @@ class SampleDecoder:
     failures: Failures = field(default_factory=Failures)
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
-
-    def __post_init__(self) -> None:
-        self.rules = replace(self.rules, on_error="mask")
 
     def decode(
         self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
@@ -102,26 +101,21 @@ class SampleDecoder:
         self.failures.ask(len(keys))
         attempts = Attempts(self.failures, keys, self)
         found: dict[int, _Found] = {}
-        clips: ClipBatch | None = None
-        for places in attempts.rounds():
-            more, asked = self._decode(decoder, [attempts.wanted[at] for at in places])
-            clips = more if clips is None else clips.replaced(places, more)
-            found.update(zip(places, asked, strict=True))
-            for number, failure in more.failed.items():
-                sample, epoch, _ = attempts.wanted[places[number]]
-                video = self.requests.video(sample)
-                attempts.failed(
-                    places[number],
-                    self.requests.videos.item(video),
-                    failure.error,
-                    frame=failure.frame,
-                    sample=self.requests.videos.row(video),
-                    epoch=epoch if in_epochs else None,
-                )
-        assert clips is not None
+
+        def clips_at(places: Sequence[int]) -> list[WantedClip]:
+            keys = [attempts.wanted[at] for at in places]
+            numbers = [self.requests.video(key[0]) for key in keys]
+            files: Sequence[dict[str, Any] | VideoError] = [{}] * len(keys)
+            if self.columns is not None:
+                files = self.columns.beside(numbers)
+            wanted = []
+            for at, key, number, beside in zip(places, keys, numbers, files, strict=True):
+                found[at] = _Found(beside)
+                wanted.append(self._clip(key, number, found[at], in_epochs=in_epochs))
+            return wanted
+
+        clips = decode_attempts(decoder, attempts, clips_at, self.output, self.rules)
         places = attempts.kept
-        if attempts.left_out:
-            clips = clips.at(places)
         decoded = DecodedSamples(
             clips,
             [attempts.wanted[at] for at in places],
@@ -139,36 +133,23 @@ class SampleDecoder:
             decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
 
-    def _blank(self, sample: int) -> Blank:
-        """The form of a masked clip; unspecified for clips that are not kept."""
-        is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
-        return self.requests.blank(sample) if is_kept else Blank()
+    def _clip(self, key: SampleKey, video: int, found: _Found, *, in_epochs: bool) -> WantedClip:
+        """The clip of a sample; its request notes the shape of the frame numbers in `found`."""
 
-    def _decode(
-        self, decoder: BatchDecoder, keys: Sequence[SampleKey]
-    ) -> tuple[ClipBatch, list[_Found]]:
-        """The clips of some samples, those that fail masked, and what else was found of them."""
-        videos, numbers = self.requests.videos, [self.requests.video(key[0]) for key in keys]
-        files = [{}] * len(keys) if self.columns is None else self.columns.beside(numbers)
-        items, indexes = map(videos.item, numbers), map(videos.index, numbers)
-        blanks = [self._blank(key[0]) for key in keys]
-        requests: list[ClipRequest | VideoError] = []
-        found: list[_Found] = []
-        with decoder.open([*items], [*indexes]) as opened:
-            for key, video, beside in zip(keys, opened, files, strict=True):
-                shape = None
-                try:
-                    if isinstance(video, VideoError):
-                        raise video
-                    if isinstance(beside, VideoError):
-                        raise beside
-                    request, shape = self.requests.request(key, video.index)
-                    requests.append(request)
-                except VideoError as error:
-                    requests.append(error)
-                found.append(_Found(shape, beside))
-            batch = decoder.run(requests, opened, self.output, self.rules, blanks=blanks)
-        return batch, found
+        def request(index: VideoIndex) -> ClipRequest:
+            if isinstance(found.beside, VideoError):
+                raise found.beside
+            clip, found.shape = self.requests.request(key, index)
+            return clip
+
+        sample, epoch, _ = key
+        videos = self.requests.videos
+        item = videos.item(video)
+        # The form of a masked clip; unspecified for clips that are not kept.
+        is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
+        blank = self.requests.blank(sample) if is_kept else Blank()
+        named = epoch if in_epochs else None
+        return WantedClip(item, videos.index(video), request, blank, item, videos.row(video), named)
 
     def after(self, wanted: SampleKey) -> Iterator[SampleKey]:
         """Replacements for a sample that fails, in order; with shapes, those of its shape.
@@ -198,8 +179,9 @@ class SampleDecoder:
             yield from (sample - video + np.roll(group, -begin)).tolist()
 
 
-class _Found(NamedTuple):
-    """The shape of the frame numbers of a sample, and the files beside its clip."""
+@dataclass(slots=True)
+class _Found:
+    """The files beside the clip of a sample, and the shape of its frame numbers, once known."""
 
-    shape: tuple[int, ...] | None
     beside: dict[str, Any] | VideoError
+    shape: tuple[int, ...] | None = None

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, first_failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -31,12 +31,13 @@ from videoloader.sampling.plan import MergedRun, merge_runs
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
 
-__all__ = ["Assembly", "OpenClip"]
+__all__ = ["Assembly", "Choose", "OpenClip"]
 
 _ALONE = 32  # clips of several shapes that have memory of their own each
 _ALIGNMENT = 64  # bytes
 
 Allocate: TypeAlias = Callable[[tuple[int, ...]], torch.Tensor]
+Choose: TypeAlias = Callable[[Mapping[int, ClipFailure]], list[int]]
 
 
 @dataclass(slots=True, eq=False)
@@ -124,11 +125,6 @@ class Assembly:
                         self.clips[number] = self._opened(request, video)
                 except VideoError as error:
                     self._fail(number, error)
-
-    @property
-    def is_strict(self) -> bool:
-        """Whether the first failure ends the batch."""
-        return self.rules.on_error == "raise"
 
     def _opened(self, request: ClipRequest, video: OpenedVideo) -> OpenClip:
         index, name = video.index, video.source.name
@@ -248,15 +244,18 @@ class Assembly:
         except VideoError as error:
             self.blame(run, dict.fromkeys(run.run.frames.tolist(), error))
 
-    def finish(self) -> ClipBatch:
-        """The batch, failed clips treated as the `on_error` of `decode_batch` says.
+    def finish(self, choose: Choose | None = None) -> ClipBatch:
+        """The batch, with all that failed reported and masked.
 
-        Loaders and readers ask for `mask` here, and decide themselves: see `failures.Attempts`.
+        Args:
+            choose: gives the numbers of the requests whose clips make up the batch, for the first
+                failure of each that failed; all of them by default. Memory of others is not
+                touched.
 
         Raises:
-            ResourceError: the machine lacked what a clip needed, whatever `on_error` says.
+            VideoError: the first failure, if rules are strict.
+            ResourceError: the machine lacked what a clip needed.
         """
-        on_error, count = self.rules.on_error, len(self._requests)
         for number, clip in self.clips.items():
             for frame, error in clip.failed.items():
                 self.failures.append(ClipFailure(number, frame, error))
@@ -264,20 +263,14 @@ class Assembly:
         for failure in self.failures:
             if isinstance(failure.error, ResourceError):  # of no clip
                 raise failure.error
-        if self.failures and self.is_strict:
+        if self.failures and self.rules.is_strict:
             raise self.failures[0].error
-        numbers = [number for number, clip in self.clips.items() if not clip.failed]
-        if on_error == "mask":
-            numbers = [*range(count)]
-        elif on_error == "replace" and len(numbers) < count:
-            if not numbers:
-                raise self.failures[0].error
-            nearest = np.searchsorted(numbers, np.arange(count)) % len(numbers)
-            numbers = [numbers[place] for place in nearest.tolist()]
-        return self._batch(numbers)
+        if choose is None or not self.failures:
+            return self._batch([*range(len(self._requests))])
+        return self._batch(choose(first_failures(self.failures)))
 
     def _fail(self, number: int, error: VideoError) -> None:
-        if self.is_strict or isinstance(error, ResourceError):
+        if self.rules.is_strict or isinstance(error, ResourceError):
             raise error
         self.failures.append(ClipFailure(number, None, error))
 

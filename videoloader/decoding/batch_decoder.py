@@ -5,21 +5,24 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import torch
 from numpy.typing import ArrayLike
 
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.assembly import Assembly, Choose
+from videoloader.decoding.attempts import Attempts
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
+from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.limits import (
@@ -33,13 +36,14 @@ from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
-from videoloader.decoding.opening.videos import OpenedVideo, open_videos
+from videoloader.decoding.opening.videos import OpenedVideo, open_videos, source_name
 from videoloader.decoding.options import BatchOptions, as_device
 from videoloader.decoding.output import OutputFormat, View, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
+from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import from_options, takes_options
 from videoloader.workers.processors import usable_processors
@@ -47,7 +51,6 @@ from videoloader.workers.processors import usable_processors
 if TYPE_CHECKING:
     from videoloader.errors import VideoError
     from videoloader.indexing.index import Orientation, VideoIndex
-    from videoloader.sources.items import Item
     from videoloader.sources.source import Source, VideoSource
 
 __all__ = [
@@ -61,7 +64,7 @@ __all__ = [
 
 
 @quick_switches()
-@takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules)
+@takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules, FailurePolicy)
 def decode_batch(
     requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
     device: str | torch.device = "cpu",
@@ -132,7 +135,7 @@ class BatchDecoder:
         self._cpu: CpuEngine | LocalEngine | None = None
         self._gpu: GpuEngine | None = None
 
-    @takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules)
+    @takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules, FailurePolicy)
     def decode(
         self,
         requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
@@ -147,7 +150,9 @@ class BatchDecoder:
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
         """
-        form, rules = from_options(OutputFormat, options), from_options(DecodingRules, options)
+        form, policy = from_options(OutputFormat, options), from_options(FailurePolicy, options)
+        is_strict = policy.on_error == "raise"
+        rules = from_options(DecodingRules, options, is_strict=is_strict)
         size, resize_shorter = options["size"], options["resize_shorter"]
         if resize_shorter is not None:
             check_resizing(size, resize_shorter)
@@ -155,7 +160,8 @@ class BatchDecoder:
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         sources, indexes = [each.source for each in wanted], [each.index for each in wanted]
         with self.open(sources, indexes) as videos:
-            return self.run(wanted, videos, form, rules, size=whole)
+            choose = partial(_chosen, policy, wanted)
+            return self.run(wanted, videos, form, rules, size=whole, choose=choose)
 
     def open(
         self,
@@ -174,20 +180,24 @@ class BatchDecoder:
         *,
         size: tuple[int, int] | int | None = None,
         blanks: Sequence[Blank] = (),
+        choose: Choose | None = None,
     ) -> ClipBatch:
-        """Decode clips of videos that are open.
+        """Decode clips of videos that are open; those that fail are reported, and masked.
 
         Args:
             requests: clips to decode; where there is an error, the clip fails by it.
             videos: that of each, see `open`.
             output: form of all clips.
-            rules: how videos, and what goes wrong with them, are treated.
+            rules: how videos are treated.
             size: (height, width) of clips whose requests name none, or the length of their shorter
                 side.
             blanks: how long and large each clip is where it fails, instead of what its request
                 says.
+            choose: gives the requests that make up the batch, where some fail; see
+                `Assembly.finish`.
 
         Raises:
+            VideoError: the first failure, if `rules` are strict.
             ClosedError: another thread closes the decoder meanwhile.
         """
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
@@ -201,7 +211,7 @@ class BatchDecoder:
             cpu.decode(assembly.runs(), assembly, assembly.slots())
         else:
             gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
-        batch = assembly.finish()
+        batch = assembly.finish(choose)
         with self._lock:
             self._counts["batches"] += 1
             self._counts["clips"] += len(requests)
@@ -304,6 +314,41 @@ class BatchDecoder:
             if self._gpu is None:
                 self._gpu = GpuEngine(self.device)
             return self._gpu
+
+
+def _chosen(
+    policy: FailurePolicy, requests: Sequence[ClipRequest], failed: Mapping[int, ClipFailure]
+) -> list[int]:
+    """The requests whose clips make up a batch in which some failed."""
+    others = _OtherRequests([number for number in range(len(requests)) if number not in failed])
+    attempts = Attempts(
+        Failures(policy),
+        range(len(requests)),
+        others if others.decoded else None,
+        may_be_empty=True,
+    )
+    for places in attempts.rounds():
+        for place in places:
+            failure = failed.get(attempts.wanted[place])
+            if failure is not None:
+                item = Item(source_name(requests[place].source))
+                attempts.note_failure(place, item, failure.error, frame=failure.frame)
+    return [attempts.wanted[place] for place in attempts.kept]
+
+
+class _OtherRequests(NamedTuple):
+    """What `decode_batch` knows to put in the place of a request: those that were decoded."""
+
+    decoded: list[int]
+
+    def after(self, wanted: int) -> Iterator[int]:
+        """The next ones, round to the one before it."""
+        place = bisect(self.decoded, wanted)
+        return iter(self.decoded[place:] + self.decoded[:place])
+
+    def none_left(self, tries: int, error: VideoError) -> str:
+        """Never said: what was decoded does not fail."""
+        return f"none of {tries} requests decodes; the last: {error}"
 
 
 def _default_workers(workers: int | None) -> int:

@@ -14,7 +14,7 @@ from videoloader.errors import VideoError
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.system.forking import cached_property
 
-__all__ = ["Clip", "ClipBatch", "ClipFailure"]
+__all__ = ["Clip", "ClipBatch", "ClipFailure", "first_failures"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,6 +76,12 @@ class ClipFailure:
     error: VideoError
 
 
+def first_failures(failures: Sequence[ClipFailure]) -> dict[int, ClipFailure]:
+    """The first failure of each request that failed, by request, ascending."""
+    first = {failure.request: failure for failure in reversed(failures)}
+    return dict(sorted(first.items()))
+
+
 @dataclass(frozen=True, eq=False)
 class ClipBatch:
     """Clips in the order of their requests.
@@ -107,8 +113,7 @@ class ClipBatch:
     @property
     def failed(self) -> dict[int, ClipFailure]:
         """The first failure of each request that failed, by request, ascending."""
-        first = {failure.request: failure for failure in reversed(self.failures)}
-        return dict(sorted(first.items()))
+        return first_failures(self.failures)
 
     def at(self, positions: Sequence[int] | slice) -> ClipBatch:
         """Some clips of the batch, with their failures.

@@ -1,9 +1,7 @@
-"""What becomes of samples that fail: a policy, applied, counted and logged in one place.
+"""Failures of samples: the policy of what becomes of them, their records, counts and log.
 
-Whoever makes samples (loaders, data sets, readers, decoding operators) has one `Failures`, and for
-each batch an `Attempts`, which says what to make, and is told what failed. They have batches
-decoded with `on_error="mask"`, which reports all failures. `decode_batch` has no data set to take
-another sample from and counts nothing: `Assembly.finish` applies its `on_error`.
+Whoever makes samples (loaders, data sets, readers, decoding operators) has one `Failures`. The
+policy is applied in `attempts.py`.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, get_args
+from typing import Any, Protocol, TypeAlias, TypedDict, get_args
 
 from videoloader import errors
-from videoloader.decoding.rules import OnError
-from videoloader.errors import ArgumentError, DecodeError, TooManyFailuresError, VideoError
+from videoloader.decoding.options import OnError
+from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
 from videoloader.sources.address import absolute
 from videoloader.sources.faults import drop_frames, raise_shortage
 from videoloader.sources.items import Item
@@ -29,19 +27,15 @@ from videoloader.system.writing import written
 
 __all__ = [
     "MOST_RECORDS",
-    "Attempts",
     "FailureOptions",
     "FailurePolicy",
     "Failures",
     "Records",
     "SampleFailure",
     "SkipKnown",
-    "Successors",
 ]
 
 _log = logging.getLogger(__name__)
-
-Wanted = TypeVar("Wanted")
 
 SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """What `videoloader check` wrote (`.parquet`), or a log of failures (JSON lines), or several."""
@@ -306,127 +300,6 @@ class Failures:
             f"{failed} of {asked} samples failed, more than max_errors={self.policy.max_errors} "
             f"allows{log}; the last: {'; '.join(reasons)}"
         )
-
-
-class Successors(Protocol[Wanted]):
-    """The choice of `replace`: what may stand for a sample that fails."""
-
-    def after(self, wanted: Wanted) -> Iterator[Wanted]:
-        """Other samples, one after another."""
-
-    def none_left(self, tries: int, error: VideoError) -> str:
-        """Says that all of them failed, the one that was asked for included, and the last so."""
-
-
-class Attempts(Generic[Wanted]):
-    """The samples of one batch, and what becomes of those that fail.
-
-    Args:
-        failures: takes what goes wrong; its policy decides.
-        wanted: the sample of each place.
-        successors: choose others for `replace`, and for `skip` where nothing of a batch is left;
-            None: there are no others, so the error is raised then.
-        may_be_empty: with `skip`, all samples may be left out.
-
-    Attributes:
-        wanted: the sample that is made at each place in the end.
-        left_out: the places that stay without one.
-        masked: those of which some or all is to be filled.
-        errors: by place, what went wrong with the sample that was asked for.
-
-    >>> attempts = Attempts(Failures(FailurePolicy("skip")), ["a", "b"])
-    >>> for places in attempts.rounds():
-    ...     for place in places:
-    ...         if attempts.wanted[place] == "b":
-    ...             attempts.failed(place, Item("b.mp4"), DecodeError("b.mp4: broken"))
-    >>> attempts.left_out
-    {1}
-    """
-
-    def __init__(
-        self,
-        failures: Failures,
-        wanted: Sequence[Wanted],
-        successors: Successors[Wanted] | None = None,
-        *,
-        may_be_empty: bool = False,
-    ) -> None:
-        self.wanted = list(wanted)
-        self.left_out: set[int] = set()
-        self.masked: set[int] = set()
-        self.errors: dict[int, str] = {}
-        self._failures = failures
-        self._successors = successors
-        self._may_be_empty = may_be_empty
-        self._others: dict[int, tuple[Iterator[Wanted], int]] = {}  # with what was tried of them
-        self._again: list[int] = []
-
-    @property
-    def kept(self) -> list[int]:
-        """The places that are not left out, ascending."""
-        return [place for place in range(len(self.wanted)) if place not in self.left_out]
-
-    def rounds(self) -> Iterator[Sequence[int]]:
-        """The places to make: all of them first, then those that got another sample.
-
-        The caller passes each sample that fails to `failed`, in ascending order of places, before
-        it asks for the next round.
-        """
-        yield range(len(self.wanted))
-        while self._again:
-            places, self._again = self._again, []
-            yield places
-
-    def failed(
-        self,
-        place: int,
-        item: Item,
-        error: VideoError,
-        *,
-        frame: int | None = None,
-        sample: int = -1,
-        epoch: int | None = None,
-    ) -> None:
-        """Record that the sample of a place failed, and decide what becomes of it.
-
-        Args:
-            place: of the batch.
-            item: its file.
-            error: what went wrong.
-            frame: the first that does not decode, None where the file cannot be opened.
-            sample: its number, see `SampleFailure`.
-            epoch: in which it is wanted, if there are epochs.
-
-        Raises:
-            VideoError: this one, with `raise`, and where there is nothing to stand for the sample.
-            TooManyFailuresError: more failed than the policy allows.
-            ResourceError: it is not the sample that failed, but what the machine lacks.
-            DecodeError: all that may stand for the sample failed too.
-        """
-        self._failures.add(item, error, frame=frame, sample=sample, epoch=epoch)
-        on_error = self._failures.policy.on_error
-        if on_error == "mask":
-            self.masked.add(place)
-        elif on_error == "skip" and self._may_leave_out(place):
-            self.left_out.add(place)
-        else:
-            self.wanted[place] = self._next(place, error)
-            self._again.append(place)
-        self.errors.setdefault(place, str(error))
-        drop_frames(error)
-
-    def _may_leave_out(self, place: int) -> bool:
-        return self._may_be_empty or len(self.left_out | {place}) < len(self.wanted)
-
-    def _next(self, place: int, error: VideoError) -> Wanted:
-        if self._successors is None:
-            raise error
-        others, tries = self._others.get(place) or (self._successors.after(self.wanted[place]), 1)
-        following = next(others, None)
-        if following is None:
-            raise DecodeError(self._successors.none_left(tries, error)) from error
-        self._others[place] = others, tries + 1
-        return following
 
 
 class _ErrorLog:

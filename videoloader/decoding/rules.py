@@ -1,17 +1,15 @@
-"""How a batch treats its videos, and what goes wrong with them."""
+"""How a batch treats its videos."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels
-from videoloader.decoding.options import BatchOptions, OnError, ResolutionChange
+from videoloader.decoding.options import BatchOptions, ResolutionChange
 from videoloader.decoding.output import check_resolution_change
-from videoloader.errors import ArgumentError
 from videoloader.system.options import documented
 
-__all__ = ["DecodingRules", "OnError"]
+__all__ = ["DecodingRules"]
 
 
 @documented(BatchOptions)
@@ -22,19 +20,16 @@ class DecodingRules:
     Args:
         in_order: the batches of this decoder are the chunks of one video, in order: on the CPU its
             codec has all threads, and stays behind the last frame of each.
+        is_strict: the first failure ends the batch; else clips that fail are masked and reported.
     """
 
     rotate: bool = True
     resolution_change: ResolutionChange = "error"
-    on_error: OnError = "raise"
     hybrid: bool = False
     max_pixels: int = MAX_PIXELS
     in_order: bool = False
+    is_strict: bool = False
 
     def __post_init__(self) -> None:
-        if self.on_error not in get_args(OnError):
-            raise ArgumentError(
-                f"on_error must be one of {', '.join(get_args(OnError))}, got {self.on_error!r}"
-            )
         check_resolution_change(self.resolution_change)
         check_max_pixels(self.max_pixels)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from videoloader.decoding.failures import FailurePolicy, SampleFailure
-from videoloader.decoding.rules import OnError
+from videoloader.decoding.options import OnError
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.pipeline.conditionals import converted
 from videoloader.pipeline.graph.current import current_pipeline, pop_current, push_current

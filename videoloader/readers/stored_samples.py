@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Protocol, runtime_checkable
 
-from videoloader.decoding.failures import Attempts, Failures
+from videoloader.decoding.attempts import Attempts
+from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.operators.arguments import BOOL, INT, TEXT, Argument
 from videoloader.operators.batch_source import SourceContext
@@ -176,7 +177,7 @@ class SampleReader:
         if not isinstance(error, VideoError):
             raise ReadError(position, name, error) from error
         try:
-            attempts.failed(position, Item(name), error, sample=number, epoch=place.epoch)
+            attempts.note_failure(position, Item(name), error, sample=number, epoch=place.epoch)
         except VideoError as last:
             raise ReadError(position, name if last is error else "", last) from last
 

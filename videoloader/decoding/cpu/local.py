@@ -214,11 +214,11 @@ class LocalEngine:
         if error is None:
             return
         reasons = {frame: error for run in runs for frame in run.run.frames.tolist()}
-        if not assembly.is_strict and len(runs) > 1:
+        if not assembly.rules.is_strict and len(runs) > 1:
             for run in runs:
                 self._decode_part(lane, [run], 1, assembly, slots)
             return
-        if not assembly.is_strict and isinstance(error, DecodeError):
+        if not assembly.rules.is_strict and isinstance(error, DecodeError):
             found = {
                 frame: self._attempt(lane, runs, assembly, slots, frame=frame) for frame in reasons
             }

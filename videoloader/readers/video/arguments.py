@@ -8,7 +8,7 @@ from typing import Any, get_args
 import torch
 
 from videoloader.clip_samples.labels import LabelColumn
-from videoloader.decoding.rules import OnError
+from videoloader.decoding.options import OnError
 from videoloader.operators.arguments import (
     ANY,
     BOOL,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
-from videoloader.decoding.failures import Attempts, Failures
+from videoloader.decoding.attempts import Attempts, WantedClip, decode_attempts
+from videoloader.decoding.clip_batch import ClipBatch
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
-from videoloader.errors import ArgumentError, DecodeError, VideoError
+from videoloader.errors import ArgumentError, DecodeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.operators.context import SampleError
 from videoloader.operators.decoded import DecodedForm
@@ -64,7 +65,7 @@ class DecoderSetup:
         output = output or DecodedForm.of((1, 1), arguments).output
         output = replace(output, **{name: arguments[name] for name in _COLORS if name in arguments})
         rules = {name: arguments[name] for name in _RULES if name in arguments}
-        return cls(decoder, output, DecodingRules(on_error="mask", **rules))
+        return cls(decoder, output, DecodingRules(**rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,24 +154,22 @@ class _SharedDecoding:
                 made.held[at] = clip.shared
         return made
 
-    def keep(self, batch: ClipBatch, others: Sequence[list[torch.Tensor]], count: int) -> ClipBatch:
-        """Hand the clips of later batches to their `SharedClip`; returns the first `count` clips.
+    def keep(self, batch: ClipBatch, others: Mapping[int, list[torch.Tensor]]) -> ClipBatch:
+        """Hand the clips of later batches to their `SharedClip`; returns those of this batch.
 
         Args:
-            batch: the clips, then those of `companions`.
-            others: the outputs beside the pictures, of each of them.
-            count: clips of this batch.
+            batch: the clips of `own`, then those of `companions`.
+            others: the outputs beside the pictures, by place in `batch`.
         """
-        failed = batch.failed
+        failed, count = batch.failed, len(self.own)
         ready = None
         kept: list[Decoded | None] = []
-        for at in range(count, count + len(self.companions)):
+        for at, (each, _) in enumerate(self.companions, count):
             if at in failed:
                 kept.append(None)  # its own batch retries it and reports the error
                 continue
             # A view would keep the memory of all clips.
-            origin = str(self.companions[at - count][0].planned)
-            kept.append(Decoded(batch.frames[at].clone(), others[at], origin))
+            kept.append(Decoded(batch.frames[at].clone(), others[at], str(each.planned)))
         if any(clip is not None and clip.frames.is_cuda for clip in kept):
             ready = torch.cuda.current_stream(batch.frames[0].device).record_event()
         for (each, _), clip in zip(self.companions, kept, strict=True):
@@ -191,8 +190,8 @@ class _Decoding:
 
     Attributes:
         attempts: at the clips of `sharing.own`, in their order.
-        outputs: beside the pictures, by place among these.
-        indexes: of the videos that are open.
+        outputs: beside the pictures, by place among these; then those of the companions.
+        indexes: of the videos that are open, by place.
 
     The others are the arguments of `decode_planned`, and what follows from them.
     """
@@ -203,67 +202,75 @@ class _Decoding:
     sharing: _SharedDecoding
     attempts: Attempts[PlannedClip]
     outputs: dict[int, list[torch.Tensor]] = field(default_factory=dict)
-    indexes: dict[int, VideoIndex | None] = field(default_factory=dict)
+    indexes: dict[int, VideoIndex] = field(default_factory=dict)
 
     def run(self) -> DecodedClips:
         """Decode them, and treat those that fail as their policy says."""
-        positions, clips = self.sharing.own, self.attempts.wanted
+        positions, clips, setup = self.sharing.own, self.attempts.wanted, self.setup
         if not positions:
-            return DecodedClips((Batch([], self.setup.output.layout),))
-        batch: ClipBatch | None = None
-        for places in self.attempts.rounds():
-            more = self._decode(places)
-            batch = more if batch is None else batch.replaced(places, more)
-            for number, failure in more.failed.items():
-                self._failed(places[number], failure)
-        assert batch is not None
+            return DecodedClips((Batch([], setup.output.layout),))
+        try:
+            batch = decode_attempts(
+                setup.decoder,
+                self.attempts,
+                self._clips_at,
+                setup.output,
+                setup.rules,
+                take=self._take,
+            )
+        except Exception as error:
+            if self.attempts.ended_by is None:
+                raise
+            raise SampleError(positions[self.attempts.ended_by], error) from error
         left = self.attempts.kept
         for place in self.attempts.masked:
             # Without the video: computing these outputs may be what failed.
-            frames, index = batch.indices[place], self.indexes[place]
-            index = index if (frames != FILLED).any() else None
+            frames = batch.indices[place]
+            index = self.indexes.get(place) if (frames != FILLED).any() else None
             self.outputs[place] = clips[place].selection.outputs(index, frames)
-        if self.attempts.left_out:
-            batch = batch.at(left)
         origins = [str(clips[place]) for place in left]
-        pictures = Batch(batch.frames, self.setup.output.layout, origins)
+        pictures = Batch(batch.frames, setup.output.layout, origins)
         others = _columns([self.outputs[place] for place in left])
         return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
 
-    def _decode(self, places: Sequence[int]) -> ClipBatch:
-        """Decode the clips of some places, and along with the first ones those of `sharing`."""
+    def _clips_at(self, places: Sequence[int]) -> list[WantedClip]:
+        """The clips of some places, and along with the first ones those of `sharing`."""
         own, companions = self.sharing.own, self.sharing.companions
         wanted = self.attempts.wanted
-        clips = [*(wanted[place] for place in places), *(each.planned for each, _ in companions)]
-        asking = [*(own[place] for place in places), *(at for _, at in companions)]
-        sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
-        requests: list[ClipRequest | VideoError] = []
-        outputs: list[list[torch.Tensor]] = []
-        decoder, output, rules = self.setup.decoder, self.setup.output, self.setup.rules
-        with decoder.open(sources, indexes) as videos:
-            for clip, at, video in zip(clips, asking, videos, strict=True):
-                beside: list[torch.Tensor] = []
-                try:
-                    if isinstance(video, VideoError):
-                        raise video
-                    request, beside = self._request(clip, at, video.index)
-                    requests.append(request)
-                except VideoError as error:
-                    requests.append(error)
-                except SampleError as error:
-                    if len(requests) < len(places):
-                        raise
-                    requests.append(DecodeError(str(error.error)))  # its own batch raises it
-                outputs.append(beside)
-            blanks = [
-                Blank(clip.length, _size(given), _fill_value(given))
-                for clip, given in zip(clips, map(self.arguments.__getitem__, asking), strict=True)
-            ]
-            batch = decoder.run(requests, videos, output, rules, blanks=blanks)
-        for place, video, beside in zip(places, videos, outputs, strict=False):
-            self.indexes[place] = None if isinstance(video, VideoError) else video.index
-            self.outputs[place] = beside
-        return self.sharing.keep(batch, outputs, len(places)) if companions else batch
+        clips = [self._clip(wanted[place], own[place], place) for place in places]
+        return clips + [
+            self._clip(each.planned, at, place)
+            for place, (each, at) in enumerate(companions, len(own))
+        ]
+
+    def _clip(self, clip: PlannedClip, at: int, place: int) -> WantedClip:
+        """A clip; its request notes what else is known then of its place."""
+        given = self.arguments[at]
+        is_own = place < len(self.sharing.own)
+
+        def request(index: VideoIndex) -> ClipRequest:
+            self.indexes[place] = index
+            try:
+                wanted, self.outputs[place] = self._request(clip, at, index)
+            except SampleError as error:
+                if is_own:
+                    raise
+                raise DecodeError(str(error.error)) from error  # its own batch raises it
+            return wanted
+
+        return WantedClip(
+            clip.source,
+            clip.index,
+            request,
+            Blank(clip.length, _size(given), _fill_value(given)),
+            clip.item or Item(str(clip)),
+            -1 if clip.identity is None else clip.identity.sample,
+            clip.epoch,
+        )
+
+    def _take(self, batch: ClipBatch) -> ClipBatch:
+        """Hand the clips of later batches over."""
+        return self.sharing.keep(batch, self.outputs) if self.sharing.companions else batch
 
     def _request(
         self, clip: PlannedClip, at: int, index: VideoIndex
@@ -304,21 +311,6 @@ class _Decoding:
             window=form.view.window,
         )
         return request, outputs
-
-    def _failed(self, place: int, failure: ClipFailure) -> None:
-        """Have the policy decide on a clip that failed."""
-        clip = self.attempts.wanted[place]
-        try:
-            self.attempts.failed(
-                place,
-                clip.item or Item(str(clip)),
-                failure.error,
-                frame=failure.frame,
-                sample=-1 if clip.identity is None else clip.identity.sample,
-                epoch=clip.epoch,
-            )
-        except Exception as error:
-            raise SampleError(self.sharing.own[place], error) from error
 
 
 def _attempts(

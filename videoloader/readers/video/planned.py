@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.failures import Failures, Successors
+from videoloader.decoding.attempts import Successors
+from videoloader.decoding.failures import Failures
 from videoloader.indexing.index import VideoIndex
 from videoloader.operators.context import Sample
 from videoloader.sources.address import shown
