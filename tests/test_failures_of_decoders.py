@@ -80,9 +80,19 @@ def test_a_decoder_masks_frames(paths):
         assert (clips[0] != 7).any()
 
 
-@pytest.mark.parametrize("policy", ["raise", "replace"])
-def test_a_decoder_knows_nothing_to_put_in_the_place_of_a_video(paths, policy):
-    with named(paths, batch_size=2, on_error=policy) as pipe:
+def test_the_next_video_of_the_batch_stands_for_one_that_fails(paths):
+    with named(paths, on_error="replace") as pipe:
+        clips, frames, numbers, doubled = pipe.run()
+        assert [each.item() for each in numbers] == [0, 2, 2, 4, 4, 5]
+        assert [each.item() for each in doubled] == [0, 4, 4, 8, 8, 10]
+        assert clips.shape() == [(4, 48, 64, 3)] * 6
+        assert (clips[1] == clips[2]).all()
+        assert [each.tolist() for each in frames] == [FRAMES] * 6
+        assert {failure.sample for failure in pipe.failures} == {DAMAGED, UNREADABLE}
+
+
+def test_a_video_that_fails_ends_its_batch_by_default(paths):
+    with named(paths, batch_size=2) as pipe:
         with pytest.raises(vl.OperatorError, match=Path(paths[DAMAGED]).name):
             pipe.run()
         with pytest.raises(vl.OperatorError, match=Path(paths[UNREADABLE]).name):
@@ -90,8 +100,9 @@ def test_a_decoder_knows_nothing_to_put_in_the_place_of_a_video(paths, policy):
         assert [each.item() for each in pipe.run()[2]] == [4, 5]
 
 
-def test_where_nothing_of_a_batch_decodes_it_fails(paths):
-    with named([paths[UNREADABLE], paths[0]], batch_size=1, on_error="skip") as pipe:
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_where_nothing_of_a_batch_decodes_it_fails(paths, policy):
+    with named([paths[UNREADABLE], paths[0]], batch_size=1, on_error=policy) as pipe:
         with pytest.raises(vl.OperatorError, match=Path(paths[UNREADABLE]).name):
             pipe.run()
         assert len(pipe.run()[0]) == 1
@@ -105,18 +116,20 @@ def test_too_many_failures_of_a_decoder_end_the_run(paths):
         pipe.run()
 
 
-def test_beside_conditionals_a_decoder_that_skips_raises(paths):
-    @pipeline_def(batch_size=6, num_threads=1, enable_conditionals=True, on_error="skip")
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_beside_conditionals_no_decoder_leaves_samples_out(paths, policy):
+    @pipeline_def(batch_size=6, num_threads=1, enable_conditionals=True, on_error=policy)
     def definition():
         encoded, number = fn.readers.file(files=paths, labels=list(range(len(paths))))
-        if number > 1:
+        if number[0] > 1:
             clip = fn.decoders.video(encoded, frames=FRAMES)
         else:
             clip = fn.decoders.video(encoded, frames=[0])
         return clip
 
-    with definition() as pipe, pytest.raises(vl.OperatorError):
-        pipe.run()
+    pipe = definition()
+    with pytest.raises(vl.ArgumentError, match=rf'on_error="{policy}".*places.*"mask"'):
+        pipe.build()
 
 
 def test_sequences_of_a_fed_video_are_masked_or_left_out(paths):
@@ -229,6 +242,7 @@ def test_a_proxy_gives_masked_samples(paths):
     pipe.close()
 
 
-def test_a_proxy_cannot_leave_samples_out(paths):
-    with served("skip") as pipe, pytest.raises(vl.ArgumentError, match='on_error="mask"'):
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_a_proxy_cannot_leave_samples_out(policy):
+    with served(policy) as pipe, pytest.raises(vl.ArgumentError, match='on_error="mask"'):
         proxy.Server(pipe)

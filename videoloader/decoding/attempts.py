@@ -7,6 +7,7 @@ Whoever makes samples (loaders, data sets, readers, decoding operators, `decode_
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -45,9 +46,10 @@ class Attempts(Generic[Wanted]):
     Args:
         failures: takes what goes wrong; its policy decides.
         wanted: the sample of each place.
-        successors: choose others for `replace`, and for `skip` where nothing of a batch is left;
-            None: there are no others, so the error is raised then.
-        may_be_empty: with `skip`, all samples may be left out.
+        successors: choose others for `replace`, and for `skip` where nothing of a batch is left.
+            None: there are none but the samples of the batch, see `chosen`; the error is raised
+            where nothing is left.
+        may_be_empty: all samples may be left out.
 
     Attributes:
         wanted: the sample that is made at each place in the end.
@@ -81,6 +83,8 @@ class Attempts(Generic[Wanted]):
         self._failures = failures
         self._successors = successors
         self._may_be_empty = may_be_empty
+        policy = failures.policy.on_error
+        self._leaves_out = policy == "skip" or (policy == "replace" and successors is None)
         self.ended_by: int | None = None
         self._others: dict[int, tuple[Iterator[Wanted], int]] = {}  # with what was tried of them
         self._again: list[int] = []
@@ -89,6 +93,18 @@ class Attempts(Generic[Wanted]):
     def kept(self) -> list[int]:
         """The places that are not left out, ascending."""
         return [place for place in range(len(self.wanted)) if place not in self.left_out]
+
+    @property
+    def chosen(self) -> list[int]:
+        """The places of the samples that make up the batch.
+
+        These are the ones that are kept. But with `replace`, and no successors, each sample that
+        failed has the next one of the batch in its place that did not.
+        """
+        kept = self.kept
+        if self._successors is not None or self._failures.policy.on_error != "replace" or not kept:
+            return kept
+        return [kept[bisect_left(kept, place) % len(kept)] for place in range(len(self.wanted))]
 
     def rounds(self) -> Iterator[Sequence[int]]:
         """The places to make: all of them first, then those that got another sample.
@@ -129,10 +145,9 @@ class Attempts(Generic[Wanted]):
         """
         self.ended_by = place  # unless this returns
         self._failures.add(item, error, frame=frame, sample=sample, epoch=epoch)
-        on_error = self._failures.policy.on_error
-        if on_error == "mask":
+        if self._failures.policy.on_error == "mask":
             self.masked.add(place)
-        elif on_error == "skip" and self._may_leave_out(place):
+        elif self._leaves_out and self._may_leave_out(place):
             self.left_out.add(place)
         else:
             self.wanted[place] = self._next(place, error)
@@ -199,7 +214,7 @@ def decode_attempts(
         take: gets the clips of each round, and gives those of its places.
 
     Returns:
-        The clips of the places that are not left out; those of `attempts.masked` are masked.
+        The clips of `attempts.chosen`; those of `attempts.masked` are masked.
 
     Raises:
         Exception: see `Attempts.note_failure`; `attempts.ended_by` is the place.
@@ -221,7 +236,7 @@ def decode_attempts(
                 epoch=clip.epoch,
             )
     assert batch is not None
-    return batch.at(attempts.kept) if attempts.left_out else batch
+    return batch.at(attempts.chosen) if attempts.left_out else batch
 
 
 def _decode(

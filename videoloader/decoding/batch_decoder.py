@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
-from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from numpy.typing import ArrayLike
@@ -320,35 +319,13 @@ def _chosen(
     policy: FailurePolicy, requests: Sequence[ClipRequest], failed: Mapping[int, ClipFailure]
 ) -> list[int]:
     """The requests whose clips make up a batch in which some failed."""
-    others = _OtherRequests([number for number in range(len(requests)) if number not in failed])
-    attempts = Attempts(
-        Failures(policy),
-        range(len(requests)),
-        others if others.decoded else None,
-        may_be_empty=True,
-    )
-    for places in attempts.rounds():
-        for place in places:
-            failure = failed.get(attempts.wanted[place])
-            if failure is not None:
-                item = Item(source_name(requests[place].source))
-                attempts.note_failure(place, item, failure.error, frame=failure.frame)
-    return [attempts.wanted[place] for place in attempts.kept]
-
-
-class _OtherRequests(NamedTuple):
-    """What `decode_batch` knows to put in the place of a request: those that were decoded."""
-
-    decoded: list[int]
-
-    def after(self, wanted: int) -> Iterator[int]:
-        """The next ones, round to the one before it."""
-        place = bisect(self.decoded, wanted)
-        return iter(self.decoded[place:] + self.decoded[:place])
-
-    def none_left(self, tries: int, error: VideoError) -> str:
-        """Never said: what was decoded does not fail."""
-        return f"none of {tries} requests decodes; the last: {error}"
+    attempts = Attempts(Failures(policy), range(len(requests)), may_be_empty=True)
+    for place, failure in failed.items():
+        item = Item(source_name(requests[place].source))
+        attempts.note_failure(place, item, failure.error, frame=failure.frame)
+    if policy.on_error == "replace" and not attempts.kept:
+        raise failed[0].error
+    return attempts.chosen
 
 
 def _default_workers(workers: int | None) -> int:

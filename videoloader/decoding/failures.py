@@ -155,12 +155,6 @@ class FailurePolicy:
             given["max_errors"] = None  # the pipeline's is for its other readers
         return replace(self, **given)
 
-    def of_decoder(self, *, may_skip: bool = True) -> FailurePolicy:
-        """What a decoder of given videos can do: it knows no other video to take."""
-        if self.on_error == "replace" or (self.on_error == "skip" and not may_skip):
-            return replace(self, on_error="raise", max_errors=None)
-        return self
-
     def as_dict(self) -> dict[str, Any]:
         """The arguments, as text and numbers."""
         log = None if self.error_log is None else os.fspath(self.error_log)

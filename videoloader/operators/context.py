@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.tensors.batch import Batch, Spec
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "SampleError",
     "allocate",
     "once_for_equal",
+    "raise_failure",
 ]
 
 T = TypeVar("T")
@@ -55,6 +56,11 @@ class Sample(NamedTuple):
 
 def _no_generator(position: int, into: Any = None) -> np.random.Generator:  # noqa: ARG001
     raise ArgumentError(f"no random numbers for sample {position}: the operator does not draw")
+
+
+def raise_failure(position: int, error: VideoError) -> None:
+    """Have a sample that fails end the batch."""
+    raise SampleError(position, error) from error
 
 
 def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature of the field)
@@ -117,6 +123,9 @@ class Context:
         workers: processes that decode on the CPU, if that is given.
         inferred: what is known from earlier calls with the same arguments, by the number of
             samples; None where arguments may differ.
+        note_failure: takes the position and the error of a sample that fails. It raises a
+            `SampleError`, unless the failure policy of a pipeline goes on: the operator then gives
+            a blank for this sample. For operators that declare `notes_failures`.
     """
 
     count: int
@@ -126,6 +135,7 @@ class Context:
     outputs: tuple[Spec, ...] = ()
     workers: int | None = None
     inferred: dict[int, Inferred] | None = None
+    note_failure: Callable[[int, VideoError], None] = raise_failure
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

@@ -115,6 +115,8 @@ class Operator:
             cannot share it; or a function that says so for given arguments.
         in_workers: whether worker processes do its work on the CPU; the threads of a pipeline then
             do not share its batches.
+        notes_failures: whether it has the failure policy of a pipeline decide on samples that
+            fail, see `Context.note_failure`. Its batches are not shared by threads.
         owns_outputs: whether nothing else refers to the memory of its outputs, so that a pipeline
             may hand it to the user.
         is_elementwise: whether it gives the same values whatever the layout is.
@@ -161,6 +163,7 @@ class Operator:
     has_effects: bool = False
     whole_batch: bool | Callable[[Mapping[str, Any]], bool] = False
     in_workers: bool = False
+    notes_failures: bool = False
     owns_outputs: bool = False
     is_elementwise: bool = False
     by_frames: bool = False

@@ -96,8 +96,8 @@ class Pipeline:
         enable_memory_stats: count the memory of the outputs of operators, for
             `executor_statistics`.
         on_error: what readers do with samples that fail, where they do not say themselves, and
-            what operators that decode videos do: `raise`, `skip`, `replace` or `mask`; see
-            docs/failures.md, also for the next two.
+            what operators that decode videos, images and sounds do: `raise`, `skip`, `replace` or
+            `mask`; see docs/failures.md, also for the next two.
         max_errors: failures of a reader from which on `run` raises `TooManyFailuresError`: a
             number, or a share of the samples.
         error_log: a file to which each failure is appended as a line of JSON.

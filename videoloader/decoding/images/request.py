@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -57,12 +58,16 @@ class ImageRequest(NamedTuple):
             room=room,
         )
 
-    def num_bytes(self, form: ImageForm) -> int:
-        """Bytes of the decoded pixels, computed from the header."""
+    def shape(self, form: ImageForm) -> tuple[int, int, int]:
+        """(height, width, channels) of the decoded pixels, by the header."""
         height, width = self.header.displayed(adjust_orientation=form.adjust_orientation)
         if self.window is not None:
             rows, columns = self.window
             height, width = len(range(height)[rows]), len(range(width)[columns])
+        return height, width, channels_of(self.header.channels, form.output_type)
+
+    def num_bytes(self, form: ImageForm) -> int:
+        """Bytes of the decoded pixels, computed from the header."""
         bits = self.header.bits
         item = 1 if bits <= 8 else 2 if bits <= 16 else 4 if bits <= 32 else 8
-        return height * width * channels_of(self.header.channels, form.output_type) * item
+        return math.prod(self.shape(form)) * item

@@ -100,6 +100,7 @@ def _infer(
     ),
     devices=("cpu",),
     in_workers=True,
+    notes_failures=True,
     num_outputs=2,
     infer=_infer,
 )
@@ -126,9 +127,9 @@ def decode_audio(
     found = decoder.decode_sounds(requests) if requests else []
     sounds, rates = [], context.empty(1)
     for position, (sound, place) in enumerate(zip(found, rates, strict=True)):
-        if isinstance(sound, Exception):
-            raise SampleError(position, _named(sound, requests[position].name))
         try:
+            if isinstance(sound, Exception):
+                raise sound
             samples, rate = convert_sound(
                 sound,
                 downmix=downmix,
@@ -137,14 +138,17 @@ def decode_audio(
                 dtype=dtype,
             )
         except VideoError as error:
-            raise SampleError(position, _named(error, requests[position].name)) from error
+            context.note_failure(position, _named(error, requests[position].name))
+            samples, rate = torch.empty(0 if downmix else (0, 1), dtype=dtype), 0.0
+        except Exception as error:
+            raise SampleError(position, error) from error
         sounds.append(samples)
         place.fill_(rate)
     return Batch(sounds), rates
 
 
-def _named(error: Exception, name: str) -> Exception:
+def _named(error: VideoError, name: str) -> VideoError:
     """An error about bytes that names the file that they are of."""
-    if not isinstance(error, VideoError) or isinstance(error, SourceError):
+    if isinstance(error, SourceError):
         return error
     return error if str(error).startswith(name) else type(error)(f"{name}: {error}")

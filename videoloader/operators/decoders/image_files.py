@@ -21,7 +21,7 @@ from videoloader.decoding.images.header import read_header
 from videoloader.decoding.images.pixels import channels_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.decoding.images.scale import to_range
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import ArgumentError, DecodeError, VideoError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOATS, IMAGE, INT, Argument, PerSample
 from videoloader.operators.context import Context, SampleError
 from videoloader.operators.deprecated import Deprecated
@@ -122,6 +122,7 @@ _DESCRIPTION: dict[str, Any] = {
     "inputs": (ENCODED,),
     "devices": ("cpu", "mixed"),
     "in_workers": True,
+    "notes_failures": True,
     "owns_outputs": True,
     "infer": _infer,
     "unused": UNUSED,
@@ -144,38 +145,63 @@ def _decode(
 ) -> Batch:
     """The images of a batch, or windows of them; on a GPU in memory of torch's allocator."""
     form = ImageForm(output_type.value, adjust_orientation, max_pixels)
-    requests = []
+    requests: dict[int, ImageRequest] = {}
+    failed: dict[int, Exception] = {}
     for position, value in enumerate(encoded):
         try:
             data, name = encoded_bytes(value, operator), image_name(encoded, position)
+        except VideoError as error:
+            raise SampleError(position, error) from error
+        try:
             header = read_header(data, name)
             check_size(header, name, max_pixels)
             size = header.displayed(adjust_orientation=adjust_orientation)
-            requests.append(ImageRequest(data, name, header, find_window(position, size)))
+            requests[position] = ImageRequest(data, name, header, find_window(position, size))
         except VideoError as error:
-            raise SampleError(position, error) from error
+            context.note_failure(position, error)
+            failed[position] = error
     ready: torch.Tensor | Sequence[torch.Tensor | None] = [None] * len(requests)
-    if context.device != "cpu":
-        ready = _on_gpu(context, requests, form)
+    if context.device != "cpu" and requests:
+        ready = _on_gpu(context, [*requests.values()], form)
     if isinstance(ready, torch.Tensor):
-        if all(request.window is None for request in requests):
+        if not failed and all(request.window is None for request in requests.values()):
             return Batch(to_range(ready, dtype), "HWC")
         ready = ready.unbind()
-    left = [position for position, pixels in enumerate(ready) if pixels is None]
+    pixels_of = dict(zip(requests, ready, strict=True))
+    left = [position for position, pixels in pixels_of.items() if pixels is None]
     decoded = _on_cpu([requests[at] for at in left], form, context.workers, **limits)
     made = dict(zip(left, decoded, strict=True))
-    out = []
-    for position, (request, pixels) in enumerate(zip(requests, ready, strict=True)):
-        if pixels is None:
-            found = made[position]
-            if isinstance(found, Exception):
-                raise SampleError(position, found)
-            out.append(to_range(torch.from_numpy(found), dtype).to(context.device))
+    out: dict[int, torch.Tensor] = {}
+    for position, pixels in pixels_of.items():
+        window = requests[position].window
+        if pixels is not None:
+            out[position] = to_range(pixels if window is None else pixels[window], dtype)
             continue
-        if request.window is not None:
-            pixels = pixels[request.window]
-        out.append(to_range(pixels, dtype))
-    return Batch(out, "HWC")
+        found = made[position]
+        if isinstance(found, VideoError):
+            context.note_failure(position, found)
+            failed[position] = found
+        elif isinstance(found, Exception):
+            raise SampleError(position, found)
+        else:
+            out[position] = to_range(torch.from_numpy(found), dtype).to(context.device)
+    others = [pixels.shape for pixels in out.values()]
+    for position, reason in failed.items():
+        if position in requests:
+            shape: Sequence[int] = requests[position].shape(form)
+        elif others:
+            shape = others[0]
+        else:
+            raise SampleError(position, _unknown_size(reason)) from reason
+        out[position] = torch.zeros(shape, dtype=dtype, device=context.device)
+    return Batch([out[position] for position in range(len(encoded))], "HWC")
+
+
+def _unknown_size(error: Exception) -> DecodeError:
+    return DecodeError(
+        f"{error}; its size is unknown, and no image of the batch decodes whose size a masked one "
+        'could have; use on_error="skip" or "replace", and larger batches'
+    )
 
 
 def _on_cpu(
@@ -296,14 +322,16 @@ def decode_random_crop(
     The area is equally likely, the ratio on a logarithmic scale. If no window of `num_attempts`
     fits, the largest one in the middle with a ratio in the bounds is taken.
     """
-    draws = context.draws()
+    rng: np.random.Generator | None = None
 
-    def find(position: int, size: tuple[int, int]) -> Window:  # noqa: ARG001  (one by one)
+    def find(position: int, size: tuple[int, int]) -> Window:
+        nonlocal rng
+        rng = context.random(position, rng)
         top, left, height, width = random_part(
             size,
             (random_area[0], random_area[-1]),
             (random_aspect_ratio[0], random_aspect_ratio[-1]),
-            next(draws),
+            rng,
             num_attempts,
         )
         return slice(top, top + height), slice(left, left + width)

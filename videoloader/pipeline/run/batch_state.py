@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,7 +24,9 @@ from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["BatchState", "Part", "Positions", "Slots", "Values"]
+__all__ = ["BatchState", "Part", "Positions", "Slots", "Values", "taken"]
+
+T = TypeVar("T")
 
 Positions = Sequence[int]
 
@@ -128,8 +131,7 @@ class Slots:
         if self._parts:
             joined = Batch.joined([self._parts[start] for start in sorted(self._parts)])
             info = [joined.source_info[at] for at in positions] if joined.source_info else ()
-            samples = [joined.samples[at] for at in positions]
-            kept.place(0, Batch(samples, joined.layout, info))
+            kept.place(0, Batch([joined.samples[at] for at in positions], joined.layout, info))
         return kept
 
     def collect(self) -> TensorList:
@@ -198,20 +200,24 @@ class BatchState:
         return len(self.origins)
 
     def keep(self, positions: Positions, recyclers: Sequence[Recycler]) -> None:
-        """Leave out all samples but some, from all that is known of them so far.
+        """Go on with some of the samples, in all that is known of them so far.
 
         Args:
-            positions: of those that stay, ascending.
+            positions: of those that stay, ascending; or for every sample the position of the one
+                that takes its place.
             recyclers: where memory of the outputs comes from.
         """
-        everything = range(len(self))
-        self.places = [(self.places or everything)[at] for at in positions]
+        if len(positions) < len(self):
+            places = self.places or range(len(self))
+            self.places = [places[at] for at in positions]
         self.identities = [self.identities[at] for at in positions]
         self.origins = [self.origins[at] for at in positions]
         for key, batch in self.values.items():
-            self.values[key] = _chosen(batch, everything, positions)
+            self.values[key] = taken(batch, positions)
         for ordinal, clips in self.planned.items():
-            self.planned[ordinal] = [clips[at] for at in positions]
+            # A clip that comes again is decoded by itself.
+            own = partial(replace, shared=None, companions=())
+            self.planned[ordinal] = _at(clips, positions, own)
         self.slots = [
             slots.kept(positions, recycler)
             for slots, recycler in zip(self.slots, recyclers, strict=True)
@@ -330,15 +336,30 @@ def _chosen(batch: Batch, around: Positions, wanted: Positions) -> Batch:
     """The samples at some positions of a batch that has those at `around`."""
     if len(wanted) == len(around):
         return batch
-    places = [bisect_left(around, position) for position in wanted]
-    if places and places[-1] - places[0] + 1 == len(places):
+    return taken(batch, [bisect_left(around, position) for position in wanted])
+
+
+def taken(batch: Batch, places: Positions) -> Batch:
+    """The samples at some places of a batch, in any order, repeated too."""
+    if places and places == [*range(places[0], places[0] + len(places))]:
         return batch.between(places[0], places[-1] + 1)
-    samples, info = batch.samples, batch.source_info
+    info = batch.source_info
     return Batch(
-        [samples[place] for place in places],
+        _at(batch.samples, places, lambda each: each.clone() if torch.is_tensor(each) else each),
         batch.layout,
         [info[place] for place in places] if info else (),
     )
+
+
+def _at(values: Sequence[T], places: Positions, again: Callable[[T], T]) -> list[T]:
+    """Values at some places; `again` copies one that comes again."""
+    seen: set[int] = set()
+    found = []
+    for place in places:
+        value = values[place]
+        found.append(again(value) if place in seen else value)
+        seen.add(place)
+    return found
 
 
 def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:

@@ -6,22 +6,32 @@ import sysconfig
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from videoloader.errors import ArgumentError, OperatorArgumentError, OperatorError, VideoError
+from videoloader.decoding.attempts import Attempts
+from videoloader.decoding.failures import Failures
+from videoloader.decoding.memory import Recycler
+from videoloader.errors import (
+    ArgumentError,
+    OperatorArgumentError,
+    OperatorError,
+    TooManyFailuresError,
+    VideoError,
+)
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.operators.context import Context, SampleError
 from videoloader.pipeline.graph.nodes import DataNode, Node
-from videoloader.pipeline.run.batch_state import BatchState, Part, Positions
+from videoloader.pipeline.run.batch_state import BatchState, Part, Positions, taken
 from videoloader.pipeline.run.profiling import OutputMemory
 from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.readers.video.planned import Identity
 from videoloader.runtime.monitor import Meter
 from videoloader.sampling import generator
+from videoloader.sources.items import Item
 from videoloader.system.callers import PACKAGE
 from videoloader.tensors.batch import Batch, Spec
 
@@ -43,6 +53,8 @@ class Evaluator:
         outputs: of the pipeline, in whose memory results are written.
         meter: counts samples and time.
         memory: counts the memory of outputs; None: not counted.
+        recyclers: of the memory of each output of the pipeline.
+        failures: of operators that decode, by name.
     """
 
     def __init__(
@@ -51,6 +63,8 @@ class Evaluator:
         outputs: Sequence[DataNode],
         meter: Meter,
         memory: OutputMemory | None,
+        recyclers: Sequence[Recycler],
+        failures: Mapping[str, Failures],
     ) -> None:
         self._options = options
         self._given = {
@@ -60,6 +74,8 @@ class Evaluator:
         """Outputs of the pipeline with their numbers, by the ordinal of their node."""
         self._meter = meter
         self._memory = memory
+        self._recyclers = recyclers
+        self._failures = failures
         self._effects = threading.Lock()  # functions of the user's run one at a time
 
     def run(self, node: Node, part: Part) -> None:
@@ -74,6 +90,8 @@ class Evaluator:
             position = part.positions(node.branch)[error.position]
             origin = part.state.origins[position]
             own = error.error
+            if isinstance(own, TooManyFailuresError):
+                raise own from own.__cause__
             raise failure(node, part.state.iteration, position, origin, own) from own
         except Exception as error:
             raise self._blamed(node, part, error) from error
@@ -82,11 +100,25 @@ class Evaluator:
         begin = time.perf_counter()
         positions = part.positions(node.branch)
         if positions or node.branch is None:
-            outputs = self._apply(node, part, positions)
+            attempts = self._attempts(node, positions)
+            outputs = self._apply(node, part, positions, attempts)
+            if attempts is not None and attempts.left_out:
+                chosen = attempts.chosen
+                part.state.keep(chosen, self._recyclers)
+                outputs = tuple(taken(batch, chosen) for batch in outputs)
+                part = part.state.whole()
         else:
             outputs = (Batch([]),) * node.num_outputs
         self.put(node, outputs, part)
         self._meter.add(node.name, len(positions), time.perf_counter() - begin)
+
+    def _attempts(self, node: Node, positions: Positions) -> Attempts[int] | None:
+        """At the samples of an operator that decodes; None for others."""
+        failures = self._failures.get(node.name) if node.operator.notes_failures else None
+        if failures is None:
+            return None
+        failures.ask(len(positions))
+        return Attempts(failures, positions)
 
     def run_joined(self, node: Node, parts: Sequence[Node], part: Part) -> None:
         """Run a node that joins several; an error names the one at fault."""
@@ -120,7 +152,13 @@ class Evaluator:
             else:
                 slots[at].keep(part.start, outputs[data.output])
 
-    def _apply(self, node: Node, part: Part, positions: Positions) -> tuple[Batch, ...]:
+    def _apply(
+        self,
+        node: Node,
+        part: Part,
+        positions: Positions,
+        attempts: Attempts[int] | None = None,
+    ) -> tuple[Batch, ...]:
         operator = node.operator
         arguments = node.arguments(positions, part.value)
         context = Context(
@@ -129,6 +167,8 @@ class Evaluator:
             workers=self._options.num_threads,
             inferred=node.inferred,
         )
+        if attempts is not None:
+            context.note_failure = partial(_note_failure, part.state, attempts)
         if operator.draws:
             arguments = dict(arguments)
             seed = arguments.pop("seed", None)
@@ -186,6 +226,18 @@ class Evaluator:
             except Exception as own:  # noqa: BLE001  (it is reported)
                 return failure(node, state.iteration, position, state.origins[position], own)
         return failure(node, state.iteration, None, "", error)
+
+
+def _note_failure(
+    state: BatchState, attempts: Attempts[int], place: int, error: VideoError
+) -> None:
+    """Have the policy decide on a sample; see `Context.note_failure`."""
+    position = attempts.wanted[place]
+    identity, item = state.identities[position], Item(state.origins[position] or "<encoded data>")
+    try:
+        attempts.note_failure(place, item, error, sample=identity.sample, epoch=identity.epoch)
+    except Exception as last:
+        raise SampleError(place, last) from last
 
 
 def _check_merged(node: Node, merged: Batch, state: BatchState) -> None:

@@ -70,6 +70,11 @@ class Program:
         self._nodes = [
             node for stage in self.compiled for step in stage.steps for node in step.nodes
         ]
+        self._failures: dict[str, Failures] = {}  # of operators that decode, by name
+        has_branches = any(node.branch is not None for node in self._nodes)
+        reason = "the samples of `if` and `else` keep their places" if has_branches else ""
+        for node in self._nodes:
+            self._take_failures(node, reason)
         self.sources = Sources(options, python_pool)
         self._planning = [node for node in self._nodes if node.operator.kind == "source"]
         for node in self._planning:
@@ -86,9 +91,11 @@ class Program:
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
         self.meter = Meter()
         self.memory = OutputMemory() if options.with_memory else None
-        self._evaluator = Evaluator(options, self._outputs, self.meter, self.memory)
+        self._evaluator = Evaluator(
+            options, self._outputs, self.meter, self.memory, self._recyclers, self._failures
+        )
         self._decoder = StepDecoder(
-            options, self._evaluator, self.meter, self._recyclers, self._nodes
+            options, self._evaluator, self.meter, self._recyclers, self._failures
         )
         self._sharing = SampleSharing(options.num_threads)
         is_pinned = options.set_affinity
@@ -184,7 +191,7 @@ class Program:
 
     def failures(self) -> dict[str, Failures]:
         """What takes the failures of each reader and decoder, by name."""
-        return {**self.sources.failures(), **self._decoder.failures}
+        return {**self.sources.failures(), **self._failures}
 
     def engines(self) -> dict[str, int]:
         """What the decoders are, see `RunStats`."""
@@ -226,6 +233,7 @@ class Program:
         """Add a node that `run_node` runs, outside of stages."""
         if node.device != "cpu":
             media.check_gpu(node.describe())
+        self._take_failures(node, "debug mode keeps all samples of a batch")
         self._nodes.append(node)
         if node.operator.kind == "source":
             self._planning.append(node)
@@ -233,6 +241,27 @@ class Program:
     def run_node(self, node: Node, part: Part) -> None:
         """Run one node on a whole batch, here and now."""
         self._step_runner()(Step(node), part)
+
+    def _take_failures(self, node: Node, obstacle: str) -> None:
+        """Take what fails in an operator that decodes samples, as the pipeline's policy says.
+
+        Args:
+            node: of any operator.
+            obstacle: why no sample can leave the batch; "" where it can.
+
+        Raises:
+            ArgumentError: the policy cannot be followed.
+        """
+        policy, operator = self.options.errors, node.operator
+        if operator.kind != "decode" and not operator.notes_failures:
+            return
+        if obstacle and policy.on_error in ("skip", "replace"):
+            raise ArgumentError(
+                f'{node.describe()}: on_error="{policy.on_error}" of the pipeline cannot be '
+                f'followed, since {obstacle}; use on_error="mask" or "raise" here, and give '
+                f'on_error="{policy.on_error}" to readers that are to take it'
+            )
+        self._failures[node.name] = Failures(policy)
 
     def _plan_and_run(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
         """Plan a batch, and send it through the first stage."""
@@ -376,6 +405,8 @@ class Program:
             whole = state.whole()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
                 run_step(step, whole)
+                if len(state) != whole.stop:  # samples were left out
+                    whole = state.whole()
                 whole.drop(dropped)
         if on_gpu and stream is resource:
             state.ready = stream.record_event()

@@ -42,7 +42,7 @@ class StepDecoder:
         evaluator: takes what comes out.
         meter: counts samples, time and the work of decoders.
         recyclers: of the memory of each output of the pipeline.
-        nodes: of the pipeline.
+        failures: of operators that decode, by name.
     """
 
     def __init__(
@@ -51,21 +51,14 @@ class StepDecoder:
         evaluator: Evaluator,
         meter: Meter,
         recyclers: Sequence[Recycler],
-        nodes: Sequence[Node],
+        failures: Mapping[str, Failures],
     ) -> None:
         self._options = options
         self._evaluator = evaluator
         self._meter = meter
         self._recyclers = recyclers
         self._setups: dict[str, DecoderSetup] = {}  # by the name of the node
-        # The samples of branches are counted by their positions in the batch.
-        policy = options.errors.of_decoder(may_skip=all(node.branch is None for node in nodes))
-        self.failures: Mapping[str, Failures] = {
-            node.name: Failures(policy)
-            for node in nodes
-            if node.operator.decoding and node.operator.kind == "decode"
-        }
-        """Of the decoding operators of samples, by name."""
+        self._failures = failures
 
     def run(self, step: Step, state: BatchState) -> None:
         """Decode the clips of a batch, along with what its decoder does of the operators behind."""
@@ -81,8 +74,7 @@ class StepDecoder:
         try:
             if not clips:
                 clips = [self._clip(node, whole, at, arguments[at]) for at in range(count)]
-                if node.name in self.failures:  # else of an operator that is called outside a graph
-                    self.failures[node.name].ask(count)
+                self._failures[node.name].ask(count)
             with self._meter.measure(node.name, count=count):
                 decoded = decode_planned(
                     clips,
@@ -99,7 +91,7 @@ class StepDecoder:
             origin = state.origins[position]
             raise failure(node, state.iteration, position, origin, cause) from cause
         self._meter.add_work(decoded.work)
-        if len(decoded.places) < count:
+        if decoded.places != [*range(count)]:
             state.keep(decoded.places, self._recyclers)
             whole = state.whole()
         given = [whole.value(data).source_info for data in node.inputs]
@@ -168,7 +160,7 @@ class StepDecoder:
         known = isinstance(planned.source, Item)
         return replace(
             planned,
-            failures=self.failures.get(node.name),
+            failures=self._failures[node.name],
             item=planned.source if known else Item(origin or "<encoded video>"),
             identity=state.identities[position],
             epoch=state.identities[position].epoch,

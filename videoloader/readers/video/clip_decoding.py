@@ -75,7 +75,7 @@ class DecodedClips:
     Attributes:
         outputs: the pictures, with the file of each clip as its origin ("" where it has no name);
             then the outputs beside them.
-        places: positions in the batch of the clips that are left.
+        places: positions in the batch of the clips that make it up, see `Attempts.chosen`.
         work: that decoding took.
     """
 
@@ -222,7 +222,7 @@ class _Decoding:
             if self.attempts.ended_by is None:
                 raise
             raise SampleError(positions[self.attempts.ended_by], error) from error
-        left = self.attempts.kept
+        left = self.attempts.chosen
         for place in self.attempts.masked:
             # Without the video: computing these outputs may be what failed.
             frames = batch.indices[place]

@@ -47,7 +47,7 @@ class VideoInput(FedSource):
         self.is_blocking = bool(arguments["blocking"])
         self._batches: deque[list[PlannedClip]] = deque()
         self._given = 0  # sequences that were planned so far
-        self.failures = Failures(context.errors.of_decoder())
+        self.failures = Failures(context.errors)
         """Failures of decoding; bytes that are no video raise where they are fed."""
 
     def prepared(

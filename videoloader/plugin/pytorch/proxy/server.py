@@ -65,10 +65,11 @@ class Server:
                 "the pipeline of a server has no inputs; give it an fn.external_source(name=...) "
                 "without a source"
             )
-        if pipeline.on_error == "skip":
+        if pipeline.on_error in ("skip", "replace"):
             raise ArgumentError(
-                'the pipeline of a server has on_error="skip", but the sample that a worker has '
-                'begun stays in its batch; use on_error="mask", and look for frame numbers of -1'
+                f'the pipeline of a server has on_error="{pipeline.on_error}", but the sample that '
+                'a worker has begun stays in its batch; use on_error="mask", and look for frame '
+                "numbers of -1"
             )
         self._key = uuid.uuid4().hex
         self._pipeline = pipeline
