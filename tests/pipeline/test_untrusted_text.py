@@ -145,3 +145,35 @@ def test_a_sound_checkpoint_is_taken():
     )
     with pipe:
         assert pipe.run()[0].as_tensor().item() == 2
+
+
+WRONG = ["x", "", 1.5, True, [], float("nan"), {"a": 1}, 1 << 70]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize(
+    "name", ["seed", "device_id", "prefetch_queue_depth", "num_threads", "py_num_workers"]
+)
+def test_wrong_arguments_of_a_pipeline_are_errors_that_name_them(name, wrong):
+    if name == "seed" and wrong == 1 << 70:
+        pytest.skip("any int is a seed")
+    with pytest.raises(ArgumentError, match=rf"{name} of a pipeline .*got "):
+        Pipeline.deserialize(content(), **{name: wrong})
+    arguments = json.loads(content())["pipeline"]
+    if isinstance(wrong, dict):
+        wrong = {"map": [[key, value] for key, value in wrong.items()]}
+    with pytest.raises(ArgumentError):
+        Pipeline.deserialize(content(pipeline={**arguments, name: wrong})).build()
+
+
+@pytest.mark.parametrize("wrong", [{}, {"cpu_size": "x"}, {"cpu_size": 2, "other": 3}])
+def test_depths_of_two_queues_are_checked(wrong):
+    with pytest.raises(ArgumentError, match=r"prefetch_queue_depth of a pipeline"):
+        Pipeline(batch_size=1, prefetch_queue_depth=wrong)
+
+
+@pytest.mark.parametrize("changed", [{"name": []}, {"name": 3}, {"device": []}, {"device": "x"}])
+def test_wrong_names_and_devices_of_operators_are_errors(changed):
+    node = json.loads(content())["nodes"][0]
+    with pytest.raises(ArgumentError):
+        Pipeline.deserialize(content(nodes=[{**node, **changed}])).build()

@@ -18,20 +18,45 @@ from videoloader.types import DataType
 
 __all__ = [
     "ExpectedOutputs",
-    "at_least_one",
     "check_others",
+    "device_number",
     "queue_depth",
+    "seed_or_none",
     "start_method",
+    "whole_number",
 ]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
+_QUEUES = ("cpu_size", "gpu_size")
+_MOST = 1 << 62  # what queues can count
 
 
-def at_least_one(name: str, value: Any) -> int:
-    """The value as an int; an error if it is none, or less than 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError(f"{name} of a pipeline must be an int, at least 1, got {value!r}")
+def whole_number(name: str, value: Any, *, least: int | None = 1) -> int:
+    """The value as an int; an error if it is none, or out of range.
+
+    Args:
+        name: of the argument.
+        value: of it.
+        least: that it may be; None takes any int.
+    """
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or (least is not None and not least <= value <= _MOST):
+        bound = "" if least is None else f", at least {least}"
+        raise ArgumentError(f"{name} of a pipeline must be an int{bound}, got {value!r}")
     return int(value)
+
+
+def seed_or_none(value: Any) -> int | None:
+    """A seed; None where one is to be drawn."""
+    if value is None:
+        return None
+    seed = whole_number("seed", value, least=None)
+    return None if seed < 0 else seed
+
+
+def device_number(value: Any) -> int | None:
+    """The number of a GPU; None for the current one."""
+    return None if value is None or value == -1 else whole_number("device_id", value, least=0)
 
 
 def check_others(others: Mapping[str, Any]) -> None:
@@ -53,10 +78,16 @@ def start_method(value: Any) -> str:
 def queue_depth(given: int | Mapping[str, int], *, exec_async: bool) -> int:
     """The depth of queues; the larger, if there are two."""
     if not isinstance(given, Mapping):
-        return at_least_one("prefetch_queue_depth", given)
+        return whole_number("prefetch_queue_depth", given)
     if not exec_async:
         raise ArgumentError("two depths of queues need exec_async=True")
-    return at_least_one("prefetch_queue_depth", max(given.values()))
+    depths = [whole_number("prefetch_queue_depth", depth) for depth in given.values()]
+    if not depths or not given.keys() <= {*_QUEUES}:
+        raise ArgumentError(
+            f"prefetch_queue_depth of a pipeline is an int, or a dict of {' and '.join(_QUEUES)}, "
+            f"got {given!r}"
+        )
+    return max(depths)
 
 
 _READ: Mapping[str, Callable[[TensorList], Any]] = {

@@ -57,6 +57,7 @@ _DAMAGE = (
     ArithmeticError,
     RecursionError,  # of lists in lists, and of branches in branches
 )
+_DEVICES = ("cpu", "gpu", "mixed")
 _ENUMS = {kind.__name__: kind for kind in (DataType, ImageType, InterpType)}
 
 
@@ -193,8 +194,11 @@ def _made(
         raise ArgumentError(
             f"a serialized pipeline has the operator fn.{node['operator']}, which is not there"
         )
-    operator = OPERATORS[node["operator"]]
-
+    operator, name, device = OPERATORS[node["operator"]], node["name"], node["device"]
+    if not isinstance(name, str | None):
+        raise TypeError(f"its name is {name!r}")
+    if device not in _DEVICES:
+        raise ValueError(f"its device is {device!r}, not one of {', '.join(_DEVICES)}")
     given = {name: decode(value) for name, value in node["arguments"].items()}
     varying = {name: _data(place, made) for name, place in node["varying"].items()}
     constants = operator.bind(given, later=varying)
@@ -202,7 +206,7 @@ def _made(
         _check_writes_nothing(operator, constants)
     inputs = tuple(_data(place, made) for place in node["inputs"])
     with inside(_branch(node.get("branch"), made)):
-        return add_node(operator, inputs, constants, varying, node["device"], node["name"])
+        return add_node(operator, inputs, constants, varying, device, name)
 
 
 def _data(place: Sequence[Any], made: Sequence[tuple[DataNode, ...]]) -> DataNode:
