@@ -118,7 +118,7 @@ def test_a_rate_takes_the_whole_video_by_default(uneven):
     [
         ({"pad_mode": "none"}, [36, 38]),
         ({"pad_mode": "edge"}, [36, 38, 39, 39]),
-        ({}, [36, 38, 0, 0]),
+        ({"pad_mode": "constant"}, [36, 38, 0, 0]),
         ({"pad_mode": "wrap"}, [36, 38, 0, 2]),
     ],
 )
@@ -127,6 +127,8 @@ def test_a_rate_past_the_end_goes_on_in_frames_of_average_length(videos, argumen
     ended = {"start_frame": 36, "end_frame": 44}
     assert decoded(fps=12.5, **ended, **arguments) == frames
     assert decoded(fps=12.5, start_frame=40, sequence_length=1, pad_mode="edge") == [39]
+    with pytest.raises(vl.FrameRangeError, match=r"frame 40 requested, .* has 40"):
+        decoded(fps=12.5, **ended)
 
 
 def test_a_rate_may_differ_between_samples(videos):

@@ -6,7 +6,7 @@ import torch
 
 from videoloader import fn, pipeline_def, types
 from videoloader.demo.videos import encode_video
-from videoloader.errors import ArgumentError, FrameRangeError, OperatorError
+from videoloader.errors import ArgumentError, FrameRangeError, OperatorError, VideoError
 
 
 @pytest.fixture(scope="module")
@@ -132,4 +132,27 @@ def test_a_listed_frame_outside_the_video_is_filled_in_a_graph_and_an_error_in_a
         assert [bool(frame.any()) for frame in black] == [True, False]
         ((filled,),) = run(path, lambda files: fn.decoders.video(files, frames=[0, outside]))  # noqa: B023
         assert torch.equal(filled, black)  # as in DALI
-    assert len(fn.decoders.video(data, start_frame=1, sequence_length=4)) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outside"),
+    [
+        ({"start_frame": 1, "sequence_length": 4}, 3),
+        ({"start_frame": 1, "end_frame": 5}, 3),
+        ({"start_frame": 2, "stride": -2, "sequence_length": 3}, -2),
+        ({"start_frame": 10, "sequence_length": 1}, 10),
+        ({"times": [0.0, 100.0]}, None),
+    ],
+    ids=str,
+)
+def test_a_range_that_leaves_the_video_is_treated_as_listed_frames_are(
+    tmp_path, arguments, outside
+):
+    path = encode_video(tmp_path / "short.mp4", frames=3, size=(64, 48))
+    told = "100" if outside is None else rf"frame {outside} requested, .* has 3 \(0-2\)"
+    with pytest.raises(VideoError, match=told):
+        fn.decoders.video(str(path), **arguments)
+    black = fn.decoders.video(str(path), pad_mode="constant", **arguments)
+    assert not black[-1].any()
+    ((filled,),) = run(path, lambda files: fn.decoders.video(files, **arguments))
+    assert torch.equal(filled, black)

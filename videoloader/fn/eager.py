@@ -18,6 +18,7 @@ from videoloader.operators.limits import LIMITS
 from videoloader.operators.operator import Operator
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
+from videoloader.readers.video.decoder import EXACT
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 from videoloader.system.eager_calls import mark_drawn
@@ -209,8 +210,8 @@ def _decode(
     each, clips = [], []
     for position, values in enumerate(zip(*inputs, strict=True)):
         given = PerSample.at(position, arguments)
-        if given.get("frames") is not None and given.get("pad_mode", "") is None:
-            given["pad_mode"] = "none"  # a typing error is not to give black frames
+        if given.get("pad_mode", "") is None:
+            given["pad_mode"] = EXACT  # a typing error is not to give black frames
         own = {k: v for k, v in given.items() if k not in operator.decoding}
         each.append(given)
         clips.append(operator.run(*values, **own))

@@ -47,6 +47,7 @@ from videoloader.types import ImageType
 __all__ = [
     "COLOR",
     "DECODING",
+    "EXACT",
     "FRAME_NUM",
     "PAD",
     "TIMESTAMPS",
@@ -54,6 +55,10 @@ __all__ = [
     "decode_video",
     "wanted_frames",
 ]
+
+
+EXACT = "exact"
+"""The `pad_mode` of eager calls without one: a frame outside the video is an error."""
 
 
 def _frame_num(value: Any) -> str:
@@ -261,8 +266,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
             "pad_mode",
             TEXT,
             None,
-            "what stands outside the video; by default `constant`, but `none` for the `frames` of "
-            "an eager call",
+            "what stands outside the video; by default `constant`, but in an eager call a frame "
+            "outside the video is then an error",
             choices=PAD_MODES,
         ),
         FILL,
@@ -353,8 +358,11 @@ class _Frames:
 
     def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted, those outside the video padded."""
-        pad_mode = self.arguments["pad_mode"] or "constant"
-        wanted = wanted_frames(index, **{**self.arguments, "pad_mode": pad_mode}, name=self.name)
+        pad_mode = outside = self.arguments["pad_mode"] or "constant"
+        if pad_mode == EXACT:
+            pad_mode = "none"  # which would also end a range where the video does
+            outside = "constant" if self.arguments["times"] is None else "none"
+        wanted = wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
