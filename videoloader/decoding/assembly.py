@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +28,7 @@ from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sampling.plan import MergedRun, merge_runs
-from videoloader.sources.faults import blamed_on
+from videoloader.sources.faults import blamed_on, tried
 from videoloader.sources.source import Source
 
 __all__ = ["Assembly", "Choose", "OpenClip"]
@@ -115,16 +115,17 @@ class Assembly:
         self._size = size
         self._work: list[Work] = []
         for number, (request, video) in enumerate(zip(requests, videos, strict=True)):
+            clip: OpenClip | VideoError
             if isinstance(video, VideoError):
-                self._fail(number, video)
+                clip = video
             elif isinstance(request, VideoError):
-                self._fail(number, request)
+                clip = request
             else:
-                try:
-                    with blamed_on(video.source.name):
-                        self.clips[number] = self._opened(request, video)
-                except VideoError as error:
-                    self._fail(number, error)
+                clip = tried(video.source.name, self._opened, request, video)
+            if isinstance(clip, VideoError):
+                self._fail(number, clip)
+            else:
+                self.clips[number] = clip
 
     def _opened(self, request: ClipRequest, video: OpenedVideo) -> OpenClip:
         index, name = video.index, video.source.name
@@ -166,24 +167,27 @@ class Assembly:
         if limit is not None:
             self._refuse_too_large(shapes, limit)
         kinds = set(shapes.values())
-        parts: Mapping[int, torch.Tensor] = {}
-        with suppress(VideoError), blamed_on("batch"):  # then each clip for itself
-            if len(kinds) == 1:
-                self._block = allocate((len(shapes), *kinds.pop()))
-                self._rows = [*range(len(shapes))]
-            elif limit is not None and len(shapes) > _ALONE:
-                parts = self._parts(shapes)
+        parts: Mapping[int, torch.Tensor] | VideoError = {}
+        if len(kinds) == 1:
+            block = tried("batch", allocate, (len(shapes), *kinds.pop()))
+            if not isinstance(block, VideoError):  # else each clip for itself
+                self._block, self._rows = block, [*range(len(shapes))]
+        elif limit is not None and len(shapes) > _ALONE:
+            parts = tried("batch", self._parts, shapes)
         for row, (number, shape) in enumerate(shapes.items()):
             clip = self.clips[number]
             if self._block is not None:
                 clip.memory, clip.row = self._block, row
                 continue
-            try:
-                with blamed_on(clip.index.name):
-                    clip.memory = parts[number] if parts else allocate(shape)
-            except VideoError as error:
+            if parts and not isinstance(parts, VideoError):
+                clip.memory = parts[number]
+                continue
+            memory = tried(clip.index.name, allocate, shape)
+            if isinstance(memory, VideoError):
                 del self.clips[number]
-                self._fail(number, error)
+                self._fail(number, memory)
+            else:
+                clip.memory = memory
 
     def _parts(self, shapes: dict[int, tuple[int, ...]]) -> dict[int, torch.Tensor]:
         """Memory of many clips of several shapes in one piece.
@@ -207,13 +211,14 @@ class Assembly:
         runs: list[MergedRun] = []
         for clips in together.values():
             index = next(iter(clips.values())).index
-            try:
-                with blamed_on(index.name):
-                    runs += merge_runs(index, {n: clip.frames for n, clip in clips.items()})
-            except VideoError as error:
+            wanted = {number: clip.frames for number, clip in clips.items()}
+            merged = tried(index.name, merge_runs, index, wanted)
+            if isinstance(merged, VideoError):
                 for clip in clips.values():
                     frames = clip.frames[clip.frames != FILLED]
-                    clip.failed = dict.fromkeys(frames.tolist(), error)
+                    clip.failed = dict.fromkeys(frames.tolist(), merged)
+            else:
+                runs += merged
         return runs
 
     def slots(self) -> dict[int, NDArray[Any]]:

@@ -250,9 +250,10 @@ def _decode(
     requests: list[ClipRequest | VideoError] = []
     with decoder.open(sources, indexes) as videos:
         for clip, video in zip(clips, videos, strict=True):
+            if isinstance(video, VideoError):
+                requests.append(video)
+                continue
             try:
-                if isinstance(video, VideoError):
-                    raise video
                 requests.append(clip.request(video.index))
             except VideoError as error:
                 requests.append(error)

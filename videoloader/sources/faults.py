@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from videoloader.errors import (
     DecodeError,
@@ -20,6 +22,8 @@ from videoloader.errors import (
 )
 from videoloader.sources.address import is_url, scrubbed, shown
 
+T = TypeVar("T")
+
 __all__ = [
     "InterruptedReadError",
     "as_video_error",
@@ -27,6 +31,7 @@ __all__ = [
     "drop_frames",
     "is_mistake",
     "raise_shortage",
+    "tried",
     "unreadable",
 ]
 
@@ -133,6 +138,25 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
             ours = as_video_error(error, self.name, self._kind)
             if ours is not error:
                 raise ours from error
+
+
+def tried(name: object, make: Callable[..., T], *arguments: Any) -> T | VideoError:
+    """What a call gives, or its error as `blamed_on` would raise it.
+
+    >>> tried("clip.mp4", int, "many")
+    DecodeError("clip.mp4: ValueError: invalid literal for int() with base 10: 'many'")
+    """
+    try:
+        return make(*arguments)
+    except Exception as error:
+        if isinstance(error, InterruptedReadError):
+            raise error.interrupt from None
+        if is_mistake(error):
+            raise
+        ours = as_video_error(error, name)
+        if ours is not error:
+            ours.__cause__ = error
+        return ours
 
 
 def raise_shortage(error: BaseException, name: object) -> None:

@@ -15,7 +15,7 @@ from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import is_url, shown
-from videoloader.sources.faults import blamed_on
+from videoloader.sources.faults import blamed_on, tried
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
@@ -175,9 +175,5 @@ def _with_index(
     if index is None:
         assert made is not None  # it was wanted
         return made if isinstance(made, VideoError) else OpenedVideo(place, source, made)
-    try:
-        with blamed_on(source.name):
-            index.check(source)
-    except VideoError as error:
-        return error
-    return OpenedVideo(place, source, index)
+    wrong = tried(source.name, index.check, source)
+    return wrong if isinstance(wrong, VideoError) else OpenedVideo(place, source, index)
