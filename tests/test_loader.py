@@ -334,3 +334,19 @@ def test_wrong_arguments_are_named(paths):
             list(loader(paths, **wrong))
     with pytest.raises(vl.ArgumentError, match="clip sampler"):
         loader(paths, [1, 2])
+
+
+def test_keys_of_a_data_set_index_give_the_classes_that_its_folder_gives(tmp_path):
+    folder = tmp_path / "set"
+    for name in ("cats/a.mp4", "cats/old/b.mp4", "dogs/a.mp4"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        encode_video(folder / name, frames=4, size=(64, 48))
+    dataset = vl.index_dataset(folder, tmp_path / "set.parquet", workers=0)
+    options = {"batch_size": 3, "shuffle": False}
+    with (
+        loader(folder, **options) as one,
+        loader(dataset, labels=lambda key: key.partition("/")[0], **options) as other,
+    ):
+        assert one.classes == other.classes == ["cats", "dogs"]
+        assert [batch["labels"].tolist() for batch in one] == [[0, 0, 1]]
+        assert [batch["labels"].tolist() for batch in other] == [[0, 0, 1]]
