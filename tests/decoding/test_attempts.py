@@ -133,3 +133,25 @@ def test_decode_batch_and_loaders_check_on_error_alike(tmp_path):
     with pytest.raises(vl.ArgumentError) as other:
         vl.Loader([tmp_path / "a.mp4"], vl.UniformClip(2), batch_size=1, on_error="ignore")
     assert str(one.value) == str(other.value)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8), st.booleans())
+def test_without_successors_the_next_good_sample_of_the_batch_stands_for_a_bad_one(
+    is_bad, may_be_empty
+):
+    attempts = Attempts(
+        Failures(FailurePolicy("replace")), range(len(is_bad)), may_be_empty=may_be_empty
+    )
+    bad = [place for place, each in enumerate(is_bad) if each]
+    for place in bad[:-1]:
+        attempts.note_failure(place, Item("a.mp4"), DecodeError("broken"))
+    if all(is_bad) and not may_be_empty:
+        with pytest.raises(DecodeError):
+            attempts.note_failure(bad[-1], Item("a.mp4"), DecodeError("broken"))
+        return
+    for place in bad[-1:]:
+        attempts.note_failure(place, Item("a.mp4"), DecodeError("broken"))
+    ahead = [[*range(place, len(is_bad)), *range(place)] for place in range(len(is_bad))]
+    expected = [next((at for at in ring if not is_bad[at]), None) for ring in ahead]
+    assert attempts.chosen == ([] if all(is_bad) else expected)
+    assert [*attempts.rounds()] == [range(len(is_bad))]
