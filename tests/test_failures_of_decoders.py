@@ -158,6 +158,13 @@ def test_sequences_of_a_fed_video_are_masked_or_left_out(paths):
         clips, numbers = pipe.run()
         assert 1 <= len(clips) < 4
         assert all(each.tolist() == list(range(each[0], each[0] + 3)) for each in numbers)
+        left = [each.tolist() for each in numbers]
+    with made("replace") as pipe:
+        _, numbers = pipe.run()
+        found = [each.tolist() for each in numbers]
+        assert len(found) == 4
+        assert [each for each in found if each in left] == found
+        assert {each[0] for each in found} == {each[0] for each in left}
     with made("raise") as pipe, pytest.raises(vl.OperatorError):
         pipe.run()
 
