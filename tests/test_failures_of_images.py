@@ -11,6 +11,7 @@ import torch
 import videoloader as vl
 from videoloader import fn
 from videoloader.pipeline import pipeline_def
+from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
 CUT, NO_IMAGE = 2, 4
 SIZE = (40, 56)
@@ -264,3 +265,26 @@ def test_clips_of_a_reader_go_along_with_images_that_are_replaced(paths, demo_fo
             assert greys(found) == [10, 50, 130, 130, 210, 210]
             expected = [first + 2 * place for place in (0, 1, 3, 3, 5, 5)]
             assert [int(each) for each in torch.stack(list(numbers)).ravel()] == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "epoch"), [("skip", [[0, 1, 3], [5]]), ("replace", [[0, 1, 3, 3], [5, 5]])]
+)
+def test_an_epoch_of_an_iterator_has_what_is_left_of_its_samples(paths, policy, epoch):
+    @pipeline_def(batch_size=4, num_threads=1, on_error=policy)
+    def definition():
+        encoded, number = fn.readers.file(
+            files=paths, labels=list(range(6)), name="Reader", pad_last_batch=False
+        )
+        return fn.decoders.image(encoded), number
+
+    with definition() as pipe:
+        iterator = GenericIterator(
+            pipe,
+            ["image", "number"],
+            reader_name="Reader",
+            last_batch_policy=LastBatchPolicy.PARTIAL,
+            auto_reset=True,
+        )
+        found = [batch[0]["number"].flatten().tolist() for batch in iterator]
+        assert found == epoch
