@@ -9,6 +9,7 @@ from torch.utils.data import Dataset
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.demo.videos import encode_video
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import proxy
 
@@ -89,6 +90,28 @@ def test_the_next_video_of_the_batch_stands_for_one_that_fails(paths):
         assert (clips[1] == clips[2]).all()
         assert [each.tolist() for each in frames] == [FRAMES] * 6
         assert {failure.sample for failure in pipe.failures} == {DAMAGED, UNREADABLE}
+
+
+def test_a_video_in_the_place_of_another_is_a_copy_that_may_be_changed(paths, tmp_path):
+    """Clips of several sizes have memory of their own each."""
+    small = str(encode_video(tmp_path / "small.mp4", frames=12, size=(32, 24)))
+
+    def add(clip):
+        clip[:] = clip // 2 + 1
+        return clip
+
+    @pipeline_def(batch_size=3, num_threads=1, on_error="replace")
+    def definition():
+        encoded, _ = fn.readers.file(files=[paths[UNREADABLE], small, paths[0]], labels=[0, 1, 2])
+        clip = fn.decoders.video(encoded, frames=[0])
+        return fn.torch_python_function(clip, function=add)
+
+    with definition() as pipe:
+        (found,) = pipe.run()
+        assert found.shape() == [(1, 24, 32, 3), (1, 24, 32, 3), found[2].shape]
+        once = fn.decoders.video(small, frames=[0]) // 2 + 1
+        assert (found[0] == once).all()
+        assert (found[1] == once).all()
 
 
 def test_a_video_that_fails_ends_its_batch_by_default(paths):

@@ -230,8 +230,10 @@ class _Decoding:
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         origins = [str(clips[place]) for place in left]
         pictures = Batch(batch.frames, setup.output.layout, origins)
-        others = _columns([self.outputs[place] for place in left])
-        return DecodedClips((pictures, *others), [positions[place] for place in left], batch.work)
+        outputs = (pictures, *_columns([self.outputs[place] for place in left]))
+        if len({*left}) < len(left):  # functions of users may write to a sample
+            outputs = tuple(output.each(torch.clone) for output in outputs)
+        return DecodedClips(outputs, [positions[place] for place in left], batch.work)
 
     def _clips_at(self, places: Sequence[int]) -> list[WantedClip]:
         """The clips of some places, and along with the first ones those of `sharing`."""
