@@ -33,11 +33,14 @@ class Job:
         clips: frame numbers of each clip; none for a whole file, frame by frame.
         size: both sides of the result, which is then float32 (F, C, H, W), normalised; None for
             uint8 of the video's size, in the contender's own layout.
+        chunk: frames of each call on one open video, where the whole file is wanted; None for
+            the contender's own way to go through it frame by frame.
     """
 
     paths: tuple[str, ...]
     clips: tuple[tuple[int, ...], ...]
     size: int | None = None
+    chunk: int | None = None
 
     @property
     def is_many(self) -> bool:
@@ -64,13 +67,27 @@ class Contender:
         """All frames (H, W, C) or (C, H, W), one after the other."""
         raise NotImplementedError
 
+    def in_chunks(self, path: str, count: int) -> Iterator[Any]:
+        """All frames, so many of them in one array; by hand where a library has no call for it."""
+        chunk: Any = None
+        for number, picture in enumerate(self.stream(path)):
+            place = number % count
+            if not place and number:
+                yield from chunk
+            if not place:
+                chunk = np.empty((count, *picture.shape), np.uint8)
+            chunk[place] = picture
+        yield from chunk[: place + 1]
+
     def prepare(self, job: Job) -> None:
         """What may be known before the clock runs."""
 
     def run(self, job: Job, consume: Consume) -> list[Any] | None:
         """Do the job: the clips, or None where frames went to `consume` one by one."""
         if not job.clips:
-            for number, picture in enumerate(self.stream(job.paths[0])):
+            path, count = job.paths[0], job.chunk
+            frames = self.stream(path) if count is None else self.in_chunks(path, count)
+            for number, picture in enumerate(frames):
                 consume(number, picture)
             return None
         if job.is_many:
@@ -141,6 +158,14 @@ class Ours(Contender):
         with vl.Video(path, threads=THREADS) as video:
             yield from video
 
+    def in_chunks(self, path: str, count: int) -> Iterator[Any]:
+        import videoloader as vl
+
+        with vl.Video(path, threads=THREADS) as video:
+            for start in range(0, len(video), count):
+                stop = min(start + count, len(video))
+                yield from video.get_frames(start=start, stop=stop).frames
+
     def run(self, job: Job, consume: Consume) -> list[Any] | None:
         if not self._batches or not job.clips:
             return super().run(job, consume)
@@ -187,6 +212,12 @@ class TorchCodec(Contender):
     def stream(self, path: str) -> Iterator[Any]:
         yield from self._open(path, None, THREADS)
 
+    def in_chunks(self, path: str, count: int) -> Iterator[Any]:
+        decoder = self._open(path, None, THREADS)
+        for start in range(0, len(decoder), count):
+            stop = min(start + count, len(decoder))
+            yield from decoder.get_frames_in_range(start, stop).data
+
 
 class Decord(Contender):
     def load(self) -> None:
@@ -208,6 +239,11 @@ class Decord(Contender):
 
     def stream(self, path: str) -> Iterator[Any]:
         yield from self._open(path, None, THREADS)
+
+    def in_chunks(self, path: str, count: int) -> Iterator[Any]:
+        reader = self._open(path, None, THREADS)
+        for start in range(0, len(reader), count):
+            yield from reader.get_batch(range(start, min(start + count, len(reader))))
 
 
 class ByHand(Contender):

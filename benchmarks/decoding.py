@@ -46,13 +46,14 @@ PACKAGES = (
 )
 SIZE = 224
 CLIP, STRIDE = 16, 4
+CHUNK = 32
 FLOORS = (NEEDED, EVERY)
 LIMIT = 240  # seconds for one answer
 # Beside a busy thread stand these alone; short files are many, so those that gain nothing stay out.
 BUSY = (OURS, "torchcodec, approx.", "PyAV by hand")
 NOT_SHORT = ("torchcodec, exact", "OpenCV", EVERY)
 MATRIX = {
-    "h264-1080p": ("uniform", "random", "clips", "clips-224", "consecutive", "whole"),
+    "h264-1080p": ("uniform", "random", "clips", "clips-224", "consecutive", "whole", "chunks"),
     "h264-360p": ("uniform", "random", "clips", "clips-224"),
     "hevc-1080p": ("uniform", "random", "clips", "clips-224"),
     "av1-1080p": ("uniform", "clips-224"),
@@ -109,7 +110,8 @@ def job_of(video: str, case: str) -> Job:
         case "consecutive":
             clips = [np.arange(count // 3, count // 3 + 64)]
     numbers = tuple(tuple(int(number) for number in clip) for clip in clips)
-    return Job((path,), numbers, SIZE if case == "clips-224" else None)
+    size, chunk = SIZE if case == "clips-224" else None, CHUNK if case == "chunks" else None
+    return Job((path,), numbers, size, chunk)
 
 
 # -- The parent: asks one server a contender, each of which forks for each case. --

@@ -38,7 +38,7 @@ def serve_case(
     """Once to warm up, while memory is watched; then as told; then a look at the frames."""
     made = request["job"]
     clips = tuple(tuple(clip) for clip in made["clips"])
-    job = Job(tuple(made["paths"]), clips, made["size"])
+    job = Job(tuple(made["paths"]), clips, made["size"], made["chunk"])
     for path in job.paths:
         Path(path).read_bytes()  # into the page cache
     contender.prepare(job)

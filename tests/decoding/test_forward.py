@@ -1,12 +1,14 @@
 """Frames asked for one call after the other: read on, not decoded anew, and never another frame."""
 
 import random
+import threading
 
 import numpy as np
 import pytest
 
 import videoloader as vl
 from videoloader import DecodeError
+from videoloader.decoding.cpu import local
 from videoloader.demo.videos import encode_video
 
 FRAMES = 60
@@ -21,6 +23,7 @@ CLIPS = {
     },
     "hevc": {"codec": "libx265", "options": {"x265-params": "pools=1:keyint=25:log-level=none"}},
     "vp9": {"codec": "libvpx-vp9", "options": {"g": "30", "deadline": "realtime"}},
+    "av1": {"codec": "libsvtav1", "options": {"g": "30", "preset": "12"}},
     "mpeg4": {"codec": "mpeg4", "options": {"bf": "2", "g": "20"}},
 }
 
@@ -60,6 +63,116 @@ def test_any_walk_through_a_video_gives_its_frames(clips, name):
             found = video.get_frames(numbers).frames.numpy()
             assert np.array_equal(found, frames[numbers]), numbers
             place = (place + draw.choice([0, 1, 1, count * step, 7, -2, 25])) % FRAMES
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Small clips get the threads of large ones."""
+    monkeypatch.setattr(local, "_LITTLE_WORK", 0)
+
+
+def _chunks(start, stop, size):
+    return [range(first, min(first + size, stop)) for first in range(start, stop, size)]
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [7, 25])
+@pytest.mark.parametrize("name", CLIPS)
+def test_chunks_decode_each_packet_once(clips, fed, name, size, threads):
+    path, frames = clips[name]
+    with vl.Video(path, threads=threads) as video:
+        for chunk in _chunks(0, FRAMES, size):
+            found = video[chunk.start : chunk.stop].numpy()
+            assert np.array_equal(found, frames[chunk.start : chunk.stop]), chunk
+        packets = len(video.index.packets)
+    # The first chunk is decoded by itself. A range of several GOPs is divided, if little is spared.
+    assert fed() <= packets + size + (packets // 8 if name == "GOPs of two" else 0)
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_two_readers_in_turn_decode_each_packet_once(clips, fed, threads):
+    path, frames = clips["h264 in order"]
+    with vl.Video(path, threads=threads) as video:
+        for pair in zip(_chunks(0, 30, 4), _chunks(30, 60, 4), strict=True):
+            for chunk in pair:
+                assert np.array_equal(video.get_frames(chunk).frames.numpy(), frames[chunk])
+    assert fed() <= FRAMES + 2 * 4 + 2 * threads
+
+
+def test_every_third_frame_in_chunks_decodes_each_packet_once_at_most(clips, fed):
+    path, frames = clips["h264"]
+    with vl.Video(path, threads=1) as video:
+        for start in range(0, FRAMES, 12):
+            found = video.get_frames(start=start, stop=start + 12, stride=3).frames.numpy()
+            assert np.array_equal(found, frames[start : start + 12 : 3])
+    assert fed() <= FRAMES + 12
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("name", CLIPS)
+def test_chunks_in_any_order_are_those_of_a_plain_decode(clips, name, threads):
+    path, frames = clips[name]
+    draw = random.Random(f"{name} {threads}")
+    with vl.Video(path, threads=threads) as video:
+        places = [0, 30]
+        for _ in range(60):
+            reader = draw.randrange(2)
+            count, step = draw.choice([1, 4, 9, 16, 40]), draw.choice([1, 1, 1, 2, 5, -1])
+            start = max(0, places[reader] + draw.choice([0, 0, 0, 0, 1, 3, -1, -4, -30, 12]))
+            numbers = [n for n in range(start, start + count * step, step) if 0 <= n < FRAMES]
+            found = video.get_frames(numbers).frames.numpy()
+            assert np.array_equal(found, frames[numbers]), numbers
+            places[reader] = max(numbers, default=-1) + 1
+
+
+def test_threads_that_read_chunks_of_one_video_get_their_frames(clips):
+    path, frames = clips["open GOP"]
+    same = []
+
+    def read(start, size):
+        for chunk in _chunks(start, FRAMES, size):
+            found = video.get_frames(chunk).frames.numpy()
+            same.append(np.array_equal(found, frames[chunk]))
+
+    with vl.Video(path, threads=2) as video:
+        readers = [threading.Thread(target=read, args=(5 * n, 3 + n)) for n in range(4)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+    assert all(same)
+    assert len(same) == sum(len(_chunks(5 * n, FRAMES, 3 + n)) for n in range(4))
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [4, 16])
+def test_damage_costs_just_the_chunks_that_need_it(clips, size, threads):
+    path, frames = clips["h264"]
+    index = vl.index_video(path)
+    data = bytearray(path.read_bytes())
+    packet = index.packets[int(index.frame_packets[14])]
+    start, end = int(packet["offset"]) + 4, int(packet["offset"] + packet["size"])
+    data[start:end] = bytes(end - start)
+    good = next(n for n in range(FRAMES) if _fails(data, n))
+    found = []
+    with vl.Video(bytes(data), threads=threads) as video:
+        for chunk in _chunks(0, FRAMES, size):
+            with vl.Video(bytes(data), threads=threads) as fresh:
+                expected = _outcome(fresh, slice(chunk.start, chunk.stop))
+            found.append(_outcome(video, slice(chunk.start, chunk.stop)))
+            assert found[-1] == expected
+            if chunk.stop <= good or chunk.start >= 30:
+                assert found[-1] == frames[chunk].tobytes()
+    assert any(isinstance(outcome, str) for outcome in found)
+
+
+def _fails(data, number):
+    with vl.Video(bytes(data), threads=1) as video:
+        return isinstance(_outcome(video, number), str)
 
 
 def test_other_calls_in_between_do_no_harm(clips):
@@ -102,8 +215,8 @@ def test_damage_on_the_way_fails_just_the_frames_that_need_it(clips):
     assert {9, 14} <= set(failed) <= set(range(30))
 
 
-def _outcome(video, number):
+def _outcome(video, frames):
     try:
-        return video[number].numpy().tobytes()
+        return video[frames].numpy().tobytes()
     except DecodeError as error:
         return str(error)

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from videoloader.decoding.batch_decoder import BatchDecoder
-from videoloader.decoding.cpu.forward import MOST_FRAMES
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import CHANNELS, OutputFormat, View
 from videoloader.decoding.request import ClipRequest
@@ -29,6 +28,7 @@ __all__ = ["read_frames", "read_frames_on_gpu"]
 
 # Frames are views of their chunk, so whoever keeps one of them keeps all: few, or little memory.
 _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
+_MOST = 16  # frames of a chunk
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
 
 _log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def read_frames(
     """
     rules = replace(rules, in_order=True)
     frame_bytes = math.prod(size) * CHANNELS
-    most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), MOST_FRAMES)
+    most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
 
     def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
         def decode(first: int, last: int) -> torch.Tensor:

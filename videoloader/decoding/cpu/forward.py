@@ -1,15 +1,17 @@
 """Reading on from where a decoder stands, in place of beginning at a keyframe again.
 
-A run is decoded by itself: its packets, an end, and the decoder is empty. Callers that ask for one
-frame after the other would have every GOP decoded again for each of its frames. For them the
-decoder is not emptied: where it holds a frame back, the packets behind it are fed as well. Behind
-the last packet of the video it is emptied, and the frames are kept for the calls to come.
+A run is decoded by itself: its packets, an end, and the decoder is empty. Callers that go through a
+video call by call, in frames or chunks, would have each GOP decoded again for every call. For them
+the decoder is not emptied: where it holds a frame back, the packets behind it are fed as well.
+Behind the last packet of the video it is emptied, and the frames are kept for the calls to come.
+
+`LocalEngine` chooses the calls that are decoded so, by the `Place` where an earlier one ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +28,34 @@ from videoloader.sampling.plan import Run, plan_run
 if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame
 
-__all__ = ["MOST_FRAMES", "ForwardReader"]
-
-MOST_FRAMES = 16
-"""The most frames of a run that is read on to; if that fails, they are decoded from a keyframe."""
+__all__ = ["ForwardReader", "Place"]
 
 _CHUNK = 16  # packets of the first run that are fetched at a time
 _LEAST_BYTES, _MOST_FETCHED = 1 << 17, 512  # bytes and packets of other runs
 _BEHIND = 48  # packets to feed behind a run; decoders hold back no more than 16 frames
 
 _Part: TypeAlias = "tuple[int, int]"  # a packet, and which of its frames
+
+
+class Place(NamedTuple):
+    """How far a video was decoded: the last frame that was given, and the last packet fed."""
+
+    frame: int
+    packet: int
+
+    def leads_to(self, run: Run, most: int | None = None) -> bool:
+        """Whether going on from here to a run costs less than beginning at its keyframe.
+
+        From a keyframe, about half of the packets before the first frame are left out, or more.
+
+        Args:
+            run: to decode.
+            most: frames to skip on the way.
+        """
+        skipped = int(run.frames.min()) - self.frame - 1
+        if skipped < 0 or (most is not None and skipped > most):
+            return False
+        return 2 * skipped <= self.packet + 1 - int(run.packets[0])
 
 
 class ForwardReader:
@@ -61,6 +81,8 @@ class ForwardReader:
         self.decoder = decoder
         self.packets_fed = 0
         """Packets that the decoder was given so far."""
+        self.last_frame = -1
+        """The last frame that was asked for."""
         self._index = index
         self._packets = packets
         self._behind = _BEHIND + threads
@@ -75,10 +97,11 @@ class ForwardReader:
         self._is_split = bool(index.frame_parts.any())
         self._reports_damage = codec_of(index.codec).reports_damage
 
-    def reaches(self, run: Run) -> bool:
-        """Whether what was fed so far is what a run begins with."""
+    def leads_to(self, run: Run) -> bool:
+        """Whether what was fed so far is what a run begins with, and going on is worth it."""
         return (
-            self._start <= int(run.packets[0]) <= self._last + 1
+            self._start <= int(run.packets[0])
+            and Place(self.last_frame, self._last).leads_to(run)
             # They are disposable: no other packet needs them.
             and (not self._skipped or self._skipped.isdisjoint(run.frame_packets.tolist()))
             and self._index.extradata_of(int(run.packets[-1])) == self._setup
@@ -92,6 +115,7 @@ class ForwardReader:
         """
         import av
 
+        before, self.last_frame = self.last_frame, int(run.frames.max())
         parts = self._index.frame_parts[run.frames].tolist()
         places = zip(run.frame_packets.tolist(), parts, strict=True)
         wanted = dict(zip(places, run.frames.tolist(), strict=True))
@@ -103,7 +127,7 @@ class ForwardReader:
             elif not wanted:
                 self._early[part] = frame
         try:
-            for number, payload in self._payloads(run) if wanted else ():
+            for number, payload in self._payloads(run, before) if wanted else ():
                 frames = self.decoder.decode(make_packet(payload, number))
                 self.packets_fed += 1
                 if number > self._last + 1:
@@ -144,22 +168,23 @@ class ForwardReader:
             elif not wanted:
                 self._early[packet, part] = frame
 
-    def _payloads(self, run: Run) -> Iterator[tuple[int, bytes]]:
-        """Packets behind those that were fed: of the run, and as many as may be held back."""
-        frame = int(run.frames.min())
-        is_dense = len(run.frames) == int(run.frames.max()) - frame + 1
-        if self._last < self._start:
-            first = self._with_later_frames(run, frame) if is_dense else run
-            drop: Drop = "disposable" if is_dense else "nothing"
-            for packets, payloads in self._packets.chunks(first, _CHUNK, drop=drop):
+    def _payloads(self, run: Run, before: int) -> Iterator[tuple[int, bytes]]:
+        """Packets behind those that were fed: of the run, and as many as may be held back.
+
+        Args:
+            run: to read.
+            before: the last frame that was asked for.
+        """
+        begin, last = self._last + 1, int(run.packets[-1])
+        begins, is_dense = begin == self._start, self.last_frame - before == len(run.frames)
+        if begin <= last and (begins or not is_dense):
+            drop: Drop = "nothing" if self._index.exactness == "decode" else "disposable"
+            for packets, payloads in self._packets.chunks(
+                self._rest(run), _CHUNK, drop, begins=begins
+            ):
                 yield from zip(packets.tolist(), payloads, strict=True)
-        last = int(run.packets[-1])
-        inside = run.packets[run.packets > self._last]
-        if is_dense:  # the frames that come next will be wanted, too
-            inside = np.arange(self._last + 1, last + 1)
-        begin, end = max(last, self._last) + 1, last + 1 + self._behind
-        behind = np.arange(begin, min(end, len(self._index.packets)))
-        numbers = np.concatenate([inside, behind])
+            begin = last + 1
+        numbers = np.arange(begin, min(last + 1 + self._behind, len(self._index.packets)))
         for place, number in enumerate(numbers.tolist()):
             if number > last and self._index.extradata_of(number) != self._setup:
                 return
@@ -175,9 +200,11 @@ class ForwardReader:
         self._fetched = dict(zip(some.tolist(), self._packets.read(some), strict=True))
         self._budget = min(2 * self._budget, self._packets.most_bytes)
 
-    def _with_later_frames(self, run: Run, first: int) -> Run:
-        """A run that is the first, with all frames from its first one on wanted."""
-        index, begin, end = self._index, int(run.packets[0]), int(run.packets[-1])
-        packets = index.frame_packets[first:]
-        frames = first + np.flatnonzero((packets >= begin) & (packets <= end))
-        return plan_run(index, begin, end, frames, index.frame_packets[frames])
+    def _rest(self, run: Run) -> Run:
+        """The packets of a run that were not fed, with later frames wanted as well."""
+        index, begin, end = self._index, max(self._last + 1, int(run.packets[0])), run.packets[-1]
+        later = np.arange(self.last_frame + 1, self.last_frame + 1 + _BEHIND)
+        frames = np.concatenate([run.frames, later[later < index.num_frames]])
+        packets = index.frame_packets[frames]
+        inside = (packets >= begin) & (packets <= end)
+        return plan_run(index, begin, int(end), frames[inside], packets[inside])

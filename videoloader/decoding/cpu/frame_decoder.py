@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.cpu.forward import MOST_FRAMES, ForwardReader
+from videoloader.decoding.cpu.forward import ForwardReader
 from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
@@ -76,10 +76,11 @@ class CpuDecoder:
         self._flags = index.packets["flags"]
         self._reports_damage = codec_of(index.codec).reports_damage
         self._packets = PacketFeed(index, source, drop=drop)
-        self._threads = threads
+        self.threads = threads
+        self.max_pixels = max_pixels
         self._options = options
         # FFmpeg counts what it allocates, which is more at the edges than what is shown.
-        self._max_pixels = None if max_pixels is None else min(2 * max_pixels, _INT_MAX)
+        self._most_pixels = None if max_pixels is None else min(2 * max_pixels, _INT_MAX)
         self._decoder: VideoCodecContext | None = None
         self._setup = b""
         self._forward: ForwardReader | None = None
@@ -119,6 +120,15 @@ class CpuDecoder:
         except BaseException:
             self.close()  # what the decoder holds now is undefined
             raise
+
+    def leads_to(self, run: Run) -> bool:
+        """Whether going on to a run from where this decoder stands costs less than anew."""
+        return self._forward is not None and self._forward.leads_to(run)
+
+    @property
+    def stands_at(self) -> int:
+        """The last frame that was given, where this decoder may go on from it; -1 otherwise."""
+        return -1 if self._forward is None else self._forward.last_frame
 
     def examine(self, plan: DecodePlan) -> Iterator[tuple[int, str | None]]:
         """Decode as `decode` does, but say for each frame what is wrong with it, None if nothing.
@@ -181,12 +191,10 @@ class CpuDecoder:
 
         Returns False where it does not work out; the run is decoded by itself then.
         """
-        if len(run.frames) > MOST_FRAMES:
-            return False
         forward = self._forward
-        if forward is None or not forward.reaches(run):
+        if forward is None or not forward.leads_to(run):
             decoder = self._prepare(int(run.packets[0]))
-            forward = ForwardReader(decoder, self._index, self._packets, run, threads=self._threads)
+            forward = ForwardReader(decoder, self._index, self._packets, run, threads=self.threads)
         self._forward = forward  # its decoder is not empty, whatever comes of it
         fed = forward.packets_fed
         try:
@@ -244,7 +252,7 @@ class CpuDecoder:
                 try:
                     frames = decoder.decode(packet)
                 except av.error.FFmpegError as error:
-                    first = number - self._threads + 1
+                    first = number - self.threads + 1
                     damage.append(_Damage(first, number, str(error.strerror or error)))
                     continue
                 for frame in frames:
@@ -274,9 +282,9 @@ class CpuDecoder:
                 tag=self._index.codec_tag,
                 width=self._index.width,
                 height=self._index.height,
-                threads=self._threads,
+                threads=self.threads,
                 careful=True,
-                max_pixels=self._max_pixels,
+                max_pixels=self._most_pixels,
                 options=self._options,
             )
             self._setup = setup

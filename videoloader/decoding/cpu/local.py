@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.audio.request import DecodedSound, SoundRequest
-from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.cpu.forward import MOST_FRAMES
+from videoloader.decoding.assembly import Assembly, OpenClip
+from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.tasks import SPARE_THREADS, UNBALANCED, Decoders, task_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest
@@ -29,7 +31,9 @@ __all__ = ["LocalEngine"]
 
 _FREE_BLOCKS = 2  # of memory, kept for the next batches
 _FEW_PACKETS = 32  # of a run, for which frame threads do not pay
-_NEAR = 8  # frames from the last one of a call to the first of one that follows it
+_PLACES = 2  # where decoders of a video stand, for readers that take turns
+_NEAR = 8  # frames that may be left out between calls, and packets between runs of a call
+_SPARED = 8  # read on, in place of dividing a range, where that spares one packet of so many
 _LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
 
 
@@ -53,7 +57,7 @@ class LocalEngine:
         self._lock = ForkSafeLock()
         self._use = Use("the decoder")
         self._stats = {"tasks": 0, "failures": 0}
-        self._before: tuple[Any, int] = (None, 0)  # video and last frame of the last call
+        self._calls: deque[tuple[Any, Place]] = deque(maxlen=_PLACES)  # the last: video and end
         reset_after_fork(self, LocalEngine._begin_anew)
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
@@ -148,10 +152,10 @@ class LocalEngine:
             self._decode_part(lanes[0], runs, many, assembly, slots, reads_on=True)
             return
         # Where the file stays open, a caller may go through it one call after the other.
-        lasts = clip.source is clip.request.source
-        if lasts and self._follows(clip.video, runs):
-            error = self._attempt(lanes[0], runs, assembly, slots, reads_on=True)
-            if error is None:
+        if clip.source is clip.request.source:
+            lane, threads = self._reads_on(lanes, runs, clip, assembly.rules.max_pixels)
+            if threads:
+                self._decode_part(lane, runs, threads, assembly, slots, reads_on=True)
                 return
         parts = self._share(runs, clip.index)
         if len(parts) == 1:
@@ -164,15 +168,42 @@ class LocalEngine:
             ]
         )
 
-    def _follows(self, video: Any, runs: list[MergedRun]) -> bool:
-        """Whether these runs are one, and reading on to it costs less than beginning anew."""
-        wants = runs[0].wants
-        begin, end = wants[0][0], runs[-1].wants[-1][0]
-        before, self._before = self._before, (video, end)
-        ahead = begin - before[1] if before[0] == video else 0
-        if len(runs) > 1 or len(wants) > MOST_FRAMES or not 0 < ahead <= _NEAR:
-            return False
-        return ahead == 1 or len(runs[0].run.packets) >= 2 * len(wants)
+    def _reads_on(
+        self, lanes: list[Decoders], runs: list[MergedRun], clip: OpenClip, max_pixels: int
+    ) -> tuple[Decoders, int]:
+        """The lane and the threads of the decoder that reads on to runs of one video.
+
+        No threads where beginning at keyframes costs less.
+        """
+        first, last, lane = runs[0].run, runs[-1].run, lanes[0]
+        before = [end for video, end in self._calls if video == clip.video]
+        self._calls.append((clip.video, Place(runs[-1].wants[-1][0], int(last.packets[-1]))))
+        if any(b.run.packets[0] - a.run.packets[-1] > _NEAR for a, b in pairwise(runs)):
+            return lane, 0
+        key = id(clip.source), id(clip.index)
+        for other in lanes[:_PLACES]:
+            for decoder in other.decoders(key):
+                if decoder.max_pixels == max_pixels and decoder.leads_to(first):
+                    return other, decoder.threads
+        near = max(_NEAR, len(runs[0].wants))
+        ends = [end.packet for end in before if end.leads_to(first, near)]
+        packets = sum([len(run.run.packets) for run in runs])
+        if not ends or (
+            len(runs) > 1
+            and self._threads > 1
+            and _SPARED * (max(ends) + 1 - int(first.packets[0])) <= packets
+        ):
+            return lane, 0
+        readers = [end.frame for end in before]
+        is_used = any(decoder.stands_at in readers for decoder in lane.decoders(key))
+        if is_used and clip.index.packing != "demuxed":  # a second demuxer begins at the beginning
+            if len(lanes) == 1:
+                lanes.append(Decoders())
+            lane = lanes[1]
+        is_much = packets * clip.index.width * clip.index.height >= _LITTLE_WORK
+        is_long = len(runs[0].wants) > 1 or packets >= _FEW_PACKETS
+        many = self._threads + SPARE_THREADS
+        return lane, many if self._threads > 1 and is_much and is_long else 1
 
     def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
         """Runs of one video as parts to be decoded at once, each with the threads of its codec."""

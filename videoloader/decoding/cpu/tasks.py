@@ -306,6 +306,11 @@ class Decoders:
             self.forget(key)
             raise
 
+    def decoders(self, key: Any) -> list[CpuDecoder]:
+        """The decoders of a video that are kept; see `run`."""
+        opened = self._opened.get(key)
+        return [] if opened is None else [*opened.decoders.values()]
+
     def forget(self, key: Any) -> None:
         """Close a video."""
         opened = self._opened.pop(key, None)

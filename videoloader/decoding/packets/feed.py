@@ -45,23 +45,25 @@ class PacketFeed:
         self._preambles: dict[int, bytes] = {}
 
     def chunks(
-        self, run: Run, size: int, drop: Drop | None = None
+        self, run: Run, size: int, drop: Drop | None = None, *, begins: bool = True
     ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """Numbers and bytes of packets, up to `size` at a time.
 
-        In front of the first one stands what only the beginning of the stream says of it.
+        In front of the first one stands what only the beginning of the stream says of it, unless
+        the decoder goes on there.
 
         Args:
             run: from a plan.
             size: of the parts.
             drop: what to leave out of this run; as for all by default.
+            begins: whether decoding begins with this run.
 
         Raises:
             SourceError: the file cannot be read as it was indexed.
         """
         first = int(run.packets[0])
         heads = None
-        if first:  # first of all: a demuxer does not go back
+        if first and begins:  # first of all: a demuxer does not go back
             heads = self._heads_before(first)
 
         def read(packets: NDArray[np.int64]) -> list[bytes]:
