@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import Blank, ClipRequest
+from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import (
     ClipSampler,
@@ -24,7 +26,8 @@ from videoloader.sampling import (
 )
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.batches.clip_lengths import with_count
-from videoloader.sampling.clips import usual_length, usual_shape
+from videoloader.sampling.clips import DenseClips, EvenClips, usual_length, usual_shape
+from videoloader.sampling.several_clips import clip_at, count_clips
 
 __all__ = ["SampleKey", "SampleRequests"]
 
@@ -51,6 +54,7 @@ class SampleRequests:
         shape: gives frames, height and width of the clips of a video; by default `sampler` and
             `framing` alone say what they are.
         snap: `keyframe` for the keyframes at or before the frames of the sampler.
+        is_apart: each clip of a sampler of several is a sample; else all of a video are one.
     """
 
     videos: ListedVideos | IndexedVideos
@@ -61,6 +65,7 @@ class SampleRequests:
     fill_value: int | Sequence[int] = 0
     shape: Callable[[int], Shape] | None = None
     snap: Snap = "none"
+    is_apart: bool = False
 
     def __post_init__(self) -> None:
         check_pad_mode(self.pad_mode)
@@ -70,7 +75,10 @@ class SampleRequests:
         """The request for a sample, and the shape of the frame numbers that the sampler gives."""
         shape = None if self.shape is None else self.shape(self.video(key[0]))
         sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
-        frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
+        if self.is_apart:
+            frames = self._one_clip(key[0], index)
+        else:
+            frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
         displayed = index.orientation.displayed((index.height, index.width))
         rng = self._rng(_FRAMING, *key)
         if shape is None:
@@ -90,10 +98,21 @@ class SampleRequests:
         )
         return clip, frames.shape
 
+    def _one_clip(self, sample: int, index: VideoIndex) -> NDArray[np.int64]:
+        """Frame numbers of one of the clips of a video, which may have fewer than another one."""
+        sampler, place = self.sampler, sample // len(self.videos)
+        assert isinstance(sampler, DenseClips | EvenClips)
+        count = count_clips(sampler, index) if place else 1
+        frames = clip_at(sampler, index, place % count) if count else None
+        if frames is None:
+            raise ArgumentError(f"{index.name}: too short for a clip of {sampler}")
+        return frames
+
     def blank(self, sample: int) -> Blank:
         """How long a masked clip is that fails, and how large if that is known."""
         if self.shape is None:
-            return Blank(usual_length(self.sampler), self.framing.slot, self.fill_value)
+            count = usual_shape(self.sampler)[-1] if self.is_apart else usual_length(self.sampler)
+            return Blank(count, self.framing.slot, self.fill_value)
         count, *size = self.shape(self.video(sample))
         return Blank(count, (size[0], size[1]), self.fill_value)
 
@@ -107,7 +126,11 @@ class SampleRequests:
         if noted is not None and math.prod(noted) == size:
             return noted
         usual = usual_shape(self.sampler)
-        return (size,) if len(usual) == 1 or size % usual[-1] else (size // usual[-1], usual[-1])
+        return (
+            (size,)
+            if self.is_apart or len(usual) == 1 or size % usual[-1]
+            else (size // usual[-1], usual[-1])
+        )
 
     def video(self, sample: int) -> int:
         """The number of the video that a sample is of."""
