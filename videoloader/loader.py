@@ -297,7 +297,8 @@ class Loader:
         """Packets of the first batches of `epoch`, and as if each clip was decoded by itself.
 
         Videos are opened and their indexes read; nothing is decoded. So the gain of `together` is
-        known before a run. Videos that do not open are left out.
+        known before a run. Videos that do not open are left out. Packets that no other one refers
+        to count unless the index was made with `headers=True`; decoding leaves most of them out.
 
         Args:
             batches: of this rank; at most those that it has.
