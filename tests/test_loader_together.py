@@ -287,6 +287,31 @@ def test_a_clip_of_all_is_replaced_by_one_of_the_next_video(tmp_path, on_error):
         assert drawn(found[1]) == drawn(found[2])
 
 
+@pytest.mark.parametrize(
+    ("count", "bad", "expected"),
+    [
+        (12, 3, [(4, 0), (4, 12), (4, 0)]),  # the next video has two clips, not three
+        (20, 1, [(3, 0)]),  # none fits into the next video, so it is the one after it
+    ],
+)
+def test_a_replacement_may_have_fewer_clips(paths, tmp_path, count, bad, expected):
+    copies = [tmp_path / path.name for path in paths]
+    for path, copy in zip(paths, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+    dataset = vl.index_dataset(list(map(str, copies)), tmp_path / "set.parquet", workers=0)
+    packets = vl.index_video(copies[bad]).packets
+    data = bytearray(copies[bad].read_bytes())
+    first, end = int(packets["offset"][0]), int(packets["offset"][-1] + packets["size"][-1])
+    data[first:end] = bytes(end - first)
+    copies[bad].write_bytes(data)
+    options = {"clips": vl.DenseClips(count), "clips_per_video": "all", "together": 2}
+    with loader(dataset, on_error="replace", shuffle=False, batch_size=4, **options) as batches:
+        found = [(v, numbers[0]) for batch in batches for v, numbers, _ in drawn(batch)]
+    before = sum(LENGTHS[video] // count for video in range(bad))
+    assert found[before : before + len(expected)] == expected
+    assert len(found) == sum(length // count for length in LENGTHS)
+
+
 def test_wrong_arguments_are_named(paths, dataset):
     dense = {"clips": vl.DenseClips(4), "clips_per_video": "all"}
     for source, options, message in (

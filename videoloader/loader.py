@@ -191,7 +191,7 @@ class Loader:
             sampler=clips,
             framing=framing,
             shape=shape,
-            is_apart=clips_per_video == "all",
+            counts=samples.counts,
         )
         self._samples = SampleDecoder(
             self._requests,
@@ -303,10 +303,8 @@ class Loader:
         Args:
             batches: of this rank; at most those that it has.
         """
-        decoder, epoch = (
-            shared_decoder(self._device, self._workers, **self._limits._asdict()),
-            self.epoch,
-        )
+        epoch = self.epoch
+        decoder = shared_decoder(self._device, self._workers, **self._limits._asdict())
         steps = range(min(batches, self.order.num_steps(0, epoch)))
         keys = ([(n, epoch, 0) for n in self.order.batch(epoch, step).tolist()] for step in steps)
         return plan_packets(self._samples, decoder, keys)
