@@ -3,6 +3,7 @@
     python benchmarks/training.py                      every video, device cuda if there is one
     python benchmarks/training.py --video h264-360p --device cpu --batches 4
     python benchmarks/training.py --out training.json  keeps what there is after every case
+    python benchmarks/training.py --shared             clips of one video in one batch, and apart
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
 contenders get the same number of files with the same content, in one process, in turn. `beside a
@@ -13,6 +14,10 @@ over those of the slower of the two alone.
 clips of a batch while the one before is used. The two `DataLoader`s have two workers each and give
 uint8; one holds our `ClipDataset`, the other a data set of torchcodec's decoders. They run on the
 CPU.
+
+With `--shared` the contenders are loaders of four draws of each video in an epoch, and of all clips
+of each video end to end. They come apart, or four of a video in one batch (`together`). Processor
+time is that of this process and its workers.
 
 Every frame of the first batch of each contender is compared with `decode_batch` on the frames that
 the batch says it holds; `gpu.py` and `decoding.py` compare those with a full decode by FFmpeg. Ours
@@ -31,14 +36,16 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from footage import VIDEOS, make_all
+from footage import DATA, VIDEOS, make_all
 from gpu import copies, gpu
 from gpu_contenders import THREADS, normalised, resized
 from machine import RESULTS, machine, today
+from pipeline import processor_time
 from rich.console import Console
 from rich.table import Table
 from torch.utils.data import DataLoader, Dataset
@@ -54,6 +61,8 @@ PACKAGES = ("videoloader", "torchcodec", "PyNvVideoCodec", "cupy-cuda13x", "torc
 MATRIX = ("h264-1080p", "h264-360p", "hevc-1080p")
 SAMPLER = vl.RandomClip(COUNT, stride=STRIDE)
 WORKERS = 2  # of a DataLoader
+SHARED = 4  # clips of a video
+COLUMNS = ("contender", "clips/s", "of the first", "CPU ms", "beside a step", "MiB", "right")
 OTHER_FRAMES = 6.0  # mean difference, of 255, that no filter explains
 
 Batches = Iterator[tuple[torch.Tensor, list[int], list[list[int]]]]  # frames, files, their numbers
@@ -91,17 +100,28 @@ class Case:
             assert isinstance(batch.frames, torch.Tensor)
             yield batch.frames, samples, numbers
 
-    def loader(self) -> Batches:
+    def loader(self, dataset: Any = None, clips: vl.ClipSampler = SAMPLER, **more: Any) -> Batches:
         loader = vl.Loader(
-            self.files,
-            SAMPLER,
+            self.files if dataset is None else dataset,
+            clips,
             batch_size=self.batch_size,
             device=self.device,
             **self.options(),
+            **more,
         )
+        if more:
+            print(more, loader.planned_packets(20), flush=True)
         for _ in itertools.count():
             for batch in loader:
                 yield batch["frames"], batch["sample"].tolist(), batch["frame_numbers"].tolist()
+
+    def draws(self, together: bool | int = False) -> Batches:
+        return self.loader(clips_per_video=SHARED, together=together, shuffle=True)
+
+    def all_clips(self, together: bool | int = False) -> Batches:
+        index = vl.index_dataset(self.files, str(DATA / "shared.parquet"))
+        clips = vl.DenseClips(COUNT, stride=STRIDE)
+        return self.loader(index, clips, clips_per_video="all", together=together, shuffle=True)
 
     def pipeline(self) -> Batches:
         device = "gpu" if self.device == "cuda" else "cpu"
@@ -221,6 +241,12 @@ CONTENDERS: dict[str, Callable[[Case], Batches]] = {
     "ClipDataset in a DataLoader": Case.clip_dataset,
     "torchcodec in a DataLoader": Case.torchcodec_dataset,
 }
+SHARING: dict[str, Callable[[Case], Batches]] = {
+    "draws apart": Case.draws,
+    "draws together": partial(Case.draws, together=SHARED),
+    "all clips apart": Case.all_clips,
+    "all clips together": partial(Case.all_clips, together=SHARED),
+}
 ON_THE_CPU = {"ClipDataset in a DataLoader", "torchcodec in a DataLoader"}
 
 
@@ -270,13 +296,16 @@ def measure(case: Case, name: str, arguments: argparse.Namespace, step: Any) -> 
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_reserved()
-    batches = CONTENDERS[name](case)
+    batches = (CONTENDERS | SHARING)[name](case)
     difference = case.difference(*next(batches))
     right = difference <= (OTHER_FRAMES if "torchcodec" in name else 0.0)
     list(itertools.islice(batches, 2))
+    used = processor_time()
     alone = seconds_a_batch(batches, arguments.batches, arguments.repetitions)
+    clips = case.batch_size * arguments.batches * arguments.repetitions
     found = {
         "clips_per_second": case.batch_size / alone,
+        "processor_ms_a_clip": 1000 * (processor_time() - used) / clips,
         "right": right,
         "mean_difference": difference,
     }
@@ -298,7 +327,8 @@ def measure(case: Case, name: str, arguments: argparse.Namespace, step: Any) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--video", choices=VIDEOS, action="append")
-    parser.add_argument("--contender", choices=CONTENDERS, action="append")
+    parser.add_argument("--contender", choices=[*CONTENDERS, *SHARING], action="append")
+    parser.add_argument("--shared", action="store_true", help="loaders of several clips of a video")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--files", type=int, default=112)
     parser.add_argument("--batch-size", type=int, default=16)
@@ -315,17 +345,19 @@ def main() -> None:
         case = Case(copies(name, arguments.files), arguments.device, arguments.batch_size)
         results[name] = {}
         table = Table(title=f"{name}, {arguments.device}")
-        for column in ("contender", "clips/s", "of decode_batch", "beside a step", "MiB", "right"):
+        for column in COLUMNS:
             table.add_column(column, justify="right")
-        for contender in arguments.contender or contenders(arguments.device):
+        several = [*SHARING] if arguments.shared else contenders(arguments.device)
+        for contender in arguments.contender or several:
             found = measure(case, contender, arguments, step)
             results[name][contender] = found
-            base = results[name].get("decode_batch", found)["clips_per_second"]
+            base = next(iter(results[name].values()))["clips_per_second"]
             print(name, contender, found, flush=True)
             table.add_row(
                 contender,
                 f"{found['clips_per_second']:.1f}",
                 f"{found['clips_per_second'] / base:.2f}",
+                f"{found['processor_ms_a_clip']:.1f}",
                 f"{found.get('beside_a_step', float('nan')):.2f}",
                 f"{found.get('gpu_memory_mib', float('nan')):.0f}",
                 str(found["right"]),

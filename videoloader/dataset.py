@@ -180,7 +180,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         of_every = find_labels(videos, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)
-        self._size = len(self._videos) * check_clips(clips_per_video, sampler)
+        self.clips_per_video = check_clips(clips_per_video, sampler)
+        """Samples of each video, see `EpochSampler(together=)`."""
+        self._size = len(self._videos) * clips_per_video
         self._requests = from_options(
             SampleRequests,
             options,

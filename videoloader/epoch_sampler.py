@@ -13,7 +13,7 @@ from torch.utils.data import Dataset, Sampler
 from videoloader.errors import ArgumentError
 from videoloader.sampling import BatchOrder, generator
 from videoloader.sampling.orders.batch_order import OrderOptions
-from videoloader.sampling.orders.sample_order import SampleOrder
+from videoloader.sampling.orders.sample_order import SampleOrder, check_together
 from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.options import from_options, takes_options
 
@@ -37,7 +37,7 @@ class Draw(NamedTuple):
     draw: int = 0
 
 
-@takes_options(OrderOptions, SampleOrder, BatchOrder, remainder=None)
+@takes_options(OrderOptions, SampleOrder, BatchOrder, together=False, remainder=None)
 class EpochSampler(Sampler[Draw]):
     """A sampler for `ClipDataset` whose epochs differ, repeat by seed, and can be resumed.
 
@@ -67,6 +67,10 @@ class EpochSampler(Sampler[Draw]):
             a generator of its own; its `set_epoch` is called if it has one.
         shuffle: take another permutation in each epoch, that of a `Loader` with this seed. Another
             sampler has its own order.
+        together: samples of a video that come one behind the other, of a `ClipDataset` with
+            `clips_per_video`: all (True), or a number that divides them. With a batch size that is
+            a multiple of it, batches hold whole groups, which a worker decodes together. Leave it
+            out under a trainer that divides by a sampler of its own: groups would be divided, too.
         rank: which part of the epoch this process takes.
         remainder: what becomes of samples that `num_ranks` does not divide: `repeat` the first of
             the epoch until all ranks have as many, the default with several ranks; `drop` them; or
@@ -98,9 +102,16 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
             self._size = len(self._numbers)
         if self._inner is None and not self._size:
             raise ArgumentError("there are no samples to draw from")
+        if options["together"] and not hasattr(samples, "clips_per_video"):
+            raise ArgumentError(
+                "together takes a ClipDataset, which has clips_per_video of each video; got "
+                f"{samples!r:.80}"
+            )
+        self._clips: int = getattr(samples, "clips_per_video", 1)
+        self._group = check_together(options["together"], self._clips)
         self._options = options
         self._shuffle, self._seed = options["shuffle"], options["seed"]
-        self._order(1)  # checks the arguments
+        self._order(self._clips)  # checks the arguments
         self._next = (0, 0)  # epoch, and how many of its samples to leave out
         self._now = (0, 0)  # the same of the pass under way: how many it has given
 
@@ -159,13 +170,16 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
 
     def _order(self, size: int, *, shuffle: bool = False) -> BatchOrder:
         """The places of this rank in an epoch of `size` samples, one at a time."""
-        return from_options(BatchOrder, self._options, plan=SampleOrder(size, self._seed, shuffle))
+        clips = self._clips if self._group > 1 else 1
+        plan = SampleOrder(
+            size // clips, self._seed, shuffle, clips_per_video=clips, group=self._group
+        )
+        return from_options(BatchOrder, self._options, plan=plan)
 
     def _numbers_from(self, epoch: int, done: int, order: BatchOrder) -> Iterator[int]:
         """The numbers that an order gives in an epoch, behind the first `done` of them."""
-        places = order.places(done)
-        for first in range(0, len(places), _TOGETHER):
-            yield from order.at(places[first : first + _TOGETHER], epoch).tolist()
+        for first in range(0, order.num_places(done), _TOGETHER):
+            yield from order.numbers(epoch, first, _TOGETHER, done).tolist()
 
     def _listed(self, epoch: int) -> list[Draw] | None:
         """The draws of an epoch in order, of a sampler or a list of numbers."""

@@ -15,10 +15,12 @@ from videoloader.clip_samples.columns import Columns, SampleColumns
 from videoloader.clip_samples.decoding import DecodedSamples, SampleDecoder
 from videoloader.clip_samples.known_bad import kept_videos
 from videoloader.clip_samples.labels import LabelOptions
+from videoloader.clip_samples.planned_packets import PlannedPackets, plan_packets
 from videoloader.clip_samples.requests import SampleRequests
 from videoloader.clip_samples.shaped_batches import epoch_order, shaped_batches
 from videoloader.clip_samples.sources import (
     ClipSources,
+    ClipsPerVideo,
     Weights,
     find_labels,
     find_samples,
@@ -58,6 +60,7 @@ class LoaderOptions(
     *(LoaderOptions, OutputFormat, DecodingRules, Framing, SampleRequests, FailurePolicy),
     layout="FCHW",
     shuffle=False,
+    together=False,
     rank=None,
     num_ranks=None,
     remainder=None,
@@ -113,7 +116,9 @@ class Loader:
             such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
             batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
-        clips_per_video: samples that an epoch has of each video, each drawn by itself.
+        clips_per_video: samples that an epoch has of each video, each drawn by itself; see
+            `together`. `all`: every clip that `DenseClips` (of a data set index) or `EvenClips`
+            takes of a video is a sample of its own, instead of one sample of several clips.
         weights: how often each video is drawn: a number for each video or row, or by key a mapping
             or function; implies `shuffle`. An epoch has as many samples as without.
         balanced: draw videos of every label as often; implies `shuffle`.
@@ -141,7 +146,7 @@ class Loader:
         batches: Buckets | Packing | None = None,
         columns: Columns = (),
         device: str | torch.device = "cpu",
-        clips_per_video: int = 1,
+        clips_per_video: ClipsPerVideo = 1,
         weights: Weights | None = None,
         balanced: bool = False,
         transform: Callable[[dict[str, Any]], Any] | None = None,
@@ -160,7 +165,15 @@ class Loader:
         self._videos, self._labels, shares = kept_videos(
             every, options["skip_known"], labels=of_every, weights=shares
         )
-        samples = find_samples(clips, clips_per_video, shares, self._labels, balanced=balanced)
+        samples = find_samples(
+            self._videos,
+            clips,
+            clips_per_video,
+            shares,
+            self._labels,
+            balanced=balanced,
+            together=options["together"],
+        )
         framing = from_options(Framing, options, is_sized_later=batches is not None)
         shaped = shaped_batches(batches, batch_size, self._videos, clips, framing, samples, options)
         if shaped is not None:
@@ -178,6 +191,7 @@ class Loader:
             sampler=clips,
             framing=framing,
             shape=shape,
+            counts=samples.counts,
         )
         self._samples = SampleDecoder(
             self._requests,
@@ -259,7 +273,8 @@ class Loader:
                 lacks a number, or has one that no epoch can have. The loader stays as it is.
         """
         epoch, done = state_number(state, "epoch"), state_number(state, "position")
-        for name, value in self.order.state.items():
+        own: dict[str, int | None] = {"batches": None, "together": None, **self.order.state}
+        for name, value in own.items():
             if state.get(name) != value:
                 raise ArgumentError(
                     f"the state is of a loader with {name}={state.get(name)}, "
@@ -277,6 +292,22 @@ class Loader:
         """With `batches`, the videos that are in no batch, as `sample` of a batch has them."""
         rows = [self._videos.row(video) for video in self.order.unfit.tolist()]
         return np.array(rows, dtype=np.int64)
+
+    def planned_packets(self, batches: int = 10) -> PlannedPackets:
+        """Packets of the first batches of `epoch`, and as if each clip was decoded by itself.
+
+        Videos are opened and their indexes read; nothing is decoded. So the gain of `together` is
+        known before a run. Videos that do not open are left out. Packets that no other one refers
+        to count unless the index was made with `headers=True`; decoding leaves most of them out.
+
+        Args:
+            batches: of this rank; at most those that it has.
+        """
+        epoch = self.epoch
+        decoder = shared_decoder(self._device, self._workers, **self._limits._asdict())
+        steps = range(min(batches, self.order.num_steps(0, epoch)))
+        keys = ([(n, epoch, 0) for n in self.order.batch(epoch, step).tolist()] for step in steps)
+        return plan_packets(self._samples, decoder, keys)
 
     @property
     def failures(self) -> list[SampleFailure]:

@@ -165,11 +165,11 @@ class SampleDecoder:
         return f"none of the {tries} videos decodes; the last: {error}"
 
     def _others(self, sample: int) -> Iterator[int]:
-        count = len(self.requests.videos)
+        count, video = len(self.requests.videos), self.requests.video(sample)
         if self.batches is None:
-            yield from ((sample + step) % count for step in range(1, count))
+            yield from (sample - video + (video + step) % count for step in range(1, count))
             return
-        plan, video = self.batches.plan, self.requests.video(sample)
+        plan = self.batches.plan
         alike = plan.alike(video)
         groups = [alike[alike != video]]
         if self.failures.policy.on_error == "skip":

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.request import Blank, ClipRequest
+from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import (
     ClipSampler,
@@ -24,7 +26,8 @@ from videoloader.sampling import (
 )
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.batches.clip_lengths import with_count
-from videoloader.sampling.clips import usual_length, usual_shape
+from videoloader.sampling.clips import DenseClips, EvenClips, usual_shape
+from videoloader.sampling.several_clips import clip_at
 
 __all__ = ["SampleKey", "SampleRequests"]
 
@@ -51,6 +54,8 @@ class SampleRequests:
         shape: gives frames, height and width of the clips of a video; by default `sampler` and
             `framing` alone say what they are.
         snap: `keyframe` for the keyframes at or before the frames of the sampler.
+        counts: clips of each video, of a sampler of several, if each is a sample of its own; by
+            default all of a video are one sample.
     """
 
     videos: ListedVideos | IndexedVideos
@@ -61,6 +66,7 @@ class SampleRequests:
     fill_value: int | Sequence[int] = 0
     shape: Callable[[int], Shape] | None = None
     snap: Snap = "none"
+    counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         check_pad_mode(self.pad_mode)
@@ -70,7 +76,10 @@ class SampleRequests:
         """The request for a sample, and the shape of the frame numbers that the sampler gives."""
         shape = None if self.shape is None else self.shape(self.video(key[0]))
         sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
-        frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
+        if self.counts is None:
+            frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
+        else:
+            frames = self._one_clip(key[0], int(self.counts[self.video(key[0])]), index)
         displayed = index.orientation.displayed((index.height, index.width))
         rng = self._rng(_FRAMING, *key)
         if shape is None:
@@ -90,10 +99,24 @@ class SampleRequests:
         )
         return clip, frames.shape
 
+    def _one_clip(self, sample: int, count: int, index: VideoIndex) -> NDArray[np.int64]:
+        """Frame numbers of one of the `count` clips of a video.
+
+        A sample that takes the place of one of another video may have a larger number.
+        """
+        sampler, place = self.sampler, sample // len(self.videos)
+        assert isinstance(sampler, DenseClips | EvenClips)
+        frames = clip_at(sampler, index, place % count) if count else None
+        if frames is None:
+            raise ArgumentError(f"{index.name}: too short for a clip of {sampler}")
+        return frames
+
     def blank(self, sample: int) -> Blank:
         """How long a masked clip is that fails, and how large if that is known."""
         if self.shape is None:
-            return Blank(usual_length(self.sampler), self.framing.slot, self.fill_value)
+            shape = usual_shape(self.sampler)
+            count = math.prod(shape if self.counts is None else shape[-1:])
+            return Blank(count, self.framing.slot, self.fill_value)
         count, *size = self.shape(self.video(sample))
         return Blank(count, (size[0], size[1]), self.fill_value)
 
@@ -107,7 +130,9 @@ class SampleRequests:
         if noted is not None and math.prod(noted) == size:
             return noted
         usual = usual_shape(self.sampler)
-        return (size,) if len(usual) == 1 or size % usual[-1] else (size // usual[-1], usual[-1])
+        if self.counts is not None or len(usual) == 1 or size % usual[-1]:
+            return (size,)
+        return size // usual[-1], usual[-1]
 
     def video(self, sample: int) -> int:
         """The number of the video that a sample is of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,14 @@ from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import ClipSampler, DenseClips, EpochSamples
+from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
+from videoloader.sampling.orders.sample_order import check_together
+from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.sources.address import absolute, is_url, local_path, shown
 
 __all__ = [
     "ClipSources",
+    "ClipsPerVideo",
     "IndexedVideos",
     "ListedVideos",
     "Weights",
@@ -44,6 +47,9 @@ ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
 
 Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Callable[[str], float]"
 """How often videos are drawn: a number for each video or row; or by key, a mapping or function."""
+
+ClipsPerVideo: TypeAlias = 'int | Literal["all"]'
+"""Samples that an epoch has of each video; `all` for every clip of a sampler of several."""
 
 
 class ListedVideos:
@@ -267,8 +273,8 @@ def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
     Raises:
         ArgumentError: it is below 1, or the sampler takes every clip at once.
     """
-    if clips_per_video < 1:
-        raise ArgumentError(f"clips_per_video must be at least 1, got {clips_per_video}")
+    if not isinstance(clips_per_video, int | np.integer) or clips_per_video < 1:
+        raise ArgumentError(f"clips_per_video must be at least 1, got {clips_per_video!r}")
     if clips_per_video > 1 and isinstance(sampler, DenseClips):
         raise ArgumentError(
             "DenseClips takes every clip of a video; for clips_per_video give a sampler that "
@@ -278,36 +284,72 @@ def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
 
 
 def find_samples(
+    videos: ListedVideos | IndexedVideos,
     sampler: ClipSampler,
-    clips_per_video: int,
+    clips_per_video: ClipsPerVideo,
     weights: NDArray[np.float64] | None,
     labels: VideoLabels | None,
     *,
     balanced: bool,
+    together: bool | int = False,
 ) -> EpochSamples:
     """How many samples an epoch has of each video.
 
     Args:
+        videos: of the data set.
         sampler: takes the clips.
         clips_per_video: samples of each video.
         weights: of each video.
         labels: of each video, if there are any.
         balanced: draw videos of every label as often.
+        together: samples of a video that come in one batch.
 
     Raises:
         ArgumentError: there are weights and labels to balance by, or no labels; or see
-            `check_clips`.
+            `check_clips` and `check_together`.
     """
-    check_clips(clips_per_video, sampler)
+    if clips_per_video != "all":
+        check_clips(clips_per_video, sampler)
+    group = check_together(together, clips_per_video)
+    if weights is not None and balanced:
+        raise ArgumentError("give weights or balanced, not both")
+    if clips_per_video == "all":
+        if weights is not None or balanced:
+            raise ArgumentError(
+                'clips_per_video="all" takes each clip once; leave out weights and balanced'
+            )
+        return EpochSamples(group=group, counts=_count_all(sampler, videos))
     if weights is not None:
-        if balanced:
-            raise ArgumentError("give weights or balanced, not both")
-        return EpochSamples(clips_per_video, weights)
+        return EpochSamples(clips_per_video, weights, group=group)
     if not balanced:
-        return EpochSamples(clips_per_video)
+        return EpochSamples(clips_per_video, group=group)
     if labels is None:
         raise ArgumentError("balanced needs labels")
-    return EpochSamples(clips_per_video, labels=labels.to_balance())
+    return EpochSamples(clips_per_video, labels=labels.to_balance(), group=group)
+
+
+def _count_all(sampler: ClipSampler, videos: ListedVideos | IndexedVideos) -> NDArray[np.int64]:
+    """Clips of each video."""
+    if isinstance(sampler, EvenClips):
+        return np.full(len(videos), sampler.clips, dtype=np.int64)
+    if not isinstance(sampler, DenseClips):
+        raise ArgumentError(
+            'clips_per_video="all" takes a sampler of several clips, DenseClips or EvenClips; '
+            f"got {sampler!r}"
+        )
+    if not isinstance(videos, IndexedVideos):
+        raise ArgumentError(
+            "all clips of DenseClips are counted by a data set index; make one with "
+            'index_dataset(videos, "set.parquet") and give that'
+        )
+    if sampler.fps is None:
+        counts = count_clips_by_length(sampler, videos.num_frames)
+    else:
+        numbers = range(len(videos))
+        counts = np.array([count_clips(sampler, videos.index(number)) for number in numbers])
+    if not counts.any():
+        raise ArgumentError(f"none of the {len(videos)} videos is long enough for {sampler}")
+    return counts
 
 
 def _given_labels(

@@ -6,7 +6,7 @@ clips of each is worked out once, and of all that was read only that number is k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,10 @@ from videoloader.sampling import (
     UniformClip,
     sample_frames,
 )
+from videoloader.sampling.several_clips import clip_at
 from videoloader.system.forking import cached_property
 
-__all__ = ["Clips", "clip_rule", "count_clips"]
+__all__ = ["Clips", "clip_rule"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ class Clips:
         else:
             video = self.video(number)
             count = int(self.counts[video])
-            found = _dense(self.sampler, index, scope, self._among_all(number) - self.first(video))
+            place, (start, stop) = self._among_all(number) - self.first(video), scope
+            found = clip_at(self.sampler, index, place, start=start, stop=stop)
             if found is None:
                 raise StaleIndexError(
                     f"{index.name}: has fewer than the {count} clips that it had when they were "
@@ -100,13 +102,6 @@ class Clips:
                 )
             frames = found
         return frames[::-1] if self.backwards else frames
-
-
-def count_clips(sampler: ClipSampler, index: VideoIndex, scope: tuple[int, int]) -> int:
-    """Clips that a sampler takes of a range of a video."""
-    if not isinstance(sampler, DenseClips):
-        return 1
-    return len(sample_frames(sampler, index, start=scope[0], stop=scope[1]))
 
 
 def clip_rule(
@@ -164,19 +159,3 @@ def clip_rule(
         return DenseClips(sequence_length, 1, None if step == -1 else step, fps, partial)
     step = sequence_length * abs(stride) if step == -1 else step
     return DenseClips(sequence_length, abs(stride), step, partial=partial)
-
-
-def _dense(
-    sampler: DenseClips, index: VideoIndex, scope: tuple[int, int], place: int
-) -> NDArray[np.int64] | None:
-    """One of the clips of a range, without the others where they begin in even steps."""
-    start, stop = scope
-    if sampler.fps is not None:
-        clips = sample_frames(sampler, index, start=start, stop=stop)
-        return clips[place] if place < len(clips) else None
-    first = start + place * (sampler.step or (sampler.count - 1) * sampler.stride + 1)
-    if first >= stop:
-        return None
-    only = replace(sampler, step=stop - first, partial=True)
-    frames: NDArray[np.int64] = sample_frames(only, index, start=first, stop=stop)[0]
-    return frames

@@ -26,9 +26,10 @@ from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.video import media
-from videoloader.readers.video.clips import Clips, count_clips
+from videoloader.readers.video.clips import Clips
 from videoloader.readers.video.file_list import Entry, FrameRange
 from videoloader.sampling import ClipSampler, DenseClips
+from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.sources.items import Item
 
 __all__ = ["Scopes"]
@@ -116,7 +117,7 @@ class Scopes:
         if not isinstance(sampler, DenseClips):
             return Clips(sampler, np.full(len(self), clips_per_video, dtype=np.int64), backwards)
         if isinstance(self.videos, IndexedVideos) and sampler.fps is None:
-            counts = _by_length(sampler, self.videos.num_frames)
+            counts = count_clips_by_length(sampler, self.videos.num_frames)
         else:
             counts = self._counted(sampler, num_threads, failures)
         clips = Clips(sampler, counts, backwards)
@@ -160,7 +161,8 @@ class Scopes:
                 failures.add(item, error, sample=self.videos.row(numbers[0]))
                 return None
             for number in numbers:
-                counts[number] = count_clips(sampler, index, self.scope(number, index))
+                start, stop = self.scope(number, index)
+                counts[number] = count_clips(sampler, index, start=start, stop=stop)
             if isinstance(self.videos, ListedVideos) and isinstance(index, VideoIndex):
                 return index
             return None
@@ -187,11 +189,3 @@ def _groups(videos: ListedVideos | IndexedVideos) -> Iterator[Sequence[int]]:
     for number, item in enumerate(videos.items):
         numbers.setdefault(item, []).append(number)
     yield from numbers.values()
-
-
-def _by_length(sampler: DenseClips, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Clips of videos of these lengths."""
-    different, places = np.unique(lengths, return_inverse=True)
-    counts = [len(sampler.frames(int(length))) if length else 0 for length in different]
-    found: NDArray[np.int64] = np.array(counts, dtype=np.int64)[places]
-    return found

@@ -96,6 +96,11 @@ class BatchPlan:
         return self.order.num_samples
 
     @property
+    def group(self) -> int:
+        """Batches that stay together: each is by itself."""
+        return 1
+
+    @property
     def unfit(self) -> NDArray[np.int64]:
         """Numbers of the videos that are in no batch."""
         return np.flatnonzero(self.shapes[:, 0] == 0)

@@ -256,24 +256,35 @@ class Buckets:
             partial(self._explain, sampler=sampler),
             of="Buckets",
         )
+        if (least := int(self.batch_sizes.min())) < samples.group:
+            raise ArgumentError(
+                f"a batch of one of the buckets holds {least} clips, fewer than "
+                f"together={samples.group}"
+            )
         order = samples.order(buckets >= 0, seed, shuffle=shuffle)
         shapes = np.array([*self.shapes, (0, 0, 0)], dtype=np.int32)[buckets]
 
         tokens = np.append(self.tokens, 0)[buckets]
-        cut = partial(self._cut, buckets=buckets, in_order=not order.shuffle)
+        cut = partial(
+            self._cut, buckets=buckets, together=samples.group, in_order=not order.shuffle
+        )
         return BatchPlan(shapes, tokens, self.limit, repr(self), order, cut)
 
     def _cut(
-        self, numbers: NDArray[Any], *, buckets: NDArray[np.int16], in_order: bool
+        self, numbers: NDArray[Any], *, buckets: NDArray[np.int16], together: int, in_order: bool
     ) -> BatchList:
-        """Split ordered samples into batches, bucket by bucket or in the order of first samples."""
+        """Split ordered samples into batches, bucket by bucket or in the order of first samples.
+
+        Each batch has whole groups of neighbours, which are of one video.
+        """
         own = buckets[numbers % len(buckets)]
         grouped = numbers[np.argsort(own, kind="stable")]  # of int16: a radix sort
         counts = np.bincount(own, minlength=len(self.shapes))
+        sizes = self.batch_sizes // together * together
         samples, begins, ends = [], [], []
         done = 0
         for size, group in zip(
-            self.batch_sizes.tolist(), np.split(grouped, np.cumsum(counts)[:-1]), strict=True
+            sizes.tolist(), np.split(grouped, np.cumsum(counts)[:-1]), strict=True
         ):
             rest = len(group) % size
             if rest and self.remainder == "drop":

@@ -156,18 +156,25 @@ class Packing:
             partial(self._explain, sampler=sampler),
             of="Packing",
         )
+        most = int(tokens.max()) * samples.group
+        if samples.group > 1 and most > self.max_tokens:
+            raise ArgumentError(
+                f"together={samples.group} clips of a video have {most} tokens, more than "
+                f"max_tokens={self.max_tokens}"
+            )
         order = samples.order(fits, seed, shuffle=shuffle)
 
-        cut = partial(self._cut, tokens=tokens)
+        cut = partial(self._cut, tokens=tokens, group=samples.group)
         return BatchPlan(shapes, tokens, self.max_tokens, repr(self), order, cut)
 
-    def _cut(self, numbers: NDArray[Any], *, tokens: NDArray[np.int64]) -> BatchList:
-        """Pack samples in their order."""
-        sizes = tokens[numbers % len(tokens)]
-        packs = pack_first_fit(sizes, self.max_tokens, self.window)
+    def _cut(self, numbers: NDArray[Any], *, tokens: NDArray[np.int64], group: int) -> BatchList:
+        """Pack groups of samples in their order; those of a group are of one video."""
+        numbers = numbers.reshape(-1, group)
+        sizes = tokens[numbers[:, 0] % len(tokens)] * group
+        packs = pack_first_fit(sizes, self.max_tokens, max(self.window // group, 1))
         places = np.argsort(packs, kind="stable")
-        ends = np.append(np.flatnonzero(np.diff(packs[places])) + 1, len(places))
-        return BatchList(numbers[places], np.append(0, ends[:-1]), ends)
+        ends = group * np.append(np.flatnonzero(np.diff(packs[places])) + 1, len(places))
+        return BatchList(numbers[places].reshape(-1), np.append(0, ends[:-1]), ends)
 
 
 def pack_first_fit(

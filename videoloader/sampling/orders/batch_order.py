@@ -21,6 +21,12 @@ class OrderOptions(TypedDict, total=False):
 
     Attributes:
         shuffle: permute the samples, differently in each epoch.
+        together: samples of a video that come in one batch, where it is opened once and what
+            several of them need is decoded once. True: all of its `clips_per_video`, each still
+            drawn by itself: repeated augmentation. A number, of which `clips_per_video` is a
+            multiple: so many of them. With `clips_per_video="all"` so many neighbouring clips.
+            Batches, ranks and resumed epochs take whole groups, and groups are what is permuted:
+            a batch has clips of fewer videos than without.
         seed: of all randomness.
         rank: number of the part of each step that this process takes. By default that of
             torch.distributed if it is initialised, else RANK in the environment if WORLD_SIZE is
@@ -33,6 +39,7 @@ class OrderOptions(TypedDict, total=False):
     """
 
     shuffle: bool
+    together: bool | int
     seed: int
     rank: int | None
     num_ranks: int | None
@@ -51,6 +58,10 @@ class Places(Protocol):
         """Further values, besides seed and size, that must be equal when a run is resumed."""
 
     @property
+    def group(self) -> int:
+        """Places in a row that no batch divides: samples that come together."""
+
+    @property
     def unfit(self) -> NDArray[np.int64]:
         """Numbers of the videos that are in no batch."""
 
@@ -66,11 +77,11 @@ class BatchOrder:
     """The batches of one rank.
 
     The places of an epoch are one sequence, permuted before it is divided among ranks. Each step
-    takes the next `num_ranks * batch_size` places; rank r gets every `num_ranks`-th of them,
-    starting with the r-th. So for the same total batch size, a step has the same samples for any
-    number of ranks. A position is the number of places that all ranks together have done: an
-    interrupted epoch can be resumed from it with any number of ranks, without losing or repeating
-    a sample.
+    takes the next `num_ranks * batch_size` places; rank r gets every `num_ranks`-th of them, or of
+    their groups, starting with the r-th. So for the same total batch size, a step has the same
+    samples for any number of ranks. A position is the number of places that all ranks together have
+    done: an interrupted epoch can be resumed from it with any number of ranks, without losing or
+    repeating a sample.
 
     Args:
         plan: what is divided: batches that are planned, or an order of samples.
@@ -94,6 +105,11 @@ class BatchOrder:
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
             raise ArgumentError(f"batch_size must be at least 1, got {self.batch_size}")
+        if self.batch_size is not None and self.batch_size % self.plan.group:
+            raise ArgumentError(
+                f"batch_size={self.batch_size} is no multiple of together={self.plan.group}; a "
+                "batch holds whole groups"
+            )
         if self.size < 1:
             raise ArgumentError("there is no sample to take batches from")
         if not 0 <= self.rank < self.num_ranks:
@@ -134,14 +150,15 @@ class BatchOrder:
         """The position after some steps from `start` on."""
         return min(start + steps * self._step, self.end(epoch))
 
-    def places(self, start: int = 0, epoch: int = 0) -> range:
-        """The places of this rank from a position on; places past the end mean the first ones.
+    def num_places(self, start: int = 0, epoch: int = 0) -> int:
+        """Places that this rank gets in an epoch from a position on.
 
         Raises:
             ArgumentError: an epoch has no such position.
         """
-        stop = self._stop(start, epoch)
-        return range(start + self.rank, stop, self.num_ranks)
+        group = self.plan.group
+        rounds, rest = divmod(self._stop(start, epoch) - start, self.num_ranks * group)
+        return rounds * group + min(max(rest - self.rank * group, 0), group)
 
     def num_steps(self, start: int = 0, epoch: int = 0) -> int:
         """Batches that this rank gets in an epoch from a position on.
@@ -149,7 +166,7 @@ class BatchOrder:
         Raises:
             ArgumentError: an epoch has no such position.
         """
-        return -(-len(self.places(start, epoch)) // (self.batch_size or 1))
+        return -(-self.num_places(start, epoch) // (self.batch_size or 1))
 
     def batch(self, epoch: int, step: int, start: int = 0) -> NDArray[np.int64]:
         """Numbers of the samples in a batch of this rank.
@@ -160,16 +177,24 @@ class BatchOrder:
             start: position before the first batch.
         """
         size = self.batch_size or 1
-        places = self.places(start, epoch)[step * size : (step + 1) * size] if step >= 0 else ()
-        if not places:
-            steps = self.num_steps(start, epoch)
+        steps = self.num_steps(start, epoch)
+        if not 0 <= step < steps:
             raise IndexError(f"step {step} of an epoch of {steps} steps")
-        return self.at(places, epoch)
+        return self.numbers(epoch, step * size, size, start)
 
-    def at(self, places: range, epoch: int) -> NDArray[np.int64]:
-        """Numbers of the samples at places of this rank."""
-        found = np.arange(places.start, places.stop, places.step) % self.end(epoch)
-        return self.plan.at(found, epoch)
+    def numbers(self, epoch: int, first: int, count: int, start: int = 0) -> NDArray[np.int64]:
+        """Numbers of the samples at `count` places of this rank, or as many as are left.
+
+        Args:
+            epoch: number of the pass over the data set.
+            first: of the places of this rank, counted from `start`.
+            count: number of places.
+            start: position before the first place of all ranks.
+        """
+        stop, group = min(first + count, self.num_places(start, epoch)), self.plan.group
+        rounds, members = np.divmod(np.arange(first, stop), group)
+        places = start + (rounds * self.num_ranks + self.rank) * group + members
+        return self.plan.at(places % self.end(epoch), epoch)  # past the end: the first ones
 
     @property
     def _step(self) -> int:
@@ -178,11 +203,13 @@ class BatchOrder:
 
     def _stop(self, start: int, epoch: int) -> int:
         """The end of the places that ranks take from a position on."""
-        end = self.end(epoch)
+        end, group = self.end(epoch), self.plan.group
         left = end - whole_number("start of an epoch", start, most=end)
+        if left and start % group:
+            raise ArgumentError(f"position {start} is inside a group of together={group}")
         match self.remainder:
             case "drop":
-                return end - left % self._step
+                return end - left % (self.num_ranks * (self.batch_size or group))
             case "repeat":
-                return end + -left % self.num_ranks
+                return end + -left % (self.num_ranks * group)
         return end
