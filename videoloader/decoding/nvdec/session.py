@@ -58,15 +58,15 @@ class NvdecJob:
     converter: Converter
     piece: int = MAX_CALL_BYTES
     note: NoteWork | None = None
+    needs: StreamNeeds = field(init=False)
+    """Requirements of the stream for a decoder of its kind."""
+
+    def __post_init__(self) -> None:
+        self.needs = stream_needs(self.index, int(self.run.packets[0]))
 
     def kind(self, gpu: int) -> DecoderKind:
         """The kind of decoder that the job needs on a GPU."""
         return decoder_kind(self.index, gpu)
-
-    @property
-    def needs(self) -> StreamNeeds:
-        """Requirements of the stream for a decoder of that kind."""
-        return stream_needs(self.index, int(self.run.packets[0]))
 
 
 @dataclass(slots=True)

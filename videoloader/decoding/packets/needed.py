@@ -106,7 +106,10 @@ def _without_disposable(index: VideoIndex, fed: Fed, run: Run, known: NDArray[np
         return fed  # the plan left them out
     if (known[fed.packets] < 0).any():
         known[fed.packets] = classify_packets(index, fed.payloads)
-    keep = (known[fed.packets] == 0) | np.isin(fed.packets, run.frame_packets)
+    keep = known[fed.packets] == 0
+    wanted = run.frame_packets
+    inside = (wanted >= fed.packets[0]) & (wanted <= fed.packets[-1])
+    keep[np.searchsorted(fed.packets, wanted[inside])] = True
     kept = [p for p, is_kept in zip(fed.payloads, keep.tolist(), strict=True) if is_kept]
     return Fed(fed.packets[keep], kept)
 
