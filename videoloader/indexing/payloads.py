@@ -65,9 +65,11 @@ class PacketReader:
         stops = [start + size for start, size in zip(starts, sizes, strict=True)]
         payloads: list[bytes] = []
         for first, end, data in self._blocks(starts, stops):
-            base = starts[first]
-            for start, stop in zip(starts[first:end], stops[first:end], strict=True):
-                payloads.append(self._prefix + data[start - base : stop - base])
+            base, prefix = starts[first], self._prefix
+            payloads += [
+                prefix + data[start - base : stop - base]
+                for start, stop in zip(starts[first:end], stops[first:end], strict=True)
+            ]
         return payloads
 
     def read_head(self, packet: int, size: int) -> bytes:
@@ -90,14 +92,13 @@ class PacketReader:
         of bytes to fetch after the last packet.
         """
         spans, first = [], 0
-        for place in range(1, len(starts) + 1):
-            if (
-                place == len(starts)
-                or not 0 <= starts[place] - stops[place - 1] <= _MAX_GAP
-                or stops[place] - starts[first] > _MAX_SPAN
-            ):
+        behind_first = zip(starts[1:], stops, stops[1:], strict=False)
+        for place, (start, before, stop) in enumerate(behind_first, 1):
+            if not 0 <= start - before <= _MAX_GAP or stop - starts[first] > _MAX_SPAN:
                 spans.append((first, place))
                 first = place
+        if starts:
+            spans.append((first, len(starts)))
         ranges = [(starts[a], stops[b - 1] - starts[a] + behind) for a, b in spans]
         for (first, end), block in zip(spans, self._source.read_ranges(ranges), strict=True):
             yield first, end, block

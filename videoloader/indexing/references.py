@@ -40,7 +40,7 @@ def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.boo
         nal, layers = codec.nal, index.sub_layers
         if not index.length_size:
             return disposable_in_annexb(nal, payloads, sub_layers=layers)
-        sizes = np.array([len(payload) for payload in payloads], dtype=np.int64)
+        sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=len(payloads))
         data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
         starts = np.cumsum(sizes) - sizes
         walked = walk_units(partial(rows_at, data), starts, sizes, index.length_size)

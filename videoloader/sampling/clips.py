@@ -13,8 +13,10 @@ instead, as if all frames had the average duration.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from inspect import signature
 from itertools import pairwise
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
@@ -114,13 +116,18 @@ def sample_frames(
     """
     stop = video.num_frames if stop is None else stop
     times: dict[str, Any] = {}
-    if "boundaries" in signature(sampler.frames).parameters:
+    if _takes_boundaries(getattr(sampler.frames, "__func__", sampler.frames)):
         times["boundaries"] = video.boundaries[start : stop + 1]
     fps = float(video.average_fps) or None
     try:
         return start + sampler.frames(stop - start, fps=fps, rng=rng, **times)
     except ArgumentError as error:
         raise ArgumentError(f"{video.name}: {error}") from error
+
+
+@lru_cache(maxsize=64)
+def _takes_boundaries(frames: Callable[..., Any]) -> bool:
+    return "boundaries" in signature(frames).parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,9 @@ __all__ = [
     "unsupported_reason",
 ]
 
-MAX_CALL = 32
-"""Maximum packets of one call; more are not faster."""
+MAX_CALL = 128
+"""Maximum packets of one call. Of small pictures many: each return from a call waits for the
+interpreter lock."""
 MAX_CALL_BYTES = 25 << 20
 """Maximum bytes of the surfaces that one call may return; 8 pictures of 1080p."""
 

@@ -8,9 +8,8 @@ frames are identified by the original timestamps, and counted in between.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +34,12 @@ from videoloader.sources.source import Source
 
 __all__ = ["Feeder", "HardwareDecoder"]
 
-_READ_AHEAD = 128  # packets to read from the file at a time
+_READ_AHEAD = 256  # packets to read from the file at a time
 
 # A timestamp has three bit fields: number of the run, rank of the frame in it, and low bits for
 # interpolation by the parser.
 _RUN_BITS, _RANK_BITS, _ROOM_BITS = 14, 26, 22
+_RANK, _ROOM = (1 << _RANK_BITS) - 1, (1 << _ROOM_BITS) - 1
 
 
 class HardwareDecoder:
@@ -126,7 +126,7 @@ class Feeder:
         self.packets = 0
         """Number of packets fed so far."""
         self.bytes = 0
-        """Number of frames of these packets."""
+        """Number of bytes of these packets."""
         self.frames = 0
         """Number of frames output by the decoder so far, wanted or not."""
 
@@ -144,10 +144,9 @@ class Feeder:
                 raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
             head = b"" if self.packets else self._stream.head(int(packets[0]))
             data = self._stream.join(payloads, head)
-            self._order.feed(packets)
             self.packets += len(packets)
             self.bytes += sum(map(len, payloads))
-            yield self._wanted(data, self._order.tag(int(packets[0])), missing)
+            yield self._wanted(data, self._order.feed(packets), missing)
         yield self._wanted(b"", 0, missing)
         self._order.finish()
         if missing:
@@ -173,13 +172,11 @@ class Feeder:
         self, data: bytes | bytearray, tag: int, missing: set[int]
     ) -> list[tuple[int, Any]]:
         """Make a call; returns the wanted frames with their packets."""
-        found = []
-        for frame in self._decoder.decode(data, tag):
-            self.frames += 1
-            packet = self._order.identify(frame.timestamp)
-            if packet is not None and packet in missing:
-                missing.remove(packet)
-                found.append((packet, frame))
+        frames = self._decoder.decode(data, tag)
+        self.frames += len(frames)
+        packets = self._order.identify([frame.timestamp for frame in frames])
+        found = [pair for pair in zip(packets, frames, strict=True) if pair[0] in missing]
+        missing.difference_update(packet for packet, _ in found)
         return found
 
 
@@ -187,7 +184,7 @@ class _ShownOrder:
     """Maps output frames, which come in presentation order, to their packets."""
 
     def __init__(self, index: VideoIndex, run: Run, number: int) -> None:
-        packets = run.packets
+        packets = self._all = run.packets
         shown = (index.packets["flags"][packets] & np.uint16(PacketFlags.HIDDEN)) == 0
         times = index.packets["pts"][packets]
         if index.order is not None:
@@ -195,52 +192,67 @@ class _ShownOrder:
             place[index.order] = np.arange(len(index.order))
             times = place[packets]
             shown &= times >= 0
-        self._packets = packets[shown][np.argsort(times[shown], kind="stable")]
+        places = np.flatnonzero(shown)
+        places = places[np.argsort(times[places], kind="stable")]
+        self._packets: list[int] = packets[places].tolist()
         """Packets with frames, in presentation order."""
-        self._rank = {packet: rank for rank, packet in enumerate(self._packets.tolist())}
+        self._ranks = np.full(len(packets), -1)
+        """Rank of each packet of the run in that order; -1 for a hidden one."""
+        self._ranks[places] = np.arange(len(places))
         # Leading frames, shown before the keyframe that the run begins with: decoders may drop
         # them, and may output the keyframe before they are fed. This run never wants them.
-        self._first = self._rank.get(int(packets[0]), 0)
-        self.last_leading = max(self._packets[: self._first].tolist(), default=-1)
+        self._first = max(int(self._ranks[0]), 0)
+        self.last_leading = max(self._packets[: self._first], default=-1)
         """Last packet of a leading frame."""
         self._name = index.name
         self._number = number % (1 << _RUN_BITS)
-        self._fed: list[int] = []
+        self._fed: list[int] = []  # ranks of frames that are not output yet, ascending
 
-    def tag(self, packet: int) -> int:
-        """Timestamp for a call whose first packet is `packet`; matches no frame if hidden."""
-        rank = self._rank.get(packet, len(self._rank))
+    def feed(self, packets: NDArray[np.int64]) -> int:
+        """Record that packets are fed to the decoder; returns the timestamp for their call.
+
+        It matches no frame if the first of them is hidden.
+        """
+        ranks = self._ranks[np.searchsorted(self._all, packets)]
+        self._fed += ranks[ranks >= self._first].tolist()
+        self._fed.sort()
+        rank = int(ranks[0]) if ranks[0] >= 0 else len(self._packets)
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
 
-    def feed(self, packets: NDArray[np.int64]) -> None:
-        """Record that packets are fed to the decoder."""
-        for packet in packets.tolist():
-            if self._rank.get(packet, -1) >= self._first:
-                heapq.heappush(self._fed, self._rank[packet])
-
-    def identify(self, timestamp: int) -> int | None:
-        """Packet of the next output frame: by its timestamp if it is ours, else the next in order.
+    def identify(self, timestamps: list[int]) -> list[int]:
+        """Packets of the next output frames: by timestamps that are ours, else the next in order.
 
         A frame may have the timestamp of an earlier packet, if it is shown again, or of a hidden
-        one. None for a leading frame, which is not wanted.
+        one. -1 for a leading frame, which is not wanted.
 
         Raises:
             DecodeError: an earlier frame is missing, so that frames since the last timestamp may
                 have been mapped to wrong packets.
         """
-        tag, between = divmod(timestamp, 1 << _ROOM_BITS)
-        number, rank = divmod(tag, 1 << _RANK_BITS)
-        if number != self._number or not self._fed or (not between and rank < self._first):
-            return None
-        if not between and rank in self._fed and self._fed[0] != rank:
-            self._fail()
-        return int(self._packets[heapq.heappop(self._fed)])
+        fed, first, place = self._fed, self._first, 0
+        found = []
+        for timestamp in timestamps:
+            tag, is_interpolated = timestamp >> _ROOM_BITS, timestamp & _ROOM
+            rank = tag & _RANK
+            if tag >> _RANK_BITS != self._number or place == len(fed):
+                found.append(-1)
+                continue
+            if not is_interpolated:
+                if rank < first:
+                    found.append(-1)
+                    continue
+                if fed[place] != rank and rank in fed[place:]:
+                    self._fail(place)
+            found.append(self._packets[fed[place]])
+            place += 1
+        del fed[:place]
+        return found
 
     def finish(self) -> None:
         """Check that no frame is missing."""
         if self._fed:
-            self._fail()
+            self._fail(0)
 
-    def _fail(self) -> None:
-        packet = int(self._packets[self._fed[0]])
+    def _fail(self, place: int) -> NoReturn:
+        packet = self._packets[self._fed[place]]
         raise DecodeError(f"{self._name}: NVDEC gave no frame for packet {packet}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
@@ -54,19 +54,19 @@ class NvdecJob:
     source: Source
     run: Run
     targets: NDArray[Any]
-    places: dict[int, slice]
+    places: dict[int, range]
     converter: Converter
     piece: int = MAX_CALL_BYTES
     note: NoteWork | None = None
+    needs: StreamNeeds = field(init=False)
+    """Requirements of the stream for a decoder of its kind."""
+
+    def __post_init__(self) -> None:
+        self.needs = stream_needs(self.index, int(self.run.packets[0]))
 
     def kind(self, gpu: int) -> DecoderKind:
         """The kind of decoder that the job needs on a GPU."""
         return decoder_kind(self.index, gpu)
-
-    @property
-    def needs(self) -> StreamNeeds:
-        """Requirements of the stream for a decoder of that kind."""
-        return stream_needs(self.index, int(self.run.packets[0]))
 
 
 @dataclass(slots=True)
@@ -197,15 +197,18 @@ class Session:
 
     def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
         """Convert the wanted surfaces of one call, with one launch if the table has room."""
-        places = [job.places[packet] for packet, _ in frames]
-        counts = [place.stop - place.start for place in places]
-        surfaces = np.repeat(self._addresses(frames, job.index), counts)
-        chosen = np.concatenate([np.arange(place.start, place.stop) for place in places])
-        for begin in range(0, len(chosen), _TABLE_ROWS):
+        rows: list[int] = []
+        surfaces: list[int] = []
+        addresses = self._addresses(frames, job.index)
+        for (packet, _), address in zip(frames, addresses, strict=True):
+            mine = job.places[packet]
+            rows += mine
+            surfaces += [address] * len(mine)
+        for begin in range(0, len(rows), _TABLE_ROWS):
             some = slice(begin, begin + _TABLE_ROWS)
-            self._launch(job.targets[chosen[some]], surfaces[some], tiles, job.converter)
+            self._launch(job.targets[rows[some]], surfaces[some], tiles, job.converter)
 
-    def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> NDArray[np.int64]:
+    def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> list[int]:
         """GPU addresses of surfaces."""
         shape = surface_shape(index)
         for packet, frame in frames:
@@ -214,10 +217,10 @@ class Session:
                     f"{index.name}: packet {packet} became a surface of {tuple(frame.shape)}, "
                     f"expected {shape}; the picture is cropped or changes its size"
                 )
-        return np.array([frame.GetPtrToPlane(0) for _, frame in frames])
+        return [frame.GetPtrToPlane(0) for _, frame in frames]
 
     def _launch(
-        self, rows: NDArray[Any], surfaces: NDArray[np.int64], tiles: int, converter: Converter
+        self, rows: NDArray[Any], surfaces: Sequence[int], tiles: int, converter: Converter
     ) -> None:
         if self._row + len(rows) > _TABLE_ROWS:
             self._stream.synchronize()  # the GPU reads the old rows until then

@@ -56,7 +56,7 @@ def nvdec_job(
     frames, owners, positions = np.array(merged.wants, dtype=np.int64).T
     picture = picture_of(index, orientation, output)
     rows = None
-    for number in np.unique(owners).tolist():
+    for number in {*owners.tolist()}:
         clip = clips[number]
         record = describe(picture, clip.view, output, strides=clip.strides[1:], name=index.name)
         if rows is None:
@@ -70,7 +70,7 @@ def nvdec_job(
     starts = np.flatnonzero(np.diff(frames, prepend=-1))
     stops = np.append(starts[1:], len(packets))
     places = {
-        packet: slice(start, stop)
+        packet: range(start, stop)
         for packet, start, stop in zip(
             packets[starts].tolist(), starts.tolist(), stops.tolist(), strict=True
         )

@@ -25,6 +25,7 @@ Drop = Literal["nothing", "disposable", "unneeded"]
 depends on."""
 
 _FIRST = 16  # packets that are read before any is decoded
+_QUICK_BYTES = 1 << 18  # or more, if they have no more bytes than these
 _SPAN, _MAX_BYTES = 512, 1 << 24  # packets looked at together, and bytes of them
 
 
@@ -80,16 +81,17 @@ def needed_packets(
 def _parts(index: VideoIndex, run: Run, part: int) -> Iterator[tuple[int, int]]:
     """Stretches of a run to read at once: of so many packets, or as many as memory should hold.
 
-    The first ones are shorter, so that decoding begins soon.
+    The first ones are shorter, unless packets are small, so that decoding begins soon.
     """
     count = len(run.packets)
+    ends = np.cumsum(index.packets["size"][run.packets], dtype=np.int64)
     if part:
-        start, stop = 0, min(_FIRST, part)
+        small = int(np.searchsorted(ends, _QUICK_BYTES, side="right"))
+        start, stop = 0, min(max(_FIRST, small), part)
         while start < count:
             yield start, min(stop, count)
             start, stop = stop, stop + min(stop, part)
         return
-    ends = np.cumsum(index.packets["size"][run.packets], dtype=np.int64)
     start = 0
     while start < count:
         read = int(ends[start - 1]) if start else 0
@@ -104,7 +106,10 @@ def _without_disposable(index: VideoIndex, fed: Fed, run: Run, known: NDArray[np
         return fed  # the plan left them out
     if (known[fed.packets] < 0).any():
         known[fed.packets] = classify_packets(index, fed.payloads)
-    keep = (known[fed.packets] == 0) | np.isin(fed.packets, run.frame_packets)
+    keep = known[fed.packets] == 0
+    wanted = run.frame_packets
+    inside = (wanted >= fed.packets[0]) & (wanted <= fed.packets[-1])
+    keep[np.searchsorted(fed.packets, wanted[inside])] = True
     kept = [p for p, is_kept in zip(fed.payloads, keep.tolist(), strict=True) if is_kept]
     return Fed(fed.packets[keep], kept)
 
