@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,7 @@ VIDEOS = {
     for video in (
         TestVideo(name="h264-1080p.mp4", encoder="libx264", size=(1920, 1080)),
         TestVideo(name="h264-360p.mp4", encoder="libx264", size=(640, 360)),
+        TestVideo(name="h264-240p.mp4", encoder="libx264", size=(426, 240)),
         TestVideo(name="hevc-1080p.mp4", encoder="libx265", size=(1920, 1080), options=_X265),
         TestVideo(name="vp9-720p.webm", encoder="libvpx-vp9", size=(1280, 720), options=_VP9),
         TestVideo(name="av1-1080p.mp4", encoder="libsvtav1", size=(1920, 1080), options=_AV1),
@@ -213,10 +214,29 @@ def make(video: TestVideo) -> float:
 
 
 def make_all(names: list[str], *, short: bool = False, processes: int | None = None) -> None:
-    """Make what is missing, several at a time; the slowest first."""
+    """Make what is missing; the slowest first."""
     videos = [VIDEOS[name] for name in names]
     if short:
         videos += SHORT[:DISTINCT]
+    _make_missing(videos, processes)
+    if short:
+        for number, video in enumerate(SHORT):
+            if not video.path.exists():
+                shutil.copyfile(SHORT[number % DISTINCT].path, video.path)
+
+
+def distinct(name: str, count: int) -> list[str]:
+    """Files of the kind of one of the videos, each with pictures of its own."""
+    videos = [
+        replace(VIDEOS[name], name=f"distinct/{number:03}-{VIDEOS[name].name}", seed=500 + number)
+        for number in range(count)
+    ]
+    _make_missing(videos)
+    return [str(video.path) for video in videos]
+
+
+def _make_missing(videos: list[TestVideo], processes: int | None = None) -> None:
+    """Encode what is missing, several at a time."""
     missing = [video for video in videos if not video.path.exists()]
     if missing:
         print(f"Encoding {len(missing)} test videos, once ...", file=sys.stderr)
@@ -225,14 +245,10 @@ def make_all(names: list[str], *, short: bool = False, processes: int | None = N
         count = processes or len(os.sched_getaffinity(0))
         with ProcessPoolExecutor(count, mp_context=context) as pool:
             for video, seconds in zip(missing, pool.map(make, missing), strict=True):
-                if not video.name.startswith("short"):
+                if video in VIDEOS.values():
                     size = video.path.stat().st_size
                     rate = 8 * size * FPS / video.frames / 1e6
                     print(f"  {video.name}: {seconds:.0f} s, {rate:.1f} Mbit/s", file=sys.stderr)
-    if short:
-        for number, video in enumerate(SHORT):
-            if not video.path.exists():
-                shutil.copyfile(SHORT[number % DISTINCT].path, video.path)
 
 
 # -- What a full decode gives. --

@@ -88,7 +88,7 @@ def packets_of(path: str, clip: tuple[int, ...]) -> list[bytes]:
     """The fewest packets that reach the frames, as NVDEC wants them."""
     from videoloader.sampling import plan_decode
 
-    name = path.rpartition("-")[0]
+    name = path.rpartition("-")[0] if "/copies/" in path else path
     if name not in _known:
         _known[name] = _read(path)
     plan = plan_decode(_known[name].index, clip)

@@ -38,7 +38,7 @@ from training import (
     Batches,
     Case,
     numbers_of,
-    training_step,
+    training_steps,
 )
 
 import videoloader as vl
@@ -158,7 +158,8 @@ def main() -> None:
     arguments = parser.parse_args()
     names = arguments.video or list(MATRIX)
     make_all(names)
-    step = None if arguments.device == "cpu" or arguments.no_step else training_step()
+    has_step = arguments.device != "cpu" and not arguments.no_step
+    step = training_steps()["beside_a_step"] if has_step else None
     results: dict[str, Any] = {}
     for name in names:
         case = Case(copies(name, arguments.files), arguments.device, arguments.batch_size)

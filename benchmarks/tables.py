@@ -290,7 +290,7 @@ def _clips(found: dict[str, Any] | None) -> str:
     if found is None:
         return "-"
     beside = f" ({found['beside_a_step']:.2f})" if "beside_a_step" in found else ""
-    wrong = "" if found["right"] else " (wrong)"
+    wrong = "" if found.get("right", True) else " (wrong)"
     return f"{found['clips_per_second']:.1f}{beside}{wrong}"
 
 

@@ -6,9 +6,11 @@
     python benchmarks/training.py --shared             clips of one video in one batch, and apart
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
-contenders get the same number of files with the same content, in one process, in turn. `beside a
-step` adds a training step on the GPU, a transformer of about 60 ms: steps a second of both together
-over those of the slower of the two alone.
+contenders get the same files, each with pictures of its own, in one process, in turn. On a GPU the
+ceiling is NVDEC alone: the packets that the clips of three epochs need, through its decoders, no
+picture touched. `beside a step` adds a training step on the GPU, a transformer of about 60 ms:
+steps a second of both together over those of the slower of the two alone. `beside a graph` is the
+same with the step as one CUDA graph, which takes next to no time of the interpreter.
 
 `torchcodec` is the loop that its users write: threads that open, decode, resize and normalise the
 clips of a batch while the one before is used. The two `DataLoader`s have two workers each and give
@@ -41,8 +43,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from footage import DATA, VIDEOS, make_all
-from gpu import copies, gpu
+from footage import DATA, VIDEOS, distinct
+from gpu import gpu
+from gpu_ceiling import measure_ceiling
 from gpu_contenders import THREADS, normalised, resized
 from machine import RESULTS, machine, today
 from pipeline import processor_time
@@ -58,11 +61,15 @@ SIDE, COUNT, STRIDE = 224, 16, 4
 MEAN = (123.675, 116.28, 103.53)
 STD = (58.395, 57.12, 57.375)
 PACKAGES = ("videoloader", "torchcodec", "PyNvVideoCodec", "cupy-cuda13x", "torch", "numpy", "av")
-MATRIX = ("h264-1080p", "h264-360p", "hevc-1080p")
+MATRIX = ("h264-1080p", "h264-360p", "h264-240p", "hevc-1080p")
 SAMPLER = vl.RandomClip(COUNT, stride=STRIDE)
 WORKERS = 2  # of a DataLoader
 SHARED = 4  # clips of a video
-COLUMNS = ("contender", "clips/s", "of the first", "CPU ms", "beside a step", "MiB", "right")
+EPOCHS = 3  # of the ceiling
+COLUMNS = (
+    *("contender", "clips/s", "of the first", "of NVDEC", "CPU ms"),
+    *("beside a step", "beside a graph", "MiB", "right"),
+)
 OTHER_FRAMES = 6.0  # mean difference, of 255, that no filter explains
 
 Batches = Iterator[tuple[torch.Tensor, list[int], list[list[int]]]]  # frames, files, their numbers
@@ -91,6 +98,18 @@ class Case:
             for first in range(0, len(self.files), self.batch_size):
                 samples = list(range(first, min(first + self.batch_size, len(self.files))))
                 yield samples, [numbers_of(index, sample, epoch) for sample in samples]
+
+    def ceiling(self) -> float:
+        """Clips a second of NVDEC alone."""
+        index = vl.index_video(self.files[0])
+        plans = itertools.product(range(EPOCHS), range(len(self.files)))
+        clips = [(sample, tuple(numbers_of(index, sample, epoch))) for epoch, sample in plans]
+        found = measure_ceiling(
+            tuple(self.files[sample] for sample, _ in clips),
+            tuple(numbers for _, numbers in clips),
+            (index.height, index.width),
+        )
+        return float(found["per_second"])
 
     def decode_batch(self) -> Batches:
         """Nothing is decoded ahead of the consumer."""
@@ -260,19 +279,38 @@ def contenders(device: str) -> list[str]:
     ]
 
 
-def training_step() -> Callable[[torch.Tensor | None], None]:
-    """Forward and backward of a transformer on the GPU, about 60 ms on an H200."""
+Step = Callable[[torch.Tensor | None], None]
+
+
+def training_steps() -> dict[str, Step]:
+    """A transformer forward and backward on the GPU, about 60 ms on an H200: as code, as a graph."""
     layer = torch.nn.TransformerEncoderLayer(1024, 16, 4096, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 12, enable_nested_tensor=False).cuda().bfloat16()
     tokens = torch.randn(16, 784, 1024, device="cuda", dtype=torch.bfloat16)
+    extra = torch.zeros((), device="cuda", dtype=torch.bfloat16)
 
-    def step(frames: torch.Tensor | None) -> None:
-        extra = 0 if frames is None else frames.flatten()[0].to(torch.bfloat16)
+    def work() -> None:
         model(tokens + extra).float().square().mean().backward()
         model.zero_grad()
-        torch.cuda.synchronize()
 
-    return step
+    def stepping(run: Callable[[], None]) -> Step:
+        def step(frames: torch.Tensor | None) -> None:
+            if frames is not None:
+                extra.copy_(frames.flatten()[0])
+            run()
+            torch.cuda.current_stream().synchronize()
+
+        return step
+
+    stream: Any = torch.cuda.Stream
+    with torch.cuda.stream(stream()):  # as graphs want it
+        for _ in range(3):
+            work()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return {"beside_a_step": stepping(work), "beside_a_graph": stepping(graph.replay)}
 
 
 def seconds_a_batch(
@@ -291,7 +329,9 @@ def seconds_a_batch(
     return statistics.median(times)
 
 
-def measure(case: Case, name: str, arguments: argparse.Namespace, step: Any) -> dict[str, Any]:
+def measure(
+    case: Case, name: str, arguments: argparse.Namespace, steps: dict[str, Step]
+) -> dict[str, Any]:
     if case.device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -311,7 +351,7 @@ def measure(case: Case, name: str, arguments: argparse.Namespace, step: Any) -> 
     }
     if case.device == "cuda":  # of the batches, without the model
         found["gpu_memory_mib"] = (torch.cuda.max_memory_reserved() - before) / 2**20
-    if step is not None:
+    for kind, step in steps.items():
         for _ in range(3):
             step(None)
         begin = time.perf_counter()
@@ -319,7 +359,7 @@ def measure(case: Case, name: str, arguments: argparse.Namespace, step: Any) -> 
             step(None)
         single = (time.perf_counter() - begin) / 10
         beside = seconds_a_batch(batches, arguments.batches, 3, step)
-        found |= {"step_ms": 1000 * single, "beside_a_step": max(single, alone) / beside}
+        found |= {"step_ms": 1000 * single, kind: max(single, alone) / beside}
     batches.close()  # type: ignore[attr-defined]
     return found
 
@@ -330,7 +370,7 @@ def main() -> None:
     parser.add_argument("--contender", choices=[*CONTENDERS, *SHARING], action="append")
     parser.add_argument("--shared", action="store_true", help="loaders of several clips of a video")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--files", type=int, default=112)
+    parser.add_argument("--files", type=int, default=48)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--batches", type=int, default=14)
     parser.add_argument("--repetitions", type=int, default=5)
@@ -338,27 +378,30 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS / f"training-{today()}.json")
     arguments = parser.parse_args()
     names = arguments.video or list(MATRIX)
-    make_all(names)
-    step = None if arguments.device == "cpu" or arguments.no_step else training_step()
+    steps = {} if arguments.device == "cpu" or arguments.no_step else training_steps()
     results: dict[str, Any] = {}
     for name in names:
-        case = Case(copies(name, arguments.files), arguments.device, arguments.batch_size)
-        results[name] = {}
-        table = Table(title=f"{name}, {arguments.device}")
+        case = Case(distinct(name, arguments.files), arguments.device, arguments.batch_size)
+        ceiling = case.ceiling() if case.device == "cuda" else float("nan")
+        results[name] = {"NVDEC alone": {"clips_per_second": ceiling}} if ceiling > 0 else {}
+        first: dict[str, Any] | None = None
+        table = Table(title=f"{name}, {arguments.device}, NVDEC alone {ceiling:.1f} clips/s")
         for column in COLUMNS:
             table.add_column(column, justify="right")
         several = [*SHARING] if arguments.shared else contenders(arguments.device)
         for contender in arguments.contender or several:
-            found = measure(case, contender, arguments, step)
+            found = measure(case, contender, arguments, steps)
+            first = found if first is None else first
             results[name][contender] = found
-            base = next(iter(results[name].values()))["clips_per_second"]
             print(name, contender, found, flush=True)
             table.add_row(
                 contender,
                 f"{found['clips_per_second']:.1f}",
-                f"{found['clips_per_second'] / base:.2f}",
+                f"{found['clips_per_second'] / first['clips_per_second']:.2f}",
+                f"{found['clips_per_second'] / ceiling:.2f}",
                 f"{found['processor_ms_a_clip']:.1f}",
                 f"{found.get('beside_a_step', float('nan')):.2f}",
+                f"{found.get('beside_a_graph', float('nan')):.2f}",
                 f"{found.get('gpu_memory_mib', float('nan')):.0f}",
                 str(found["right"]),
             )
@@ -366,7 +409,7 @@ def main() -> None:
             report = {"benchmark": "training", "run": facts, "results": results}
             arguments.out.parent.mkdir(parents=True, exist_ok=True)
             arguments.out.write_text(json.dumps(report, indent=1) + "\n")
-        Console(width=110).print(table)
+        Console(width=120).print(table)
 
 
 if __name__ == "__main__":
