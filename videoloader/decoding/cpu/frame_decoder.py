@@ -7,7 +7,7 @@ makes of the packet, so frames are identified and not counted.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -140,7 +140,7 @@ class CpuDecoder:
             for run in self._joined(tuple(plan)):
                 wanted = self._wanted(run)
                 damage: list[_Damage] = []
-                given = {place for place, _ in self._feed(run, damage)}
+                given = {place for place, _ in self._feed(run, wanted, damage)}
                 for place, number in wanted.items():
                     reason = self._reason(number, damage)
                     if reason is None and place not in given:
@@ -206,13 +206,12 @@ class CpuDecoder:
         wanted = self._wanted(run)
         damage: list[_Damage] = []
         given: list[int] = []
-        for place, frame in self._feed(run, damage):
-            number = wanted.pop(place, None)
-            if number is not None:
-                if damage:
-                    self._check(number, damage)
-                given.append(number)
-                yield number, Surface(frame)
+        for place, frame in self._feed(run, wanted, damage):
+            number = wanted.pop(place)
+            if damage:
+                self._check(number, damage)
+            given.append(number)
+            yield number, Surface(frame)
         for number in wanted.values():
             self._check(number, damage)
             raise DecodeError(
@@ -230,9 +229,9 @@ class CpuDecoder:
         return dict(zip(places, run.frames.tolist(), strict=True))
 
     def _feed(
-        self, run: Run, damage: list[_Damage]
+        self, run: Run, wanted: Container[tuple[int, int]], damage: list[_Damage]
     ) -> Iterator[tuple[tuple[int, int], VideoFrame]]:
-        """All frames that a run gives, each with its packet, and which of its frames it is.
+        """The wanted frames of a run, each with its packet, and which of its frames it is.
 
         What fails goes to `damage`.
         """
@@ -264,7 +263,8 @@ class CpuDecoder:
                     part = seen.get(place, 0)
                     seen[place] = part + 1
                     self.frames_given += 1
-                    yield (place, part), frame
+                    if (place, part) in wanted:
+                        yield (place, part), frame
         decoder.flush_buffers()
 
     def _prepare(self, packet: int) -> VideoCodecContext:

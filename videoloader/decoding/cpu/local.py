@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -70,17 +69,31 @@ class LocalEngine:
         """Decode runs into slots (F, H, W, C), by number of the clip; failures go to the clips.
 
         The memory of the slots is from `allocate`.
+
+        The decoders come back only where no thread uses them any more: an interrupt may come at
+        any line, also where another one is treated, so they are gone until then. The next call
+        begins with others; abandoned ones go with the last thread that has them.
         """
         videos: dict[Any, list[MergedRun]] = {}
         for run in runs:
             videos.setdefault(assembly.clips[run.clip].video, []).append(run)
         with self._lock, self._use:
+            lanes, is_interrupted = self._lanes or [Decoders() for _ in range(self._threads)], True
+            self._lanes = []
             try:
-                with self._borrowed_lanes() as lanes:
-                    for of_video in videos.values():
-                        self._use.check()
-                        self._decode_video(lanes, of_video, assembly, slots)
+                for of_video in videos.values():
+                    self._use.check()
+                    self._decode_video(lanes, of_video, assembly, slots)
+                is_interrupted = False
+            except Exception:
+                is_interrupted = False
+                raise
             finally:
+                if is_interrupted:
+                    for lane in lanes:
+                        lane.abandon()
+                else:
+                    self._lanes = lanes
                 self._forget(runs, assembly)
                 if self._use.is_closed:
                     self._close()
@@ -114,30 +127,6 @@ class LocalEngine:
         self._use.is_closed = True
         if self._use.wait():
             self._close()
-
-    @contextmanager
-    def _borrowed_lanes(self) -> Iterator[list[Decoders]]:
-        """The decoders, which come back only where no thread uses them any more.
-
-        An interrupt may come at any line, also where another one is treated, so they are gone
-        until then. The next call begins with others; abandoned ones go with the last thread that
-        has them.
-        """
-        lanes = self._lanes or [Decoders() for _ in range(self._threads)]
-        self._lanes = []
-        is_interrupted = True
-        try:
-            yield lanes
-            is_interrupted = False
-        except Exception:
-            is_interrupted = False
-            raise
-        finally:
-            if is_interrupted:
-                for lane in lanes:
-                    lane.abandon()
-            else:
-                self._lanes = lanes
 
     def _decode_video(
         self,
@@ -178,17 +167,20 @@ class LocalEngine:
         first, last, lane = runs[0].run, runs[-1].run, lanes[0]
         before = [end for video, end in self._calls if video == clip.video]
         self._calls.append((clip.video, Place(runs[-1].wants[-1][0], int(last.packets[-1]))))
-        if any(b.run.packets[0] - a.run.packets[-1] > _NEAR for a, b in pairwise(runs)):
-            return lane, 0
+        for one, other in pairwise(runs):
+            if other.run.packets[0] - one.run.packets[-1] > _NEAR:
+                return lane, 0
         key = id(clip.source), id(clip.index)
-        for other in lanes[:_PLACES]:
-            for decoder in other.decoders(key):
+        for standing in lanes[:_PLACES]:
+            for decoder in standing.decoders(key):
                 if decoder.max_pixels == max_pixels and decoder.leads_to(first):
-                    return other, decoder.threads
+                    return standing, decoder.threads
         near = max(_NEAR, len(runs[0].wants))
         ends = [end.packet for end in before if end.leads_to(first, near)]
+        if not ends:
+            return lane, 0
         packets = sum([len(run.run.packets) for run in runs])
-        if not ends or (
+        if (
             len(runs) > 1
             and self._threads > 1
             and _SPARED * (max(ends) + 1 - int(first.packets[0])) <= packets

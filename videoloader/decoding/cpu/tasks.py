@@ -10,10 +10,10 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from mmap import mmap
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +43,12 @@ __all__ = [
     "Decoders",
     "Target",
     "TaskSource",
-    "fill_slots",
     "load_libraries",
     "task_of",
 ]
 
 TaskSource: TypeAlias = "str | bytes | memoryview | mmap | Item"
 """A path or URL, a video in memory (mapped in a worker), or one in an archive."""
-
-_Frame = TypeVar("_Frame")
 
 _KEPT = 8  # videos that stay open
 
@@ -181,46 +178,6 @@ def task_of(
     )
 
 
-def fill_slots(
-    frames: Iterator[tuple[int, Surface]],
-    targets: Sequence[Target],
-    converter: SurfaceConverter,
-    index: VideoIndex,
-) -> float:
-    """Write each frame into the first slot that wants it, and copy it to others of the same view.
-
-    Args:
-        frames: number and surface of each distinct frame; every one is of a target.
-        targets: what is filled.
-        converter: from surfaces to slots.
-        index: of the video.
-
-    Returns:
-        The seconds that writing took.
-    """
-    seconds = 0.0
-    places: dict[int, list[tuple[Target, int]]] = {}
-    for target in targets:
-        for place, number in enumerate(target.frames):
-            if number >= 0:
-                places.setdefault(number, []).append((target, place))
-    first = (index.width, index.height)
-    for number, surface in frames:
-        begin = time.perf_counter()
-        size = (surface.frame.width, surface.frame.height)
-        written: dict[View, NDArray[Any]] = {}
-        for target, place in places[number]:
-            slot = target.slots[place]
-            if target.view in written:
-                slot[...] = written[target.view]
-                continue
-            target.view.check_surface(index.name, number, size, first)
-            converter.write(surface, slot, target.view)
-            written[target.view] = slot
-        seconds += time.perf_counter() - begin
-    return seconds
-
-
 @dataclass(slots=True)
 class _Opened:
     source: Source
@@ -290,10 +247,11 @@ class Decoders:
                 converter = opened.converter(task.output, rotate=task.rotate)
                 decoder = opened.decoder(task.threads, task.max_pixels)
                 packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
-                with closing(decoder.decode(runs, reads_on=task.reads_on)) as frames:
-                    converting = fill_slots(
-                        self._while_wanted(frames), task.targets, converter, opened.index
-                    )
+                frames = decoder.decode(runs, reads_on=task.reads_on)
+                try:
+                    converting = self._fill(frames, task.targets, converter, opened.index)
+                finally:
+                    frames.close()
                 return Work(
                     decoder.packets_fed - packets,
                     decoder.bytes_fed - size,
@@ -325,11 +283,47 @@ class Decoders:
         """Close all videos."""
         _close_all(self._opened)
 
-    def _while_wanted(self, frames: Iterator[_Frame]) -> Iterator[_Frame]:
-        for frame in frames:
+    def _fill(
+        self,
+        frames: Iterator[tuple[int, Surface]],
+        targets: Sequence[Target],
+        converter: SurfaceConverter,
+        index: VideoIndex,
+    ) -> float:
+        """Write each frame into the first slot that wants it, and copy it to others of its view.
+
+        Args:
+            frames: number and surface of each distinct frame; every one is of a target.
+            targets: what is filled.
+            converter: from surfaces to slots.
+            index: of the video.
+
+        Returns:
+            The seconds that writing took.
+        """
+        seconds = 0.0
+        places: dict[int, list[tuple[Target, int]]] = {}
+        for target in targets:
+            for place, number in enumerate(target.frames):
+                if number >= 0:
+                    places.setdefault(number, []).append((target, place))
+        first = (index.width, index.height)
+        for number, surface in frames:
             if self._is_abandoned:
                 self._check()
-            yield frame
+            begin = time.perf_counter()
+            size = (surface.frame.width, surface.frame.height)
+            written: dict[View, NDArray[Any]] = {}
+            for target, place in places[number]:
+                slot = target.slots[place]
+                if target.view in written:
+                    slot[...] = written[target.view]
+                    continue
+                target.view.check_surface(index.name, number, size, first)
+                converter.write(surface, slot, target.view)
+                written[target.view] = slot
+            seconds += time.perf_counter() - begin
+        return seconds
 
     def _check(self) -> None:
         if self._is_abandoned:

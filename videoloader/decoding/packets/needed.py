@@ -78,27 +78,28 @@ def needed_packets(
         yield fed
 
 
-def _parts(index: VideoIndex, run: Run, part: int) -> Iterator[tuple[int, int]]:
+def _parts(index: VideoIndex, run: Run, part: int) -> list[tuple[int, int]]:
     """Stretches of a run to read at once: of so many packets, or as many as memory should hold.
 
     The first ones are shorter, unless packets are small, so that decoding begins soon.
     """
-    count = len(run.packets)
+    count, parts = len(run.packets), []
     ends = np.cumsum(index.packets["size"][run.packets], dtype=np.int64)
     if part:
         small = int(np.searchsorted(ends, _QUICK_BYTES, side="right"))
         start, stop = 0, min(max(_FIRST, small), part)
         while start < count:
-            yield start, min(stop, count)
+            parts.append((start, min(stop, count)))
             start, stop = stop, stop + min(stop, part)
-        return
+        return parts
     start = 0
     while start < count:
         read = int(ends[start - 1]) if start else 0
         fitting = int(np.searchsorted(ends, read + _MAX_BYTES, side="right"))
         stop = min(max(fitting, start + 1), start + _SPAN, count)
-        yield start, stop
+        parts.append((start, stop))
         start = stop
+    return parts
 
 
 def _without_disposable(index: VideoIndex, fed: Fed, run: Run, known: NDArray[np.int8]) -> Fed:
