@@ -375,8 +375,10 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=14)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--no-step", action="store_true", help="leave out the training step")
-    parser.add_argument("--out", type=Path, default=RESULTS / f"training-{today()}.json")
+    parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    kind = "shared-clips" if arguments.shared else "training"
+    out = arguments.out or RESULTS / f"{kind}-{today()}.json"
     names = arguments.video or list(MATRIX)
     steps = {} if arguments.device == "cpu" or arguments.no_step else training_steps()
     results: dict[str, Any] = {}
@@ -406,9 +408,9 @@ def main() -> None:
                 str(found["right"]),
             )
             facts = {**machine(PACKAGES), **gpu()}
-            report = {"benchmark": "training", "run": facts, "results": results}
-            arguments.out.parent.mkdir(parents=True, exist_ok=True)
-            arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+            report = {"benchmark": kind, "run": facts, "results": results}
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps(report, indent=1) + "\n")
         Console(width=120).print(table)
 
 
