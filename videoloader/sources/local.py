@@ -133,18 +133,36 @@ class LocalSource(Source):
         if not 0 <= offset <= offset + size <= self.size:
             return super().array(offset, size)  # raises the error
         found = np.empty(size, dtype=np.uint8)
+        self._fill(found, offset)
+        return found
+
+    def windows(self, offset: int, stop: int, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Each `size` bytes from `offset` to `stop`, in one buffer."""
+        buffer = np.empty(max(min(size, stop - offset), 0), dtype=np.uint8)
+        for begin in range(offset, stop, size):
+            window = buffer[: min(size, stop - begin)]
+            self._fill(window, begin)
+            yield window
+
+    def _fill(self, buffer: NDArray[np.uint8], offset: int) -> None:
+        """Read as many bytes from `offset` on as `buffer` has.
+
+        Raises:
+            SourceError: the file ends too early, or cannot be read.
+        """
         filled = 0
         try:
             with self._file.opened() as file:
-                while filled < size:
+                while filled < len(buffer):
                     at = self._base + offset + filled
-                    count = os.preadv(file, [found.data[filled:]], at)
+                    count = os.preadv(file, [buffer.data[filled:]], at)
                     if not count:
-                        return super().array(offset, size)
+                        self.read(offset, len(buffer))  # raises the error
                     filled += count
+        except VideoError:
+            raise
         except (OSError, ValueError) as error:
             raise self._cannot_be_read(error) from error
-        return found
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """`width` bytes from each of many offsets on; nearby ones are read together."""
