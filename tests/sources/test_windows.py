@@ -1,4 +1,4 @@
-"""Files read in pieces: the same bytes from every kind of source, and an error if they end early."""
+"""Files read in pieces: the same bytes from every kind of source; an error if they end early."""
 
 import io
 import os

@@ -179,10 +179,9 @@ class LocalSource(Source):
 
     def _gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         gaps = places[1:] - places[:-1]
-        is_apart = (gaps < 0) | (gaps > _NEAR)
-        if is_apart.all():
+        if gaps.min(initial=_NEAR + 1) > _NEAR:
             return self._blocks(places, places + width).reshape(-1, width)
-        is_apart = np.append(True, is_apart)
+        is_apart = np.append(True, (gaps < 0) | (gaps > _NEAR))
         firsts = np.flatnonzero(is_apart)
         starts, lasts = places[firsts], places[np.append(firsts[1:], len(places)) - 1]
         data = self._blocks(starts, lasts + width)
@@ -192,12 +191,12 @@ class LocalSource(Source):
 
     def _blocks(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The concatenated bytes of ranges, zeros past the end of the file."""
-        sizes = stops - starts
+        sizes = (stops - starts).tolist()
         if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
             with self._file.opened() as file:
-                places = sizes.tolist(), (starts + self._base).tolist()
-                data = b"".join(map(os.pread, itertools.repeat(file), *places))
-            if len(data) == int(sizes.sum()):
+                places = (starts + self._base).tolist()
+                data = b"".join(map(os.pread, itertools.repeat(file), sizes, places))
+            if len(data) == sum(sizes):
                 return np.frombuffer(data, dtype=np.uint8)
         found = []
         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
