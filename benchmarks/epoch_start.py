@@ -3,6 +3,7 @@
 Writes a data set index of that many rows, which stand for a few small videos, and opens it once,
 which makes its cache. Then, each in a process of its own:
 
+- `import videoloader`, numpy included: seconds of processor time, the least of three runs;
 - `Loader` with shuffling, with buckets, with packs: seconds from its construction to the first
   batch, MiB by which that raises the most memory that the process has had, and that memory itself,
   of which importing torch is the greater part: the least seconds and the most memory of three runs;
@@ -50,6 +51,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "buckets": {"batches": BUCKETS},
     "packs": {"batches": vl.Packing(2048, patchify=(2, 16, 16))},
 }
+IMPORT = """
+import time
+start = time.process_time()
+import videoloader
+print('{"cpu_s": %.6f}' % (time.process_time() - start))
+"""
 ARITHMETIC: dict[str, vl.Buckets | vl.Packing] = {
     "buckets": vl.Buckets(
         [
@@ -174,6 +181,8 @@ def main() -> None:
         dataset, seconds = _timed(lambda: vl.open_dataset(index))
         dataset.close()
         figures["making_the_cache_cpu_s"] = round(seconds, 1)
+        imports = [_in_process(IMPORT) for _ in range(RUNS)]
+        figures["import videoloader"] = min(imports, key=lambda run: run["cpu_s"])
         for kind in KINDS:
             runs = [measure(index, kind) for _ in range(RUNS)]
             figures[f"Loader, {kind}"] = {

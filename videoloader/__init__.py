@@ -1,7 +1,7 @@
 """Piles of video files into training batches.
 
-Indexing and sampling need numpy and PyAV only; whatever needs torch is imported when it is first
-used.
+Indexing and sampling need numpy and PyAV only; whatever needs torch or worker processes is imported
+when it is first used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from videoloader.errors import (
     VideoError,
 )
 from videoloader.indexing import VideoIndex, index_video
-from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
 from videoloader.sampling import (
     Buckets,
     DenseClips,
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from videoloader.decoding.clip_batch import Clip
     from videoloader.decoding.failures import SampleFailure
     from videoloader.epoch_sampler import Draw, EpochSampler
+    from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
     from videoloader.loader import Loader
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
     from videoloader.tensors import TensorList
@@ -135,7 +135,7 @@ __all__ = [
     "unpatchify",
 ]
 
-# What needs torch, and the module it comes from; None stands for the module itself.
+# What needs torch or worker processes, and its module; None stands for the module itself.
 _LAZY = {
     "Audio": "videoloader.audio",
     "BatchDecoder": "videoloader.decoding.batch_decoder",
@@ -145,6 +145,7 @@ _LAZY = {
     "collate_samples": "videoloader.dataset",
     "ClipFailure": "videoloader.decoding.batch_decoder",
     "ClipRequest": "videoloader.decoding.batch_decoder",
+    "DatasetIndex": "videoloader.indexing.dataset",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",
     "LabelColumn": "videoloader.clip_samples.labels",
@@ -157,8 +158,10 @@ _LAZY = {
     "backend": None,
     "decode_batch": "videoloader.decoding.batch_decoder",
     "fn": None,
+    "index_dataset": "videoloader.indexing.dataset",
     "math": None,
     "newaxis": "videoloader.pipeline",
+    "open_dataset": "videoloader.indexing.dataset",
     "ops": None,
     "patchify": "videoloader.clip_samples.patches",
     "pipeline": None,

@@ -12,6 +12,7 @@ from matroska_files import block, cluster, demuxed, element, laced, matroska, tr
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import PacketFlags, open_source
+from videoloader.indexing.containers.matroska import clusters
 from videoloader.indexing.containers.matroska.file import index_matroska
 from videoloader.indexing.payloads import read_packets
 
@@ -285,3 +286,20 @@ def test_what_lies_between_blocks_is_not_read(clip, tmp_path):
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=True
     )
     assert int(told.stdout) < 50_000
+
+
+@pytest.mark.parametrize("sample", [1, 20])
+def test_a_file_has_one_index_however_it_is_read(tmp_path, monkeypatch, sample):
+    """All of it in pieces, a read a block, and the one after the other."""
+    options = {"cluster_time_limit": "200"}
+    path = encode_video(tmp_path / "a.mkv", frames=200, size=(96, 64), container_options=options)
+    with av.open(str(path)) as container:
+        expected = sorted(packet.pts for packet in container.demux(video=0) if packet.size)
+    monkeypatch.setattr(clusters, "_SAMPLE", sample)
+    found = []
+    for small, chunk in ((0, 1 << 18), (1 << 40, 1 << 18), (1 << 40, 64), (300, 1000)):
+        monkeypatch.setattr(clusters, "_SMALL", small)
+        monkeypatch.setattr(clusters, "_CHUNK", chunk)
+        found.append(vl.index_video(path))
+    assert found[0].pts.tolist() == expected
+    assert all(index == found[0] and index.exactness == "tables" for index in found)

@@ -75,7 +75,7 @@ class TransportLayout:
         places = rows * self.step
         starts = elementary_starts(data, places, headers[rows])
         stream = elementary_bytes(data, places, starts).tobytes()
-        ends = np.cumsum(PACKET - starts)
+        ends = np.cumsum(PACKET - starts, dtype=np.int64)
         found = np.maximum(np.searchsorted(places, offsets, side="right") - 1, 0)
         inside = np.maximum(np.array(offsets) - places[found] - starts[found], 0)
         before = (np.append(0, ends)[found] + inside).tolist()

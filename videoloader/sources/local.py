@@ -133,18 +133,36 @@ class LocalSource(Source):
         if not 0 <= offset <= offset + size <= self.size:
             return super().array(offset, size)  # raises the error
         found = np.empty(size, dtype=np.uint8)
+        self._fill(found, offset)
+        return found
+
+    def windows(self, offset: int, stop: int, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Each `size` bytes from `offset` to `stop`, in one buffer."""
+        buffer = np.empty(max(min(size, stop - offset), 0), dtype=np.uint8)
+        for begin in range(offset, stop, size):
+            window = buffer[: min(size, stop - begin)]
+            self._fill(window, begin)
+            yield window
+
+    def _fill(self, buffer: NDArray[np.uint8], offset: int) -> None:
+        """Read as many bytes from `offset` on as `buffer` has.
+
+        Raises:
+            SourceError: the file ends too early, or cannot be read.
+        """
         filled = 0
         try:
             with self._file.opened() as file:
-                while filled < size:
+                while filled < len(buffer):
                     at = self._base + offset + filled
-                    count = os.preadv(file, [found.data[filled:]], at)
+                    count = os.preadv(file, [buffer.data[filled:]], at)
                     if not count:
-                        return super().array(offset, size)
+                        self.read(offset, len(buffer))  # raises the error
                     filled += count
+        except VideoError:
+            raise
         except (OSError, ValueError) as error:
             raise self._cannot_be_read(error) from error
-        return found
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """`width` bytes from each of many offsets on; nearby ones are read together."""
@@ -161,10 +179,9 @@ class LocalSource(Source):
 
     def _gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         gaps = places[1:] - places[:-1]
-        is_apart = (gaps < 0) | (gaps > _NEAR)
-        if is_apart.all():
+        if gaps.min(initial=_NEAR + 1) > _NEAR:
             return self._blocks(places, places + width).reshape(-1, width)
-        is_apart = np.append(True, is_apart)
+        is_apart = np.append(True, (gaps < 0) | (gaps > _NEAR))
         firsts = np.flatnonzero(is_apart)
         starts, lasts = places[firsts], places[np.append(firsts[1:], len(places)) - 1]
         data = self._blocks(starts, lasts + width)
@@ -174,12 +191,12 @@ class LocalSource(Source):
 
     def _blocks(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The concatenated bytes of ranges, zeros past the end of the file."""
-        sizes = stops - starts
+        sizes = (stops - starts).tolist()
         if int(starts.min()) >= 0 and int(stops.max()) <= self.size:
             with self._file.opened() as file:
-                places = sizes.tolist(), (starts + self._base).tolist()
-                data = b"".join(map(os.pread, itertools.repeat(file), *places))
-            if len(data) == int(sizes.sum()):
+                places = (starts + self._base).tolist()
+                data = b"".join(map(os.pread, itertools.repeat(file), sizes, places))
+            if len(data) == sum(sizes):
                 return np.frombuffer(data, dtype=np.uint8)
         found = []
         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):

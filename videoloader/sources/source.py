@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
@@ -107,8 +107,9 @@ def rows_at(data: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> N
     """`width` bytes from each of many offsets in an array, zeros past its end."""
     inside = places <= len(data) - width
     if inside.all():
-        windows = np.ndarray((max(len(data) - width + 1, 0), width), np.uint8, data, 0, (1, 1))
-        return windows[places]
+        # One element of `width` bytes is copied in half the time of a row.
+        windows = np.ndarray((max(len(data) - width + 1, 0),), f"V{width}", data, 0, (1,))
+        return windows[places].view(np.uint8).reshape(-1, width)
     rows = np.zeros((len(places), width), dtype=np.uint8)
     rows[inside] = rows_at(data, places[inside], width)
     for row, place in zip(np.flatnonzero(~inside).tolist(), places[~inside].tolist(), strict=True):
@@ -199,6 +200,14 @@ class Source(ABC):
         this process (SIGBUS).
         """
         return np.frombuffer(self.read(offset, size), dtype=np.uint8)
+
+    def windows(self, offset: int, stop: int, size: int) -> Iterator[NDArray[np.uint8]]:
+        """`window` of each `size` bytes from `offset` to `stop`; the last may be shorter.
+
+        A window is valid until the next one is taken: local files are read into one buffer.
+        """
+        for begin in range(offset, stop, size):
+            yield self.window(begin, min(size, stop - begin))
 
     def gather(self, places: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """`width` bytes from each offset, zeros past the end; shape (len(places), width)."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +26,22 @@ from videoloader.indexing.containers.matroska.heads import (
     follow_simple_blocks,
     read_heads,
 )
-from videoloader.sources.source import Source
+from videoloader.sources.source import Source, rows_at
 
 __all__ = ["Blocks", "scan_clusters"]
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes to read at once; from a local file
+_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes to read at once; of a local file with large blocks
+_SAMPLE = 64  # blocks to find before it is decided how to read a file
+_SMALL = 2500  # average bytes up to which reading all of a file is faster than a read a block
 _MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
 )
 _BLOCKS = frozenset({Id.SIMPLE_BLOCK, Id.GROUP})
 _IN_CLUSTER = _SKIPPED | _BLOCKS | {Id.TIMESTAMP}
-_unpack = Struct(">BI").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,12 @@ class _Scan:
         self._base = 0
         self._view = b""  # bytes from `_base` on
         self._ahead = _NEAR if source.is_local else _CHUNK
-        # Offsets and first bytes of blocks: of those in `_walk`, and of parts found by numpy.
+        # Offsets and first bytes of blocks: of those noted one by one, and of whole parts.
         self._found = array("q")
         self._heads = bytearray()
         self._parts: list[tuple[Ints, Bytes]] = []
+        self._count = 0  # blocks in parts
+        self._walked = 0  # bytes of clusters that were walked to find these
         self._clocks: list[tuple[int, int]] = []  # offset in the file, cluster time from there on
         self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
         self._end = 0
@@ -120,16 +122,25 @@ class _Scan:
                 is_open = False
                 if end is not None and stop is not None and end > stop:
                     raise NeedsDemuxerError(f"the cluster at byte {position} runs past the segment")
-                if end is not None and end <= limit - HEAD and self._source.is_local:
+                if end is not None and end <= limit - HEAD and self._is_sparse():
                     whole.append((self._cluster(body, end, limit, only_clock=True), end))
                     position = end
                 else:
                     position = self._cluster(body, end, limit)
+                    self._walked += position - body
             elif kind in LEVEL_1 or (is_open and kind not in (Id.EBML, Id.SEGMENT)):
                 is_open = is_open or end is None
                 position = body if end is None else end
             else:
                 raise NeedsDemuxerError(f"element {kind:x} at byte {position} of the segment")
+
+    def _is_sparse(self) -> bool:
+        """Whether reading only the heads of blocks is faster than reading everything."""
+        if not self._source.is_local or self._count < _SAMPLE:
+            return False
+        is_sparse = self._walked > self._count * _SMALL
+        self._ahead = _NEAR if is_sparse else _CHUNK
+        return is_sparse
 
     def _clusters(self, ranges: Ints) -> None:
         begins, ends = ranges[:, 0], ranges[:, 1]
@@ -147,7 +158,7 @@ class _Scan:
         rows = np.concatenate([rows for _, rows in self._parts])
         order = np.argsort(places, kind="stable")
         places = places[order]
-        heads = read_heads(places, rows[order])
+        heads = read_heads(places, rows_at(rows.reshape(-1), order * HEAD, HEAD))
         clocks = np.array(self._clocks or [(0, 0)], dtype=np.int64)
         since = np.searchsorted(clocks[:, 0], places, side="right") - 1
         durations = np.zeros(len(places), dtype=np.int64)
@@ -203,32 +214,30 @@ class _Scan:
     def _simple_blocks(self, position: int, limit: int) -> int:
         """Record consecutive simple blocks; returns the end of the last."""
         self._reach(position)
-        view, append, unpack, simple = self._view, self._found.append, _unpack, Id.SIMPLE_BLOCK
-        heads, base = self._heads, self._base
+        view, base, simple = self._view, self._base, Id.SIMPLE_BLOCK
+        found: list[int] = []
+        append = found.append
         place = position - base
         end = limit - base
         last = min(end, len(view)) - HEAD
-        while place < last:
-            kind, word = unpack(view, place)
-            if kind != simple:
-                break
-            # The first byte of a size determines its length, here one to four bytes.
-            if word >= 0x40000000:
-                if word >= 0x80000000:
-                    after = place + 2 + (word >> 24 & 0x7F)
-                else:
-                    after = place + 3 + (word >> 16 & 0x3FFF)
-            elif word >= 0x20000000:
-                after = place + 4 + (word >> 8 & 0x1FFFFF)
-            elif word >= 0x10000000:
-                after = place + 5 + (word & 0xFFFFFFF)
+        while place < last and view[place] == simple:
+            append(place)
+            size = view[place + 1]  # its first bit that is set gives its length
+            if size >= 0x80:
+                place += 2 + (size & 0x7F)
+            elif size >= 0x40:
+                place += 3 + ((size & 0x3F) << 8 | view[place + 2])
+            elif size >= 0x20:
+                place += 4 + ((size & 0x1F) << 16 | view[place + 2] << 8 | view[place + 3])
             else:
-                break
-            if after > end:
-                break
-            append(base + place)
-            heads += view[place : place + HEAD]
-            place = after
+                place = end + 1  # rare: the caller reads it
+        if place > end:
+            place = found.pop()
+        if found:
+            places = np.array(found)
+            heads = rows_at(np.frombuffer(view, dtype=np.uint8), places, HEAD)
+            self._parts.append((base + places, heads))
+            self._count += len(found)
         return base + place
 
     def _group(self, position: int, end: int) -> None:

@@ -25,8 +25,10 @@ _WIDE = 12  # minimum number of cursors at which numpy is faster than a loop
 _LENGTHS = np.array([9 - first.bit_length() for first in range(256)], dtype=np.int64)
 _SHIFTS = (64 - 8 * np.minimum(_LENGTHS, 8)).astype(np.uint64)
 _MASKS = (np.uint64(1) << (7 * np.minimum(_LENGTHS, 8)).astype(np.uint64)) - np.uint64(1)
-# The same for words of four bytes.
+# The same for words of four bytes: bytes before the content of an element with an ID of one byte,
+# past all files if the size has more than four bytes.
 _SHORT = _LENGTHS <= 4
+_BEFORE = np.where(_SHORT, 1 + _LENGTHS, 1 << 62)
 _SHORT_SHIFTS = np.where(_SHORT, 32 - 8 * _LENGTHS, 0)
 _SHORT_MASKS = np.where(_SHORT, (1 << 7 * _LENGTHS) - 1, 0)
 
@@ -79,10 +81,10 @@ def follow_simple_blocks(read: Reader, places: Ints, ends: Ints) -> tuple[Ints, 
     at, end = places[cluster], ends[cluster]
     while len(at) >= _WIDE:
         rows = read(at, HEAD)
-        size = np.ascontiguousarray(rows[:, 1:5]).view(">u4")[:, 0].astype(np.int64)
+        size = np.ndarray((len(at),), ">u4", rows, 1, (HEAD,)).astype(np.int64)
         first = size >> 24
-        after = at + 1 + _LENGTHS[first] + (size >> _SHORT_SHIFTS[first] & _SHORT_MASKS[first])
-        sound = (rows[:, 0] == Id.SIMPLE_BLOCK) & _SHORT[first] & (after <= end)
+        after = at + _BEFORE[first] + (size >> _SHORT_SHIFTS[first] & _SHORT_MASKS[first])
+        sound = (rows[:, 0] == Id.SIMPLE_BLOCK) & (after <= end)
         if not sound.all():
             at, after, end, cluster = at[sound], after[sound], end[sound], cluster[sound]
             rows = rows[sound]

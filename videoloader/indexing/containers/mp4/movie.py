@@ -174,9 +174,10 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
     for number, box in enumerate(boxes):
         # FFmpeg treats a track without samples as a sign of fragments, and no longer applies full
         # edit lists to the tracks after it.
-        times = box.find(b"mdia", b"minf", b"stbl", b"stts")
+        table = box.find(b"mdia", b"minf", b"stbl")
+        times = table and table.find(b"stts")
         simple_edits |= times is None or times.unpack("I", 4) == (0,)
-        if not _is_video(box):
+        if not _is_video(box, table):
             continue
         if len(tracks) == _MAX_TRACKS:
             return None
@@ -187,7 +188,7 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
         timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
         if not 0 < timescale < _MAX_TIMESCALE:
             timescale = 1  # as FFmpeg does
-        table = _table(box)
+        table = table or _table(box)  # raises the error
         samples = read_samples(table, file_size=file_size, room=room - claimed)
         claimed += len(samples)
         (identifier,) = head.unpack("I", 20 if wide else 12)
@@ -220,13 +221,15 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
     return tracks
 
 
-def _is_video(track: Box) -> bool:
+def _is_video(track: Box, table: Box | None) -> bool:
     """Whether the handler is video, or is not sound and the codec is a video codec."""
     handler = track.find(b"mdia", b"hdlr")
     kind = b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
-    descriptions = track.find(b"mdia", b"minf", b"stbl", b"stsd")
-    if kind in (b"vide", b"soun") or descriptions is None:
+    if kind in (b"vide", b"soun") or table is None:
         return kind == b"vide"
+    descriptions = table.find(b"stsd")
+    if descriptions is None:
+        return False
     return any(entry.kind in VIDEO_KINDS for entry in islice(descriptions.children(skip=8), 1))
 
 

@@ -7,7 +7,6 @@ Blu-ray discs add four bytes before each packet, some receivers sixteen after ea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ __all__ = [
     "Grid",
     "beginnings",
     "begins_with_packets",
-    "has_payload",
     "payload_starts",
     "pid_of",
     "read_grid",
@@ -37,7 +35,7 @@ _START = 0x400000
 _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
 _HEAD = 17 * max(_SIZES)  # bytes to examine to find the grid
-_READ = 1 << 14  # packets to read at once
+_READ = 1 << 13  # packets to read at once, which processors can cache
 _FREE_PACKETS, _KEPT = 1 << 12, 8  # packets kept in memory: so many, plus one in `_KEPT`
 _MOST_KEPT = 1 << 18
 
@@ -47,17 +45,16 @@ class Grid:
     """All transport packets of a file.
 
     The sync byte of packet n is at `phase + n * step`. `headers` are the first four bytes of each
-    as one integer, `adaptations` the next two bytes: length and flags of the adaptation field, if
-    there is one. `pids` are packet identifiers. `begun_packets` holds the bytes of the packets
-    `begun`, in which sections and PES packets begin; it is empty if these are a large part of the
-    file.
+    as one integer, `starts` the offset of the payload in each, see `payload_starts`. `pids` are
+    packet identifiers. `begun` are the packets in which sections and PES packets begin, and
+    `begun_packets` their bytes; it is empty if these are a large part of the file.
     """
 
     source: Source
     step: int
     phase: int
     headers: Headers
-    adaptations: NDArray[np.uint16]
+    starts: Bytes
     pids: NDArray[np.uint16]
     begun: Ints
     begun_packets: Bytes
@@ -75,15 +72,18 @@ class Grid:
 
     def packets(self, rows: Ints) -> Bytes:
         """The bytes of transport packets, shape (len(rows), PACKET)."""
-        if len(self.begun):
-            known = np.minimum(np.searchsorted(self.begun, rows), len(self.begun) - 1)
-            if np.array_equal(self.begun[known], rows):
-                return self.begun_packets[known]
         return self.source.gather(self.places(rows), PACKET)
 
-    def starts(self, rows: Ints) -> Ints:
-        """Offset of the payload within each transport packet, see `payload_starts`."""
-        return payload_starts(self.headers[rows], self.adaptations[rows] >> 8)
+    def beginnings(self, pid: int) -> tuple[Ints, Bytes, Ints]:
+        """The packets of a stream in which sections or PES packets begin.
+
+        Returns also an array that holds their bytes, and the offset of each in it.
+        """
+        own = np.flatnonzero(self.pids[self.begun] == pid)
+        rows = self.begun[own]
+        if len(self.begun_packets):
+            return rows, self.begun_packets, own * PACKET
+        return rows, self.packets(rows).reshape(-1), np.arange(len(rows)) * PACKET
 
 
 def read_grid(source: Source) -> Grid | None:
@@ -99,33 +99,37 @@ def read_grid(source: Source) -> Grid | None:
     source = nearby(source)
     count = max((source.size - phase - PACKET) // step + 1, 0)
     headers = np.empty(count, dtype=np.uint32)
-    adaptations = np.empty(count, dtype=np.uint16)
-    begun, begun_packets = [np.empty(0, dtype=np.int64)], [np.empty((0, PACKET), dtype=np.uint8)]
-    room = min(_FREE_PACKETS + count // _KEPT, _MOST_KEPT)
-    for begin in range(0, count, _READ):
-        part = slice(begin, min(begin + _READ, count))
-        size = (part.stop - begin - 1) * step + PACKET
-        data = source.window(phase + begin * step, size)
-        headers[part] = read_headers(data, step=step)
-        if not (headers[part] >> 24 == _SYNC).all():
+    starts = np.empty(count, dtype=np.uint8)
+    pids = np.empty(count, dtype=np.uint16)
+    begun, kept = [np.empty(0, dtype=np.int64)], 0
+    begun_packets = np.empty(min(_FREE_PACKETS + count // _KEPT, _MOST_KEPT) * PACKET, np.uint8)
+    stop = phase + (count - 1) * step + PACKET
+    begin, places = 0, np.arange(_READ) * step
+    for data in source.windows(phase, stop, _READ * step):
+        part = slice(begin, begin + _READ)
+        read = read_headers(data, step=step)
+        if int(read.min()) >> 24 != _SYNC or int(read.max()) >> 24 != _SYNC:
             return None
-        adaptations[part] = _fields(data, ">u2", step=step, phase=0, at=4)
-        rows = beginnings(headers[part])
-        room -= len(rows)
-        if room >= 0:
-            begun.append(begin + rows)
-            begun_packets.append(rows_at(data, rows * step, PACKET))
-    if room < 0:
-        begun, begun_packets = begun[:1], begun_packets[:1]
+        headers[part], pids[part] = read, pid_of(read)
+        starts[part] = payload_starts(read, data, places)
+        rows = beginnings(read)
+        begun.append(begin + rows)
+        size = len(rows) * PACKET
+        if kept + size <= len(begun_packets):
+            begun_packets[kept : kept + size] = rows_at(data, places[rows], PACKET).reshape(-1)
+            kept += size
+        else:
+            begun_packets = begun_packets[:0]
+        begin += _READ
     return Grid(
         source,
         step,
         phase,
         headers,
-        adaptations,
-        pid_of(headers),
+        starts,
+        pids,
         np.concatenate(begun),
-        np.concatenate(begun_packets),
+        begun_packets[:kept],
     )
 
 
@@ -154,13 +158,8 @@ def _find(beginning: bytes) -> tuple[int, int] | None:
 
 def read_headers(data: Bytes, *, step: int, phase: int = 0) -> Headers:
     """The headers of all complete packets."""
-    return _fields(data, ">u4", step=step, phase=phase, at=0).astype(np.uint32)
-
-
-def _fields(data: Bytes, dtype: str, *, step: int, phase: int, at: int) -> NDArray[Any]:
-    """The field at offset `at` of each complete packet."""
     count = max((len(data) - phase - PACKET) // step + 1, 0)
-    return np.ndarray((count,), dtype, data, phase + at, (step,))
+    return np.ndarray((count,), ">u4", data, phase, (step,)).astype(np.uint32)
 
 
 def pid_of(headers: Headers) -> NDArray[np.uint16]:
@@ -173,19 +172,15 @@ def beginnings(headers: Headers) -> Ints:
     return np.flatnonzero((headers & _START) != 0)
 
 
-def has_payload(headers: Headers) -> NDArray[np.bool_]:
-    """Mask of the packets with a payload."""
-    present: NDArray[np.bool_] = (headers & 0x10) != 0
-    return present
-
-
-def payload_starts(headers: Headers, lengths: NDArray[Any]) -> Ints:
+def payload_starts(headers: Headers, data: Bytes, places: Ints) -> Bytes:
     """Offset of the payload within each packet, `PACKET` if it has none.
 
-    `lengths` is the byte after the header of each (adaptation_field_length).
+    `places` are the offsets of the packets in `data`.
     """
-    starts = np.full(len(headers), 4, dtype=np.int64)
-    adapted = np.flatnonzero((headers & 0x20) != 0)
-    starts[adapted] += 1 + lengths[adapted].astype(np.int64)
-    starts[~has_payload(headers)] = PACKET
-    return np.minimum(starts, PACKET)
+    octets = headers.astype(np.uint8)  # the last one; a quarter of the memory
+    starts = np.full(len(headers), 4, dtype=np.uint8)
+    adapted = np.flatnonzero((octets & 0x20) != 0)
+    lengths = data[places[adapted] + 4]  # adaptation_field_length
+    starts[adapted] = np.minimum(lengths, PACKET - 5) + np.uint8(5)
+    starts[(octets & 0x10) == 0] = PACKET
+    return starts

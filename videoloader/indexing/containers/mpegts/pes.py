@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mpegts.grid import (
@@ -15,7 +14,6 @@ from videoloader.indexing.containers.mpegts.grid import (
     Headers,
     Ints,
     beginnings,
-    has_payload,
     payload_starts,
 )
 from videoloader.indexing.packets import NO_TIME
@@ -35,16 +33,17 @@ class PesPackets:
     """The PES packets of one stream, in file order.
 
     `rows` are the transport packets of the stream, `starts` the offset of the elementary stream
-    in each. `first` are indexes into `rows` at which PES packets begin; `heads` are these
-    transport packets, shape (PES packets, PACKET). `sizes` are bytes of the elementary stream in
+    in each. `first` are indexes into `rows` at which PES packets begin; `heads` holds these
+    transport packets at offsets `places`. `sizes` are bytes of the elementary stream in
     each PES packet. `pts` and `dts` are as coded, `NO_TIME` if missing. `is_whole`: no packets
     are known to be lost.
     """
 
     rows: Ints
-    starts: Ints
+    starts: Bytes
     first: Ints
     heads: Bytes
+    places: Ints
     sizes: Ints
     pts: Ints
     dts: Ints
@@ -60,44 +59,46 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     Raises:
         UnsupportedError: the stream is scrambled.
     """
-    rows = np.flatnonzero(grid.pids == pid)
-    begun = beginnings(grid.headers[rows])
+    begun, heads, places = grid.beginnings(pid)
     if not len(begun):
         return None
-    rows = rows[begun[0] :]  # drop the remainder of a PES packet whose start is missing
+    rows = np.flatnonzero(grid.pids == pid)
+    # Drop the remainder of a PES packet whose start is missing.
+    rows = rows[np.searchsorted(rows, begun[0]) :]
     headers = grid.headers[rows]
+    first = beginnings(headers)
     if (headers & 0xC0).any():
         raise UnsupportedError(f"the video stream (PID {pid:#x}) is scrambled")
-    first = begun - begun[0]
-    starts = grid.starts(rows)
-    if (starts[first] + _TIMED > PACKET).any():
+    starts = grid.starts[rows]
+    begins = starts[first].astype(np.int64)
+    if (begins + _TIMED > PACKET).any():
         return None
-    packets = grid.packets(rows[first])
-    heads = _heads(packets, starts[first])
-    if not _is_ordinary(heads):
+    timed = rows_at(heads, places + begins, _TIMED)
+    if not _is_ordinary(timed):
         return None
-    lengths = _HEADER + heads[:, 8].astype(np.int64)
-    if (starts[first] + lengths > PACKET).any():
+    lengths = _HEADER + timed[:, 8].astype(np.int64)
+    if (begins + lengths > PACKET).any():
         return None
-    starts[first] += lengths
-    sizes = np.add.reduceat(PACKET - starts, first)
-    pts, dts = _times(heads)
-    told = heads[:, 4].astype(np.int64) << 8 | heads[:, 5]
+    starts[first] = begins + lengths
+    sizes = np.add.reduceat(PACKET - starts, first, dtype=np.int64)
+    pts, dts = _times(timed)
+    told = timed[:, 4].astype(np.int64) << 8 | timed[:, 5]
     complete = (told == 0) | (told + 6 - lengths == sizes)
-    whole = bool(complete.all()) and _is_continuous(headers, grid.adaptations[rows])
-    return PesPackets(rows, starts, first, packets, sizes, pts, dts, whole)
+    whole = bool(complete.all()) and _is_continuous(grid, rows, headers)
+    return PesPackets(rows, starts, first, heads, places, sizes, pts, dts, whole)
 
 
-def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Ints:
+def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Bytes:
     """Offset of the elementary stream within each transport packet of a stream."""
-    starts = payload_starts(headers, data[places + 4])
+    starts = payload_starts(headers, data, places)
     first = beginnings(headers)
-    lengths = data[np.minimum(places[first] + starts[first] + 8, len(data) - 1)].astype(np.int64)
-    starts[first] += _HEADER + lengths
-    return np.minimum(starts, PACKET)
+    begins = starts[first].astype(np.int64)
+    lengths = data[np.minimum(places[first] + begins + 8, len(data) - 1)]
+    starts[first] = np.minimum(begins + _HEADER + lengths, PACKET)
+    return starts
 
 
-def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
+def elementary_bytes(data: Bytes, places: Ints, starts: Bytes) -> Bytes:
     """The concatenated payloads of transport packets.
 
     `places` are the offsets of the packets in `data`, ascending, and `starts` those of the payload
@@ -105,7 +106,7 @@ def elementary_bytes(data: Bytes, places: Ints, starts: Ints) -> Bytes:
     """
     if not len(places):
         return np.zeros(0, dtype=np.uint8)
-    whole = np.lib.stride_tricks.sliding_window_view(data, _PAYLOAD)[places + 4].reshape(-1)
+    whole = rows_at(data, places + 4, _PAYLOAD).reshape(-1)
     # Most packets are full of payload; copy the packets between two others at once.
     partial = np.flatnonzero(starts > 4)
     begins = (partial * _PAYLOAD + starts[partial] - 4).tolist()
@@ -150,10 +151,10 @@ def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
     for number in range(min(len(begun), 8)):  # the first ones may have no time
         stop = int(begun[number + 1]) if number + 1 < len(begun) else len(rows)
         own = rows[begun[number] : stop]
-        starts = grid.starts(own)
+        starts = grid.starts[own].astype(np.int64)
         if starts[0] + _TIMED > PACKET:
             continue
-        heads = _heads(grid.packets(own[:1]), starts[:1])
+        heads = rows_at(grid.packets(own[:1])[0], starts[:1], _TIMED)
         if not _is_timed(heads[0]):
             continue
         told = int(heads[0, 4]) << 8 | int(heads[0, 5])
@@ -164,12 +165,6 @@ def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
             end = int(rows[stop]) if stop < len(rows) else len(grid.headers)
         return end, int(_times(heads)[1][0])
     return None
-
-
-def _heads(packets: Bytes, starts: Ints) -> Bytes:
-    """The headers of PES packets, with their times: shape (packets, _TIMED)."""
-    data = np.ascontiguousarray(packets).reshape(-1)
-    return rows_at(data, np.arange(len(packets)) * PACKET + starts, _TIMED)
 
 
 def _is_timed(head: Bytes) -> bool:
@@ -198,13 +193,15 @@ def _time(coded: Bytes) -> Ints:
     return (a >> 1 & 7) << 30 | b << 22 | (c >> 1) << 15 | d << 7 | e >> 1
 
 
-def _is_continuous(headers: Headers, adaptations: NDArray[np.uint16]) -> bool:
+def _is_continuous(grid: Grid, rows: Ints, headers: Headers) -> bool:
     """Whether no packet has an error indicator and continuity counters have no gap."""
     if (headers & 0x800000).any():
         return False
-    counters = headers & 15
-    expected = (counters[:-1] + has_payload(headers[1:])) & 15
-    odd = 1 + np.flatnonzero(counters[1:] != expected)
+    octets = headers.astype(np.uint8)
+    steps = octets[1:] - octets[:-1] & 15
+    odd = 1 + np.flatnonzero(steps != octets[1:] >> 4 & 1)  # counters count payloads
+    if not (headers[odd] & 0x20).all():
+        return False
     # The discontinuity indicator of an adaptation field allows a gap.
-    lengths, flags = adaptations[odd] >> 8, adaptations[odd] & 0xFF
-    return bool((((headers[odd] & 0x20) != 0) & (lengths > 0) & (flags >= 0x80)).all())
+    fields = grid.source.gather(grid.places(rows[odd]) + 4, 2)
+    return bool(((fields[:, 0] > 0) & (fields[:, 1] >= 0x80)).all())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from videoloader.indexing.containers.mpegts.grid import Grid, Ints, beginnings
+from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Ints
+from videoloader.sources.source import rows_at
 
 __all__ = ["ElementaryStream", "read_streams"]
 
@@ -42,9 +43,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
     Returns:
         None without tables, or if they change; FFmpeg's demuxer is needed then.
     """
-    begun = beginnings(grid.headers)
-    owners = grid.pids[begun]
-    constant = _constant_section(grid, begun[owners == 0], pid=0)
+    constant = _constant_section(grid, *grid.beginnings(0), pid=0)
     if constant is None or constant[1][0] != 0:
         return None
     first, table = constant
@@ -57,10 +56,10 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
         return None
     found: list[tuple[int, bytes]] = []
     for pid in maps:
-        rows = begun[owners == pid]
+        rows, data, places = grid.beginnings(pid)
         if not len(rows):
             continue
-        constant = _constant_section(grid, rows, pid=pid)
+        constant = _constant_section(grid, rows, data, places, pid=pid)
         if constant is None or constant[1][0] != 2:
             return None
         # FFmpeg ignores program maps before the first PAT.
@@ -78,20 +77,26 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
             video = kind in CODECS or kind in _OTHER_VIDEO or bool(names & _VIDEO_NAMES)
             streams.append(ElementaryStream(len(streams), pid, kind, video, together))
     named = _NO_STREAMS | set(maps) | {stream.pid for stream in streams}
-    for pid in np.unique(owners).tolist():
-        is_video = pid not in named and _is_video(grid, begun[owners == pid][:1])
+    owners = grid.pids[grid.begun]
+    for pid in np.flatnonzero(np.bincount(owners)).tolist():
+        is_video = pid not in named and _is_video(grid, grid.begun[owners == pid][:1])
         if is_video:
             streams.append(ElementaryStream(len(streams), pid, -1, is_video, (pid,)))
     return streams
 
 
-def _constant_section(grid: Grid, rows: Ints, *, pid: int) -> tuple[int, bytes] | None:
-    """Row of the first section of a table, and its bytes; None if later sections differ."""
+def _constant_section(
+    grid: Grid, rows: Ints, data: Bytes, places: Ints, *, pid: int
+) -> tuple[int, bytes] | None:
+    """Row of the first section of a table, and its bytes; None if later sections differ.
+
+    Sections begin in `rows`, the transport packets at `places` in `data`.
+    """
     if not len(rows):
         return None
-    starts = grid.starts(rows)
+    starts = grid.starts[rows]
     # Repeated packets of an unchanged table differ only in the continuity counter.
-    bodies = grid.packets(rows)[:, 4:]
+    bodies = rows_at(data, places + 4, PACKET - 4)
     if not ((bodies == bodies[0]).all() and (starts == starts[0]).all()):
         return None
     section = _assemble(grid, int(rows[0]), int(starts[0]), pid)
@@ -106,7 +111,7 @@ def _assemble(grid: Grid, row: int, start: int, pid: int) -> bytes | None:
     size = 3 + ((section[1] & 0x0F) << 8 | section[2])
     if len(section) < size:
         more = row + 1 + np.flatnonzero(grid.pids[row + 1 : row + 4096] == pid)[:24]
-        for packet, begin in zip(grid.packets(more), grid.starts(more).tolist(), strict=True):
+        for packet, begin in zip(grid.packets(more), grid.starts[more].tolist(), strict=True):
             section += packet[begin:].tobytes()
     section = section[:size]
     if len(section) < size or size < 12 or _crc(section):
@@ -132,7 +137,7 @@ def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
 
 def _is_video(grid: Grid, rows: Ints) -> bool:
     """Whether a stream in no table begins like video; FFmpeg finds such streams."""
-    payload = grid.packets(rows)[0, int(grid.starts(rows)[0]) :].tobytes()
+    payload = grid.packets(rows)[0, int(grid.starts[rows[0]]) :].tobytes()
     return payload[:3] == b"\0\0\1" and len(payload) > 3 and payload[3] & 0xF0 == 0xE0
 
 

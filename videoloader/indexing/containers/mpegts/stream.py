@@ -293,7 +293,7 @@ def _owners(pes: PesPackets, positions: Ints) -> Ints:
 
 def _file_places(grid: Grid, pes: PesPackets, positions: Ints) -> Ints:
     """File offset of each position of the elementary stream."""
-    lengths = PACKET - pes.starts
+    lengths = PACKET - pes.starts.astype(np.int64)
     ends = np.cumsum(lengths)
     rows = np.searchsorted(ends, positions, side="right")
     inside = positions - (ends[rows] - lengths[rows])

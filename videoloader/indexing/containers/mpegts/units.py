@@ -69,9 +69,8 @@ def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
         None if one of them does not begin an access unit, or has no picture.
     """
     count = len(pes.first)
-    begins = pes.starts[pes.first]
+    begins = pes.starts[pes.first].astype(np.int64)
     rooms = PACKET - begins
-    data = np.ascontiguousarray(pes.heads).reshape(-1)
     units = Units(
         np.zeros((count, HEADER), dtype=np.uint8),
         np.zeros(count, dtype=np.bool_),
@@ -81,7 +80,7 @@ def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
     for width in _WIDTHS:
         if not len(left):
             break
-        beginnings = rows_at(data, left * PACKET + begins[left], width)
+        beginnings = rows_at(pes.heads, (pes.places + begins)[left], width)
         done = _walk(codec, beginnings, np.minimum(rooms[left], width), units, left)
         if done is None:
             return None
@@ -165,10 +164,13 @@ def _walk(
     width = matrix.shape[1]
     if width < HEADER + 4:
         return None
-    marks = (matrix[:, 2:-1] == 1) & ((matrix[:, :-3] | matrix[:, 1:-2]) == 0)
-    rows, columns = np.divmod(np.flatnonzero(marks), width - 3)
+    flat = matrix.reshape(-1)
+    marks = (flat[2:-1] == 1) & ((flat[:-3] | flat[1:-2]) == 0)
+    rows, columns = np.divmod(np.flatnonzero(marks), width)
+    within = columns < width - 3
+    rows, columns = rows[within], columns[within]
     inside = columns + 3 + HEADER <= rooms[rows]
-    kinds = _kinds_at(codec, matrix.reshape(-1), rows * width + columns)
+    kinds = _kinds_at(codec, flat, rows * width + columns)
     first = np.ones(len(rows), dtype=np.bool_)
     first[1:] = rows[1:] != rows[:-1]
     heads = first & inside
@@ -185,8 +187,7 @@ def _walk(
     for kind, table in ((_PARAMETERS, units.parameters), (_MESSAGES, units.messages)):
         table[numbers[rows[before & ((kinds & kind) != 0)]]] = True
     chosen = np.flatnonzero(done)
-    taken = place[chosen, None] + 3 + np.arange(HEADER)
-    units.headers[numbers[chosen]] = matrix[chosen[:, None], taken]
+    units.headers[numbers[chosen]] = rows_at(flat, chosen * width + place[chosen] + 3, HEADER)
     return done
 
 
