@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 
 from videoloader.cuda.streams import wait_for
@@ -22,6 +21,7 @@ from videoloader.pipeline.graph.nodes import Branch, DataNode, Node
 from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch, Spec
+from videoloader.tensors.conversion import copy_here
 
 __all__ = ["BatchState", "Part", "Positions", "Slots", "Values"]
 
@@ -111,7 +111,7 @@ class Slots:
                 copy.block.copy_(batch.block)
             else:
                 for mine, theirs in zip(copy, batch, strict=True):
-                    _copy(theirs, mine)
+                    copy_here(theirs, mine)
             copy.source_info = batch.source_info
             batch = copy
         with self._lock:
@@ -339,14 +339,6 @@ def _chosen(batch: Batch, around: Positions, wanted: Positions) -> Batch:
         batch.layout,
         [info[place] for place in places] if info else (),
     )
-
-
-def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:
-    """Copy in this thread: for so little work torch's threads cost more than they gain."""
-    if sample.is_cpu and target.is_cpu and sample.dtype is torch.uint8:
-        np.copyto(target.numpy(), sample.numpy())
-    else:
-        target.copy_(sample)
 
 
 def _storage(tensor: torch.Tensor) -> int:
