@@ -128,6 +128,26 @@ def test_brightness_contrast_agrees_with_float64(source, target):
     assert np.abs(out.double().numpy() - expected).max() <= bound
 
 
+@pytest.mark.parametrize("width", [1, 5, 130])
+@pytest.mark.parametrize("brightness", [1.2, 0.5, -1.0, 2.0, 0.0])
+@pytest.mark.parametrize("contrast", [0.8, 0.5, 1.7, -0.3])
+def test_brightness_contrast_of_bytes_rounds_once_and_halves_up(width, brightness, contrast):
+    values = np.arange(256, dtype=np.uint8)
+    picture = np.resize(values, (256, width, 3))
+    factor = np.float32(brightness * contrast)
+    offset = np.float32(brightness * 128.0 * (1 - contrast))
+    line = (values.astype(np.float32) * factor + offset).astype(np.float64)
+    expected = np.clip(np.floor(line + 0.5), 0, 255).astype(np.uint8)[picture]
+    out = fn.brightness_contrast(picture, brightness=brightness, contrast=contrast, layout="HWC")
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("contrast", [0.8, 0.5, 1.7])
+def test_brightness_contrast_of_bytes_is_computed_not_looked_up(contrast, monkeypatch):
+    monkeypatch.setattr("cv2.LUT", _never)
+    fn.brightness_contrast(frames(4, 5, 3), brightness=1.2, contrast=contrast)
+
+
 def test_contrast_leaves_its_center_alone():
     picture = torch.full((2, 2, 3), 90, dtype=torch.uint8)
     assert torch.equal(fn.brightness_contrast(picture, contrast=3.0, contrast_center=90), picture)

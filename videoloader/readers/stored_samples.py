@@ -130,6 +130,7 @@ class SampleReader:
         failures: Failures,
     ) -> None:
         self._samples = samples
+        self._joint = samples if isinstance(samples, JointSamples) else None
         self.order = order
         """The order of the samples in batches."""
         self.failures = failures
@@ -183,8 +184,8 @@ class SampleReader:
 
     def _read_all(self, wanted: Sequence[tuple[Place, int]]) -> list[ReadSample | BaseException]:
         """The samples at some places, or why they cannot be read."""
-        if isinstance(self._samples, JointSamples):
-            found = self._samples.read_all([number for _, number in wanted])
+        if self._joint is not None:
+            found = self._joint.read_all([number for _, number in wanted])
             return list(map(self._read, wanted, found))
         samples: list[ReadSample | BaseException] = []
         if self._shared:

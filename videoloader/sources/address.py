@@ -62,7 +62,7 @@ def is_url(place: str) -> bool:
     >>> is_url("s3://bucket/clip.mp4"), is_url("folder/clip.mp4")
     (True, False)
     """
-    return _URL.match(place) is not None
+    return ":" in place and _URL.match(place) is not None  # most places are paths
 
 
 def local_path(place: str) -> str:

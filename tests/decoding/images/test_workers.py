@@ -1,6 +1,9 @@
 """Images in worker processes: the same pixels, and one that misbehaves costs itself only."""
 
 import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +15,12 @@ from misbehaving import MisbehavingHeader
 import videoloader as vl
 from videoloader import fn, pipeline_def
 from videoloader.decoding.batch_decoder import shared_decoder
+from videoloader.decoding.cpu.images import ImageQueue
 from videoloader.decoding.images.header import read_header
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.operators.decoders import image_files
+from videoloader.system.forking import ForkSafeLock
 
 RGB = ImageForm("RGB", adjust_orientation=True, max_pixels=1 << 27)
 LIMITS = {"time_limit": 1.5, "memory_limit": 400 << 20}
@@ -69,6 +74,49 @@ def test_each_image_has_its_own_pixels_however_many_share_a_task(decoder):
     for mine, expected in zip(made, pictures, strict=True):
         assert np.array_equal(mine, expected)
     assert decoder.decode_images([], RGB) == []
+
+
+def test_the_workers_decode_images_of_several_threads_at_once(decoder):
+    pictures = [picture(20 + n, 30) for n in range(8)]
+    requests = [request(encoded(each, "png")) for each in pictures]
+    failed = []
+
+    def decode(first):
+        for _ in range(20):
+            made = decoder.decode_images(requests[first : first + 4], RGB)
+            wrong = zip(made, pictures[first : first + 4], strict=True)
+            failed.extend(first for mine, right in wrong if not np.array_equal(mine, right))
+
+    threads = [threading.Thread(target=decode, args=(first,)) for first in (0, 2, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+class PoolOfOneTask:
+    """Does a task when it has got the next one too, as a worker with one task ahead."""
+
+    allocate = staticmethod(np.zeros)
+
+    def decode_files(self, tasks):
+        ahead = next(tasks)
+        for number in range(2):
+            task, deadline = ahead, time.monotonic() + 30
+            while number == 0 and (ahead := next(tasks, None)) is None:
+                assert time.monotonic() < deadline
+            yield number, task.perform(None), None
+
+
+def test_a_batch_begins_before_the_one_in_front_of_it_has_ended():
+    queue = ImageQueue(PoolOfOneTask(), 1, ForkSafeLock())
+    pictures = [picture(40, 50), picture(30, 20)]
+    with ThreadPoolExecutor(2) as threads:
+        requests = [[request(encoded(each, "png"))] for each in pictures]
+        made = [threads.submit(queue.decode, each, RGB) for each in requests]
+        for mine, expected in zip(made, pictures, strict=True):
+            assert np.array_equal(mine.result(30)[0], expected)
 
 
 def test_a_damaged_image_fails_by_name_among_good_ones(decoder):
@@ -149,7 +197,9 @@ def test_a_pipeline_outlives_images_that_misbehave(folder):
 def test_an_error_names_the_sample_and_no_image_is_decoded_again(folder):
     @pipeline_def(batch_size=3, num_threads=2, device_id=None, prefetch_queue_depth=1)
     def pipeline():
-        data, _ = fn.readers.file(files=[folder[0], folder[2], folder[1]], labels=[0, 1, 2])
+        good = [folder[0], folder[2], folder[5]]
+        files = [*good[:2], folder[1], *good * 4]  # the next batches may be on their way already
+        data, _ = fn.readers.file(files=files)
         return fn.decoders.image_crop(data, crop=(8, 8), **LIMITS)
 
     with pipeline() as pipe:

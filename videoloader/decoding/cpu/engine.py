@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from videoloader.audio.request import DecodedSound, SoundRequest
 from videoloader.decoding.assembly import Assembly
-from videoloader.decoding.cpu.images import Decoded, PlacedImages, decode_images
+from videoloader.decoding.cpu.images import Decoded, ImageQueue
 from videoloader.decoding.cpu.pool import CpuPool, SoundTask, WorkerLostError
 from videoloader.decoding.cpu.tasks import (
     SPARE_THREADS,
@@ -45,6 +45,7 @@ class CpuEngine:
         self._pool = CpuPool(workers, time_limit=time_limit, memory_limit=memory_limit)
         self._processors = workers
         self._lock = ForkSafeLock()
+        self._images = ImageQueue(self._pool, workers, self._lock)
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
         """Memory of clips that the workers can write."""
@@ -63,6 +64,7 @@ class CpuEngine:
         runs = sorted(runs, key=lambda run: -len(run.run.packets))
         sources: dict[int, TaskSource] = {}
         with self._lock:
+            self._images.finish()
             begun, tasks = [], []
             for run in runs:
                 threads = self._threads(len(run.run.packets), share)
@@ -75,15 +77,15 @@ class CpuEngine:
 
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
         """Decode images: the pixels of each, or why there are none."""
-        placed = PlacedImages.of(self._pool, requests, form)  # while others are decoded
-        with self._lock:
-            return decode_images(self._pool, placed, self._processors)
+        return self._images.decode(requests, form)
 
     def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
         """Decode sounds: the samples of each, or why there are none."""
         tasks = map(SoundTask, requests)
-        with self._lock, closing(self._pool.decode_files(tasks)) as done:
-            made = {number: failure or sound for number, sound, failure in done}
+        with self._lock:
+            self._images.finish()
+            with closing(self._pool.decode_files(tasks)) as done:
+                made = {number: failure or sound for number, sound, failure in done}
         return [made[number] for number in range(len(requests))]
 
     def stats(self) -> dict[str, int]:

@@ -6,8 +6,8 @@ An image that costs its worker is found by decoding those of its task one by one
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -18,15 +18,18 @@ from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.errors import DecodeError, VideoError
+from videoloader.system.forking import ForkSafeLock, reset_after_fork
 from videoloader.workers.protocol import Worker
 
 if TYPE_CHECKING:
     from videoloader.decoding.cpu.pool import CpuPool
 
-__all__ = ["Decoded", "ImageTask", "PlacedImages", "decode_images"]
+__all__ = ["Decoded", "ImageQueue", "ImageTask"]
 
 Decoded: TypeAlias = NDArray[Any] | Exception
 """The pixels of an image, or why there are none."""
+
+_Results: TypeAlias = Generator[tuple[int, Any, Exception | None], None, None]
 
 _ALIGNMENT = 64  # bytes; of any element type, and of no cache line that two processes write
 _IMAGE = 20_000  # samples that decode in the time that any image takes
@@ -103,45 +106,154 @@ class PlacedImages(NamedTuple):
         return cls(memory, placed, form)
 
 
-def decode_images(pool: CpuPool, batch: PlacedImages, workers: int) -> list[Decoded]:
-    """Decode images in the workers of a pool; the pixels share one block of memory.
+class _Group(NamedTuple):
+    """Some images of a batch, for one task."""
+
+    batch: _Batch
+    positions: Sequence[int]
+    task: ImageTask
+
+
+class _Batch:
+    """The images of a batch, and what became of them so far."""
+
+    def __init__(self, placed: PlacedImages) -> None:
+        self._placed = placed
+        self._results: dict[int, Decoded] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a result for each image."""
+        return len(self._results) == len(self._placed.images)
+
+    @property
+    def results(self) -> list[Decoded]:
+        """For each image its pixels, or why there are none."""
+        return [self._results[at] for at in range(len(self._placed.images))]
+
+    def groups(self, workers: int) -> list[_Group]:
+        """All of its images."""
+        work = [_samples(image.header) for image in self._placed.images]
+        return [self._group(each, is_first=True) for each in _groups(work, workers)]
+
+    def take(self, group: _Group, made: Any, failure: Exception | None) -> list[_Group]:
+        """Take what became of a group; gives the groups to decode in its place."""
+        memory, placed, _ = self._placed
+        if failure is None:
+            for at, each in zip(group.positions, made, strict=True):
+                self._results[at] = _decoded(memory, placed[at], each)
+        elif len(group.positions) == 1:
+            self._results[group.positions[0]] = failure
+        else:
+            return [self._group([at], is_first=False) for at in group.positions]
+        return []
+
+    def _group(self, positions: Sequence[int], *, is_first: bool) -> _Group:
+        memory, placed, form = self._placed
+        tries = 2 if is_first and len(positions) == 1 else 1  # two for an image, alone at last
+        images = tuple(placed[at] for at in positions)
+        return _Group(self, positions, ImageTask(memory, images, form, tries))
+
+
+class ImageQueue:
+    """Decodes the images of batches in the workers of a pool, in the order in which they come.
+
+    Each batch has a thread that waits for it. In turn, one of these threads waits for the next
+    result, of any batch, so that the workers begin the next batch while others of them decode the
+    last images of the one before.
 
     Args:
         pool: of the workers.
-        batch: what to decode.
         workers: how many there are.
-
-    Raises:
-        ClosedError: the pool is closed meanwhile.
-        DecodeError: no worker process can be started.
+        lock: held by a thread while it uses the pool.
     """
-    memory, placed, form = batch
-    results: dict[int, Decoded] = {}
-    groups = list(_groups([_samples(image.header) for image in placed], workers))
-    is_first = True
-    while groups:
-        tasks = [
-            ImageTask(
-                memory,
-                tuple(placed[at] for at in each),
-                form,
-                tries=2 if is_first and len(each) == 1 else 1,  # two for an image, alone at last
-            )
-            for each in groups
-        ]
-        lost: list[int] = []
-        with closing(pool.decode_files(tasks)) as done:
-            for number, made, failure in done:
-                if failure is None:
-                    found = zip(groups[number], made, strict=True)
-                    results.update((at, _decoded(memory, placed[at], each)) for at, each in found)
-                elif len(groups[number]) == 1:
-                    results[groups[number][0]] = failure
-                else:
-                    lost += groups[number]
-        groups = [range(at, at + 1) for at in lost]
-        is_first = False
-    return [results[at] for at in range(len(placed))]
+
+    def __init__(self, pool: CpuPool, workers: int, lock: ForkSafeLock) -> None:
+        self._pool = pool
+        self._workers = workers
+        self._lock = lock
+        self._is_stepping = False
+        self._waiting: deque[_Group] = deque()
+        self._given: dict[int, _Group] = {}
+        self._count = 0  # of tasks that `_results` was given
+        self._results: _Results | None = None
+        reset_after_fork(self, ImageQueue._forget)
+
+    def decode(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
+        """Decode images; their pixels share one block of memory.
+
+        Raises:
+            ClosedError: the pool is closed meanwhile.
+            DecodeError: no worker process can be started.
+        """
+        batch = _Batch(PlacedImages.of(self._pool, requests, form))
+        self._waiting.extend(batch.groups(self._workers))  # atomic: the lock may be held for long
+        try:
+            while not batch.is_done:
+                with self._lock:
+                    if not batch.is_done:
+                        self._step()
+        except BaseException:
+            with self._lock:
+                self._drop(batch)
+            raise
+        return batch.results
+
+    def finish(self) -> None:
+        """Decode what there is, so that the pool is free; called with the lock held."""
+        while self._waiting or self._given:
+            self._step()
+
+    def __iter__(self) -> ImageQueue:
+        return self
+
+    def __next__(self) -> ImageTask:
+        """The next task for the pool; there may be another one after a StopIteration."""
+        if not self._waiting:
+            raise StopIteration
+        group = self._waiting.popleft()
+        self._given[self._count] = group
+        self._count += 1
+        return group.task
+
+    def _step(self) -> None:
+        """Wait for the next result, and give it to its batch; called with the lock held."""
+        if self._is_stepping:  # a signal handler interrupted this very thread
+            raise RuntimeError("the decoder: at work further up in this very thread")
+        self._is_stepping = True
+        try:
+            if self._results is None:
+                self._results, self._count = self._pool.decode_files(self), 0
+            number, made, failure = next(self._results)
+        except BaseException:
+            self._stop()
+            raise
+        finally:
+            self._is_stepping = False
+        group = self._given.pop(number)
+        self._waiting.extendleft(group.batch.take(group, made, failure))
+        if not (self._waiting or self._given):
+            self._stop()
+
+    def _stop(self) -> None:
+        """End the workers that have tasks; these wait again."""
+        if self._results is not None:
+            self._results.close()
+        self._results = None
+        self._waiting.extendleft(reversed(self._given.values()))
+        self._given = {}
+
+    def _drop(self, batch: _Batch) -> None:
+        """Decode no more images of a batch; those of others that were begun are begun anew."""
+        if not self._is_stepping:
+            self._stop()
+        for group in [group for group in self._waiting if group.batch is batch]:
+            self._waiting.remove(group)
+
+    def _forget(self) -> None:
+        """In a fork: the batches belong to threads of the parent."""
+        self._is_stepping = False
+        self._waiting, self._given, self._results = deque(), {}, None
 
 
 def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[_Placed], int]:

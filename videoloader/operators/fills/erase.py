@@ -18,6 +18,7 @@ from videoloader.operators.geometry.crop_windows import filled, for_channels
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
+from videoloader.tensors.conversion import copy_here
 
 __all__ = ["erase"]
 
@@ -130,7 +131,7 @@ def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:
     out = context.empty()
     for part in parts(values, out, alike=(regions, [id(fill) for fill in fills])):
         source, target = values.part(part), out.part(part)
-        target.copy_(source)
+        copy_here(source, target)
         row = filled(source, (len(fills[part.start]),), fills[part.start])
         if len(row) > 1:
             row = row.reshape(-1, *[1] * (len(values.layout) - 1 - values.layout.index("C")))

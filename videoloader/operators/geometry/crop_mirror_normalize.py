@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
@@ -194,6 +195,21 @@ def _lines(
         return Lines(factors, np.float32(shift) - means * factors)
 
 
+@lru_cache(maxsize=64)
+def _tables(
+    normals: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...],
+    channels: int,
+    scale: float,
+    shift: float,
+) -> NDArray[np.float32]:
+    """What the 256 bytes become in each channel (C, 256), for one pair of mean and std."""
+    lines = _lines(normals, channels, scale, shift)
+    factor, offset = (torch.from_numpy(each.T) for each in lines)
+    values = torch.empty(channels, 256)
+    scale_and_shift(torch.arange(256).expand(channels, 256), factor, offset, values)
+    return values.numpy()
+
+
 def _on_gpu(context: Context, frames: Batch, plan: _Normalizing) -> Any:
     """One launch."""
     channels = {shape[-1] for shape in frames.spec.shapes}
@@ -212,20 +228,13 @@ def _by_tables(context: Context, frames: Batch, plan: _Normalizing) -> Any:
     if not takes_bytes(frames.layout, spec.shapes, plan.windows, made.layout):
         return NotImplemented
     out = context.empty()
-    tables: dict[Any, Any] = {}
     for position, (sample, place) in enumerate(zip(frames, out, strict=True)):
-        normal, channels = plan.normals[position], sample.shape[-1]
-        if (normal, channels) not in tables:
-            lines = plan.lines(slice(position, position + 1), channels)
-            factor, offset = (torch.from_numpy(each.T) for each in lines)
-            values = torch.empty(channels, 256)
-            scale_and_shift(torch.arange(256).expand(channels, 256), factor, offset, values)
-            tables[normal, channels] = values.numpy()
+        normals = plan.normals[position : position + 1]
         normalize_bytes(
             sample,
             plan.windows[position],
             plan.mirror[position],
-            tables[normal, channels],
+            _tables(normals, sample.shape[-1], plan.scale, plan.shift),
             place,
             channels_first=not made.layout.endswith("C"),
         )

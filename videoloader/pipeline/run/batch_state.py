@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 
 from videoloader.cuda.streams import wait_for
@@ -23,6 +22,7 @@ from videoloader.pipeline.graph.nodes import Branch, DataNode, Node
 from videoloader.readers.video.planned import Identity, PlannedClip
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch, Spec
+from videoloader.tensors.conversion import copy_here
 
 __all__ = ["BatchState", "Part", "Positions", "Slots", "Values", "taken"]
 
@@ -114,7 +114,7 @@ class Slots:
                 copy.block.copy_(batch.block)
             else:
                 for mine, theirs in zip(copy, batch, strict=True):
-                    _copy(theirs, mine)
+                    copy_here(theirs, mine)
             copy.source_info = batch.source_info
             batch = copy
         with self._lock:
@@ -360,14 +360,6 @@ def _at(values: Sequence[T], places: Positions, again: Callable[[T], T]) -> list
         found.append(again(value) if place in seen else value)
         seen.add(place)
     return found
-
-
-def _copy(sample: torch.Tensor, target: torch.Tensor) -> None:
-    """Copy in this thread: for so little work torch's threads cost more than they gain."""
-    if sample.is_cpu and target.is_cpu and sample.dtype is torch.uint8:
-        np.copyto(target.numpy(), sample.numpy())
-    else:
-        target.copy_(sample)
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import from_numpy
 
 from videoloader.clip_samples.label_values import as_labels
 from videoloader.errors import ArgumentError
@@ -52,8 +53,8 @@ class _LabelledFiles(StoredFiles):
         self._labels = as_labels(labels, self.name).in_32_bits(self.name)
 
     def read(self, number: int) -> tuple[Sample, ...]:
-        data = torch.from_numpy(self.contents(number))
-        return Sample(data, "", self.name(number)), Sample(self._labels.at([number]))
+        data, label = self.contents(number), self._labels.values[number : number + 1].copy()
+        return Sample(from_numpy(data), "", self.name(number)), Sample(from_numpy(label))
 
 
 def check_places(arguments: Mapping[str, Any], operator: str) -> None:
