@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,10 @@ CLIP_CASES: dict[str, dict[str, Any]] = {
         "std": STD,
         "output_layout": "FCHW",
     },
+    "noise.gaussian": {"stddev": 20.0},
+    "noise.shot": {"factor": 5.0},
+    "noise.salt_and_pepper": {"prob": 0.1},
+    "jpeg_compression_distortion": {"quality": 40},
 }
 """Operators on clips, and their arguments."""
 
@@ -148,7 +153,7 @@ def pipeline_of(package: str, group: str, case: str, device: str) -> Any:
             clips = fn.external_source(name="clips", device="gpu", layout="FHWC", repeat_last=True)
         else:
             clips = fn.external_source(source=lambda: data, layout="FHWC", no_copy=True)
-        return getattr(fn, case)(clips, **CLIP_CASES[case])
+        return attrgetter(case)(fn)(clips, **CLIP_CASES[case])
 
     pipeline = define(graph)()
     pipeline.build()

@@ -72,6 +72,10 @@ static float __fadd_rz(float a, float b) {
     float near = (float)sum;
     return std::fabs(near) > std::fabs(sum) ? std::nextafter(near, 0.0f) : near;
 }
+#define __expf std::exp  // glibc declares functions of these names, which are its own
+#define __sinf std::sin
+#define __cosf std::cos
+static float __fdividef(float a, float b) { return a / b; }
 static float __uint_as_float(unsigned bits) {
     float value; std::memcpy(&value, &bits, 4); return value;
 }
@@ -200,7 +204,7 @@ class OperatorKernels:
             context.inferred = self._inferred.setdefault((name, repr(arguments)), {})
         if "seed" in given:
             seed = given.pop("seed")
-            context.random = lambda position: generator(seed, sample=position)
+            context.random = lambda at, into=None: generator(seed, sample=at, into=into)
         bound = {k: v for k, v in declared.bind(given).items() if k != "seed"}
         made = replaced.apply(context, batches, bound)
         return [TensorList(each.samples, each.layout) for each in made]

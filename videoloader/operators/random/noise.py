@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from videoloader.operators import kernels
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.axes import storable
 from videoloader.operators.context import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.kernels import (
+    ELEMENTS,
     LETTERS,
+    THREADS,
     Kernel,
     Launch,
     are_frames,
@@ -43,6 +46,86 @@ def _each(
     )
 
 
+_ROW = row_type(
+    ("count", "i8"),
+    *(("key", "u4", 2), ("stream", "u4", 2)),
+    *(("mean", "f4"), ("deviation", "f4"), ("factor", "f4")),
+)
+_GAUSSIAN = Kernel("random/noise.cu", "gaussian", _ROW)
+_SHOT = Kernel("random/noise.cu", "shot", _ROW)
+
+
+def _noise_launch(
+    context: Context, values: Batch, out: Batch, kernel: Kernel, **numbers: Sequence[float]
+) -> Launch:
+    """A kernel of noise.cu for contiguous samples of `ELEMENTS`.
+
+    The key of a sample is made of the first numbers of its generator.
+
+    Args:
+        context: of the call.
+        values: what noise is added to.
+        out: of the same type.
+        kernel: that adds it.
+        **numbers: fields of its rows, for each sample.
+    """
+    rows = np.zeros(len(values), _ROW)
+    rows["source"]["address"] = [sample.data_ptr() for sample in values]
+    rows["target"]["address"] = [sample.data_ptr() for sample in out]
+    rows["count"] = [sample.numel() for sample in values]
+    keys: Any = [rng.bit_generator.random_raw(2) for rng in context.draws()]
+    words = np.array(keys, np.uint64).view(np.uint32).reshape(-1, 4)
+    rows["key"], rows["stream"] = words[:, :2], words[:, 2:]
+    for name, column in numbers.items():
+        rows[name] = column
+    spec = values.spec
+    macros = {"TYPE": ELEMENTS[spec.dtype]}
+    tiles = -(rows["count"] // (-4 * THREADS))
+    return Launch(out, kernel, rows, tiles, macros, spec.device, kept=values)
+
+
+def _with_noise(
+    context: Context, values: Batch, kernel: Kernel, **numbers: Sequence[float]
+) -> Launch:
+    """A launch on samples of any strides; their type is one of `ELEMENTS`."""
+    out = context.empty()
+    if not all(tensor.is_contiguous() for tensor in out.tensors()):
+        out = Batch.empty(context.outputs[0])
+    return _noise_launch(context, values.each(torch.Tensor.contiguous), out, kernel, **numbers)
+
+
+def _gaussian_on_gpu(context: Context, values: Batch, *, mean: PerSample, stddev: PerSample) -> Any:
+    """One launch; for types that the kernel does not take, of the noise alone."""
+    if not kernels.has_cupy():
+        return NotImplemented
+    numbers = {"mean": mean.values, "deviation": stddev.values}
+    dtype = values.spec.dtype
+    if dtype in ELEMENTS:
+        return _with_noise(context, values, _GAUSSIAN, **numbers)
+    zeros = values.each(lambda value: torch.zeros(value.shape, device=value.device))
+    _noise_launch(context, zeros, zeros, _GAUSSIAN, **numbers).queue()
+    wide = torch.float64 if dtype.itemsize > 4 else torch.float32
+    pairs = zip(values, zeros, strict=True)
+    return Batch([saturate(value.to(wide) + noise, dtype) for value, noise in pairs])
+
+
+def _shot_on_gpu(context: Context, values: Batch, *, factor: PerSample) -> Any:
+    """One launch; types that the kernel does not take go through float32."""
+    if not kernels.has_cupy():
+        return NotImplemented
+    dtype = values.spec.dtype
+    if dtype in ELEMENTS:
+        return _with_noise(context, values, _SHOT, factor=factor.values)
+    floats = values.each(lambda value: value.float().contiguous())
+    _noise_launch(context, floats, floats, _SHOT, factor=factor.values).queue()
+    return Batch(
+        [
+            saturate(noisy, dtype) if worth else value
+            for value, noisy, worth in zip(values, floats, factor, strict=True)
+        ]
+    )
+
+
 @declare(
     "noise.gaussian",
     draws=True,
@@ -52,12 +135,13 @@ def _each(
         Argument("stddev", FLOAT, 1.0, "its standard deviation", per_sample=True),
         SEED,
     ),
+    kernels={"cuda": _gaussian_on_gpu},
 )
 def gaussian(context: Context, values: Batch, *, mean: PerSample, stddev: PerSample) -> Batch:
     """Add numbers of a normal distribution, to every element its own.
 
-    The numbers are those of `fn.random.normal` with the same seed. The output has the type of the
-    input; it is rounded and saturated.
+    The output has the type of the input; it is rounded and saturated. On the CPU the numbers are
+    those of `fn.random.normal` with the same seed; on a GPU they are others, of this distribution.
     """
 
     def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
@@ -80,12 +164,13 @@ def gaussian(context: Context, values: Batch, *, mean: PerSample, stddev: PerSam
         ),
         SEED,
     ),
+    kernels={"cuda": _shot_on_gpu},
 )
 def shot(context: Context, values: Batch, *, factor: PerSample) -> Batch:
     """Put noise on the data as counting events does, of which each is worth `factor`.
 
     out = poisson(max(0, in / factor)) * factor: the mean stays, what is not positive becomes 0, and
-    larger factors give more noise.
+    larger factors give more noise. A GPU draws other numbers of the same distribution than the CPU.
     """
 
     def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
@@ -116,7 +201,7 @@ def _extremes(dtype: torch.dtype) -> tuple[float, float]:
 
 
 _SALT = Kernel(
-    "random/noise.cu",
+    "random/salt_and_pepper.cu",
     "salt_and_pepper",
     row_type(
         ("counter", "u8", 4),
