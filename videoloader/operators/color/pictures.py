@@ -1,6 +1,6 @@
 """Operators that OpenCV does picture by picture: JPEG artefacts, equalisation, Bayer patterns.
 
-They run on the CPU; what is on a GPU is brought there and back, but for `equalize`.
+`clahe` and `debayer` run on the CPU, so what is on a GPU is brought there and back.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
+from videoloader.operators.color.jpeg_on_gpu import distort_on_gpu
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
@@ -73,6 +74,7 @@ def _check_bytes(frames: Spec, operator: str) -> None:
         ),
     ),
     infer=_infer_rgb,
+    kernels={"cuda": distort_on_gpu},
 )
 def jpeg_compression_distortion(
     context: Context, frames: Batch, plan: Sequence[list[int]]
