@@ -51,7 +51,7 @@ class Recycler:
     def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
         """An uninitialised tensor, as `torch.empty` gives it."""
         size = math.prod(shape) * dtype.itemsize
-        if size < _SMALLEST or torch.device(device).type != "cpu":
+        if size < _SMALLEST or not str(device).startswith("cpu"):
             return torch.empty(tuple(shape), dtype=dtype, device=device)
         block = self._take(size)
         lease = block.numpy().view(_Lease)

@@ -415,8 +415,8 @@ class Pipeline:
         """
         for name, data in inputs.items():
             self.feed_input(name, data)
-        self.schedule_run()
-        return self.outputs(cuda_stream)
+        self._built().schedule(self.iter_setup)
+        return self._taken(cuda_stream)
 
     @in_turn
     def schedule_run(self) -> None:
@@ -437,6 +437,9 @@ class Pipeline:
         Raises:
             StopIteration: none is, or the source has ended.
         """
+        return self._taken(cuda_stream)
+
+    def _taken(self, cuda_stream: Any) -> tuple[TensorList, ...]:
         if self._run is None:
             raise StopIteration
         if cuda_stream is None:

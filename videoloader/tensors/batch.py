@@ -145,7 +145,7 @@ class Batch:
             self._spec = _spec_of_block(block.shape, block.dtype, self.layout, block.device)
             return self._spec
         # Not kept: samples of a list may be exchanged.
-        first = next(iter(self.samples), torch.empty(0))
+        first = self.samples[0] if self.samples else torch.empty(0)
         if not isinstance(first, torch.Tensor):
             raise ArgumentError(f"expected tensors, got a {type(first).__name__}")
         shapes = tuple(tuple(sample.shape) for sample in self.samples)

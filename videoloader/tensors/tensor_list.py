@@ -54,6 +54,11 @@ class TensorList(Computable):
         if isinstance(samples, TensorList):
             samples = samples._batch
         if isinstance(samples, Batch):
+            block = samples.block
+            if block is not None and layout is None and source_info is None:
+                check_layout(samples.layout, block.ndim - 1)
+                self._batch = samples
+                return
             layout = samples.layout if layout is None else layout
             source_info = samples.source_info or None if source_info is None else source_info
             samples = samples.data

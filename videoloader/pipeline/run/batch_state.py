@@ -141,8 +141,9 @@ class Slots:
         else:
             parts = [self._parts[start] for start in sorted(self._parts)]
             joined = Batch.joined(parts or [Batch([])])
-        if self._block is not None and _is_inside(joined, self._block):
-            joined = Batch(self._block, joined.layout, joined.source_info)
+        block = self._block
+        if block is not None and joined.block is not block and _is_inside(joined, block):
+            joined = Batch(block, joined.layout, joined.source_info)
         return TensorList(joined)
 
     def _make(self, shape: tuple[int, ...], spec: Spec) -> torch.Tensor:
