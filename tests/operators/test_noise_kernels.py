@@ -1,4 +1,4 @@
-"""The CUDA kernels of noise: salt and pepper draw what the CPU draws, others its distributions."""
+"""The CUDA kernels of noise draw by Philox, from the distributions of the CPU."""
 
 import math
 
@@ -6,46 +6,17 @@ import numpy as np
 import pytest
 import torch
 from general_cases import DTYPES as ALL_DTYPES
-from kernel_batches import DTYPES, LAYOUTS, batch_of, check
+from kernel_batches import LAYOUTS, batch_of
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn
 from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 
-NAME = "noise.salt_and_pepper"
-
 
 @pytest.fixture(params=["c++", pytest.param("gpu", marks=pytest.mark.gpu)])
 def machine(request, monkeypatch):
     return (OperatorKernelsOnGpu if request.param == "gpu" else OperatorKernels)(monkeypatch)
-
-
-@pytest.mark.parametrize("layout", [*LAYOUTS, "HW", "CFHW"])
-@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
-@pytest.mark.parametrize("per_channel", [False, True])
-def test_the_same_values_change_as_on_the_cpu(machine, layout, memory, per_channel):
-    arguments = {
-        "prob": [0.5, 0.05, 0.3, 1.0, 0.9],
-        "salt_vs_pepper": [0.5, 0.1, 0.7, 1.0, 0.4],
-        "per_channel": per_channel,
-        "seed": 12345,
-    }
-    check(machine, NAME, [batch_of(layout, memory=memory, frames=3)], arguments, bound=0)
-
-
-@pytest.mark.parametrize("dtype", [*DTYPES, torch.bool, torch.int8, torch.int32, torch.float64])
-def test_values_of_every_type_change(machine, dtype):
-    batch = batch_of("FHWC", dtype if dtype in DTYPES else torch.uint8)
-    batch = TensorList([sample.to(dtype) for sample in batch], "FHWC")
-    check(machine, NAME, [batch], {"prob": 0.2, "seed": 7}, bound=0)
-    arguments = {"prob": 0.2, "salt_val": 300.7, "pepper_val": [-3.2, 0.4, 1.5, 2.5, 9.0]}
-    check(machine, NAME, [batch], {**arguments, "seed": 8}, bound=0, kernel="salt_and_pepper")
-
-
-def test_data_without_a_layout_needs_no_kernel(machine):
-    data = TensorList([torch.rand(5, 6, 3)] * 2, "")
-    check(machine, NAME, [data], {"prob": 0.5, "seed": 1}, bound=0, launches=0)
 
 
 # ---- gaussian and shot noise
@@ -219,3 +190,67 @@ def test_noise_keeps_every_type_and_shape_and_saturates(machine, dtype, shape):
             if name == "noise.gaussian" or dtype == np.bool_:
                 np.testing.assert_array_equal(np.asarray(own), np.asarray(cpu))
         np.testing.assert_array_equal(np.asarray(made[1]), np.asarray(wanted[1]))
+
+
+# ---- salt and pepper
+
+SALT = "noise.salt_and_pepper"
+
+
+def drawn_for(count, seed, sample):
+    """Two numbers between 0 and 1 for each of the first elements or pixels."""
+    key = generator(seed, sample=sample).bit_generator.random_raw(2).view(np.uint32)
+    counters = np.zeros((-(-count // 2), 4), np.uint64)
+    counters[:, 0] = np.arange(len(counters))
+    counters[:, 2:] = key[2:]
+    return philox(counters, key[:2]).reshape(-1, 2)[:count] / 2**32
+
+
+@pytest.mark.parametrize("layout", [*LAYOUTS, "HW", "CFHW", "HCW", ""])
+@pytest.mark.parametrize("memory", ["ragged", "dense", "views"])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_pixels_change_by_their_numbers(machine, layout, memory, per_channel):
+    """One by one in the order of memory; all channels of a pixel at once, or each by itself."""
+    data = batch_of(layout or "HWC", memory=memory, frames=3)
+    data = TensorList(data.tensors, layout)
+    probs, shares = [0.5, 0.05, 0.3, 1.0, 0.9], [0.5, 0.1, 0.7, 1.0, 0.4]
+    before = machine.launched.total()
+    given = {"prob": probs, "salt_vs_pepper": shares, "per_channel": per_channel}
+    made = noisy(machine, SALT, data, **given, seed=12345)
+    assert machine.launched.total() - before == 1
+    for at, (sample, value) in enumerate(zip(made, data, strict=True)):
+        wanted = np.array(value)
+        axis = layout.find("C") if layout else wanted.ndim - 1
+        together = wanted if per_channel or axis < 0 else np.moveaxis(wanted, axis, -1)[..., 0]
+        numbers = drawn_for(together.size, 12345, at).reshape(*together.shape, 2)
+        hits, salts = numbers[..., 0] < probs[at], numbers[..., 1] < shares[at]
+        if together.ndim < wanted.ndim:
+            hits, salts = (np.expand_dims(each, axis) for each in (hits, salts))
+        wanted = np.where(hits, np.where(salts, 255, 0), wanted)
+        np.testing.assert_array_equal(sample, wanted)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES.values(), ids=ALL_DTYPES)
+def test_salt_and_pepper_of_every_type_are_those_of_the_cpu(machine, dtype):
+    data = TensorList([torch.from_numpy(np.ones((5, 7, 3), dtype))] * 5, "HWC")
+    for given in ({}, {"salt_val": 300.7, "pepper_val": [-3.2, 0.4, 1.5, 2.5, 9.0]}):
+        for share in (0, 1):
+            arguments = {"prob": 1, "salt_vs_pepper": share, **given, "seed": 7}
+            made = noisy(machine, SALT, data, **arguments)
+            for own, cpu in zip(made, fn.noise.salt_and_pepper(data, **arguments), strict=True):
+                assert own.dtype == dtype
+                np.testing.assert_array_equal(own, np.asarray(cpu))
+
+
+def test_salt_and_pepper_have_the_shares_of_the_cpu(machine):
+    data = TensorList([torch.full((COUNT, 3), 7, dtype=torch.uint8)] * 2, "")
+    given = {"prob": [0.2, 0.01], "salt_vs_pepper": 0.75}
+    for values in (
+        noisy(machine, SALT, data, **given, seed=3),
+        [np.asarray(each) for each in fn.noise.salt_and_pepper(data, **given, seed=3)],
+    ):
+        for sample, prob in zip(values, given["prob"], strict=True):
+            assert (sample == sample[:, :1]).all()
+            for share, wanted in ((sample == 255, 0.75 * prob), (sample == 0, 0.25 * prob)):
+                deviation = math.sqrt(wanted * (1 - wanted) / COUNT)
+                assert abs(share[:, 0].mean() - wanted) < 4 * deviation

@@ -1,19 +1,20 @@
-// Gaussian noise and shot noise. Each element has numbers of its own, found by its index.
+// Noise. Each element, or each pixel, has random numbers of its own, found by its index.
 //
-// Philox4x32 with 10 rounds gives four words for a counter. Elements 4 n to 4 n + 3 of a sample use
-// the block of counter n. Nothing is rejected, so an element takes the same numbers whatever its
-// value is. Samples are contiguous. Macros: TYPE, of elements; ROW_BYTES.
+// Philox4x32 with 10 rounds gives a block of four words for a counter. Nothing is rejected, so an
+// element takes the same numbers whatever its value is. Samples are contiguous. Macros: TYPE, of
+// elements, for Gaussian and shot noise; SIZE, bytes of an element, and CHANNELS, of pixels whose
+// channels are side by side, else 1, for salt and pepper; ROW_BYTES.
 
 struct Row {
     View source, target;  // only their addresses are used
     i64 count;            // elements
+    u64 hits, salts;      // shares of pixels, and of salt among them, times 2^32
+    u64 salt, pepper;     // the bytes of an element
     u32 key[2], stream[2];  // of the sample; `stream` is the upper half of its counters
+    int channels, inner;  // elements of a pixel, and the elements between them
     float mean, deviation, factor;
 };
 static_assert(sizeof(Row) == ROW_BYTES, "the table of noise.py");
-
-typedef Element<TYPE> Kind;
-typedef Kind::Stored Stored;
 
 struct Block {
     u32 words[4];
@@ -33,6 +34,83 @@ __device__ inline Block draw(const Row& r, u64 number, int block) {
     }
     return {{a, b, c, d}};
 }
+
+template <typename T, int N>
+__device__ inline void load_group(const T* source, i64 left, bool is_aligned, T* values) {
+    if (is_aligned && left >= 4 * N) {
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            Four<T> four = ((const Four<T>*)source)[k];
+            for (int j = 0; j < 4; j++) values[4 * k + j] = four.at[j];
+        }
+        return;
+    }
+    for (int j = 0; j < 4 * N; j++)
+        if (j < left) values[j] = source[j];
+}
+
+template <typename T, int N>
+__device__ inline void store_group(T* target, i64 left, bool is_aligned, const T* values) {
+    if (is_aligned && left >= 4 * N) {
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            const T* own = values + 4 * k;
+            ((Four<T>*)target)[k] = Four<T>{{own[0], own[1], own[2], own[3]}};
+        }
+        return;
+    }
+    for (int j = 0; j < 4 * N; j++)
+        if (j < left) target[j] = values[j];
+}
+
+// ---- salt and pepper: elements by their bytes
+
+typedef Bits<SIZE>::Type Word;
+
+// The number of the pixel that an element belongs to, where channels are not side by side.
+__device__ inline u64 pixel_of(const Row& r, u64 element) {
+    if (r.channels == 1) return element;
+    if (r.count >> 32) {
+        u64 line = element / r.inner;
+        return line / r.channels * r.inner + (element - line * r.inner);
+    }
+    u32 line = (u32)element / r.inner;
+    return (u64)(line / r.channels) * r.inner + ((u32)element - line * r.inner);
+}
+
+KERNEL(salt_and_pepper, 256) {
+    const Row& r = rows[blockIdx.y];
+    const Word* source = (const Word*)r.source.address;
+    Word* target = (Word*)r.target.address;
+    __builtin_assume(__isGlobal(source));
+    __builtin_assume(__isGlobal(target));
+    bool is_aligned = (r.source.address | r.target.address) % sizeof(Four<Word>) == 0;
+    const int group = 4 * CHANNELS;
+    i64 groups = (r.count + group - 1) / group, step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < groups; i += step) {
+        Word values[group] = {};
+        i64 first = group * i, left = r.count - first;
+        load_group<Word, CHANNELS>(source + first, left, is_aligned, values);
+        Block block = {};
+        u64 drawn = ~0ull;  // number of the block
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            u64 number = pixel_of(r, 4 * i + j);
+            if (drawn != number / 2) block = draw(r, drawn = number / 2, FIRST);
+            u32 hit = number & 1 ? block.words[2] : block.words[0];
+            u32 salt = number & 1 ? block.words[3] : block.words[1];
+            if (hit >= r.hits) continue;
+            Word value = (Word)(salt < r.salts ? r.salt : r.pepper);
+            for (int c = 0; c < CHANNELS; c++) values[CHANNELS * j + c] = value;
+        }
+        store_group<Word, CHANNELS>(target + first, left, is_aligned, values);
+    }
+}
+
+// ---- Gaussian and shot noise
+
+typedef Element<TYPE> Kind;
+typedef Kind::Stored Stored;
 
 // Four numbers of the standard normal distribution, by the method of Box and Muller.
 __device__ inline void normals_of(const Block& block, float* normals) {
@@ -112,23 +190,16 @@ __device__ inline void add_noise(const Row& r) {
     bool is_aligned = (r.source.address | r.target.address) % sizeof(Four<Stored>) == 0;
     i64 groups = (r.count + 3) / 4, step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < groups; i += step) {
-        int count = (int)min(r.count - 4 * i, (i64)4);
-        bool is_whole = is_aligned && count == 4;
-        Four<Stored> four = {};
-        if (is_whole)
-            four = *(const Four<Stored>*)(source + 4 * i);
-        else
-            for (int j = 0; j < count; j++) four.at[j] = source[4 * i + j];
+        Stored stored[4] = {};
+        i64 left = r.count - 4 * i;
+        load_group<Stored, 1>(source + 4 * i, left, is_aligned, stored);
         float values[4];
 #pragma unroll
-        for (int j = 0; j < 4; j++) values[j] = Kind::decode(four.at[j]);
+        for (int j = 0; j < 4; j++) values[j] = Kind::decode(stored[j]);
         Noise::apply(r, i, values);
 #pragma unroll
-        for (int j = 0; j < 4; j++) four.at[j] = Kind::encode(values[j]);
-        if (is_whole)
-            *(Four<Stored>*)(target + 4 * i) = four;
-        else
-            for (int j = 0; j < count; j++) target[4 * i + j] = four.at[j];
+        for (int j = 0; j < 4; j++) stored[j] = Kind::encode(values[j]);
+        store_group<Stored, 1>(target + 4 * i, left, is_aligned, stored);
     }
 }
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.operators import kernels
 from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.axes import storable
-from videoloader.operators.context import Context
+from videoloader.operators.context import Context, once_for_equal
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
 from videoloader.operators.kernels import (
     ELEMENTS,
-    LETTERS,
+    MOST_CHANNELS,
     THREADS,
     Kernel,
     Launch,
-    are_frames,
-    groups_in,
     row_type,
-    rows_of,
 )
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
@@ -47,18 +46,24 @@ def _each(
 
 
 _ROW = row_type(
-    ("count", "i8"),
-    *(("key", "u4", 2), ("stream", "u4", 2)),
+    *(("count", "i8"), ("hits", "u8"), ("salts", "u8"), ("salt", "u8"), ("pepper", "u8")),
+    *(("key", "u4", 2), ("stream", "u4", 2), ("channels", "i4"), ("inner", "i4")),
     *(("mean", "f4"), ("deviation", "f4"), ("factor", "f4")),
 )
-_GAUSSIAN = Kernel("random/noise.cu", "gaussian", _ROW)
-_SHOT = Kernel("random/noise.cu", "shot", _ROW)
+_GAUSSIAN, _SHOT, _SALT = (
+    Kernel("random/noise.cu", name, _ROW) for name in ("gaussian", "shot", "salt_and_pepper")
+)
 
 
 def _noise_launch(
-    context: Context, values: Batch, out: Batch, kernel: Kernel, **numbers: Sequence[float]
+    context: Context,
+    values: Batch,
+    out: Batch,
+    kernel: Kernel,
+    macros: Mapping[str, int],
+    **numbers: Any,
 ) -> Launch:
-    """A kernel of noise.cu for contiguous samples of `ELEMENTS`.
+    """A kernel of noise.cu for contiguous samples.
 
     The key of a sample is made of the first numbers of its generator.
 
@@ -67,31 +72,40 @@ def _noise_launch(
         values: what noise is added to.
         out: of the same type.
         kernel: that adds it.
+        macros: what it is compiled for.
         **numbers: fields of its rows, for each sample.
     """
     rows = np.zeros(len(values), _ROW)
-    rows["source"]["address"] = [sample.data_ptr() for sample in values]
-    rows["target"]["address"] = [sample.data_ptr() for sample in out]
-    rows["count"] = [sample.numel() for sample in values]
+    for name, batch in (("source", values), ("target", out)):
+        if batch.block is None:
+            rows[name]["address"] = [sample.data_ptr() for sample in batch]
+        else:
+            step = batch.block.stride(0) * batch.block.element_size()
+            rows[name]["address"] = batch.block.data_ptr() + step * np.arange(len(rows))
+    spec = values.spec
+    rows["count"] = [math.prod(shape) for shape in spec.shapes]
     keys: Any = [rng.bit_generator.random_raw(2) for rng in context.draws()]
     words = np.array(keys, np.uint64).view(np.uint32).reshape(-1, 4)
     rows["key"], rows["stream"] = words[:, :2], words[:, 2:]
     for name, column in numbers.items():
         rows[name] = column
-    spec = values.spec
-    macros = {"TYPE": ELEMENTS[spec.dtype]}
-    tiles = -(rows["count"] // (-4 * THREADS))
+    tiles = -(rows["count"] // (-4 * THREADS * macros["CHANNELS"]))
     return Launch(out, kernel, rows, tiles, macros, spec.device, kept=values)
 
 
 def _with_noise(
-    context: Context, values: Batch, kernel: Kernel, **numbers: Sequence[float]
+    context: Context, values: Batch, kernel: Kernel, macros: Mapping[str, int], **numbers: Any
 ) -> Launch:
-    """A launch on samples of any strides; their type is one of `ELEMENTS`."""
+    """A launch on samples of any strides."""
     out = context.empty()
     if not all(tensor.is_contiguous() for tensor in out.tensors()):
         out = Batch.empty(context.outputs[0])
-    return _noise_launch(context, values.each(torch.Tensor.contiguous), out, kernel, **numbers)
+    contiguous = values.each(torch.Tensor.contiguous)
+    return _noise_launch(context, contiguous, out, kernel, macros, **numbers)
+
+
+def _kind(dtype: torch.dtype) -> Mapping[str, int]:
+    return {"TYPE": ELEMENTS[dtype], "SIZE": 1, "CHANNELS": 1}
 
 
 def _gaussian_on_gpu(context: Context, values: Batch, *, mean: PerSample, stddev: PerSample) -> Any:
@@ -101,9 +115,9 @@ def _gaussian_on_gpu(context: Context, values: Batch, *, mean: PerSample, stddev
     numbers = {"mean": mean.values, "deviation": stddev.values}
     dtype = values.spec.dtype
     if dtype in ELEMENTS:
-        return _with_noise(context, values, _GAUSSIAN, **numbers)
+        return _with_noise(context, values, _GAUSSIAN, _kind(dtype), **numbers)
     zeros = values.each(lambda value: torch.zeros(value.shape, device=value.device))
-    _noise_launch(context, zeros, zeros, _GAUSSIAN, **numbers).queue()
+    _noise_launch(context, zeros, zeros, _GAUSSIAN, _kind(torch.float32), **numbers).queue()
     wide = torch.float64 if dtype.itemsize > 4 else torch.float32
     pairs = zip(values, zeros, strict=True)
     return Batch([saturate(value.to(wide) + noise, dtype) for value, noise in pairs])
@@ -115,9 +129,10 @@ def _shot_on_gpu(context: Context, values: Batch, *, factor: PerSample) -> Any:
         return NotImplemented
     dtype = values.spec.dtype
     if dtype in ELEMENTS:
-        return _with_noise(context, values, _SHOT, factor=factor.values)
+        return _with_noise(context, values, _SHOT, _kind(dtype), factor=factor.values)
     floats = values.each(lambda value: value.float().contiguous())
-    _noise_launch(context, floats, floats, _SHOT, factor=factor.values).queue()
+    macros = _kind(torch.float32)
+    _noise_launch(context, floats, floats, _SHOT, macros, factor=factor.values).queue()
     return Batch(
         [
             saturate(noisy, dtype) if worth else value
@@ -200,18 +215,6 @@ def _extremes(dtype: torch.dtype) -> tuple[float, float]:
     return limits.min, limits.max
 
 
-_SALT = Kernel(
-    "random/salt_and_pepper.cu",
-    "salt_and_pepper",
-    row_type(
-        ("counter", "u8", 4),
-        ("key", "u8", 2),
-        *(("prob", "f8"), ("salt_share", "f8"), ("salt", "u8"), ("pepper", "u8")),
-        *(("order", "i8", 4), ("count", "i8")),
-    ),
-)
-
-
 def _salt_on_gpu(
     context: Context,
     values: Batch,
@@ -222,38 +225,41 @@ def _salt_on_gpu(
     pepper_val: PerSample,
     per_channel: bool,
 ) -> Any:
-    """One launch; NotImplemented for batches that the kernel does not take."""
-    out = context.empty()
-    if not are_frames(values, out, dtypes=SIZES):
+    """One launch; NotImplemented without a compiler."""
+    spec = values.spec
+    if not kernels.has_cupy() or spec.dtype not in SIZES:
         return NotImplemented
-    generators = [context.random(position).bit_generator for position in range(context.count)]
-    if not all(isinstance(each, np.random.Philox) for each in generators):
-        return NotImplemented
-    states: list[Any] = [each.state for each in generators]
-    if any(each["buffer_pos"] != 4 for each in states):  # it has drawn already
-        return NotImplemented
-    rows, _ = rows_of(_SALT.row, values, out)
-    for name in ("counter", "key"):
-        rows[name] = [each["state"][name] for each in states]
-    rows["prob"], rows["salt_share"] = prob.values, salt_vs_pepper.values
-    low, high = _extremes(values.spec.dtype)
-    extremes = [
-        (high if salt is None else salt, low if pepper is None else pepper)
-        for salt, pepper in zip(salt_val, pepper_val, strict=True)
-    ]
-    bits = [bits_of(pair, values.spec.dtype, is_rounded=True)[:2] for pair in extremes]
-    rows["salt"], rows["pepper"] = np.array(bits).T
-    shapes, layout = values.spec.shapes, values.layout
-    drawn = shapes if per_channel else [_mask_shape(shape, layout) for shape in shapes]
-    sides = np.array(drawn, np.int64)
-    steps = np.cumprod(np.column_stack([sides[:, 1:], np.ones(len(sides), int)])[:, ::-1], axis=1)
-    steps = np.where(sides > 1, steps[:, ::-1], 0)
-    for at, letter in enumerate(values.layout):
-        rows["order"][:, LETTERS.index(letter)] = steps[:, at]
-    rows["count"] = sides.prod(axis=1)
-    channels = int(rows["target"]["sizes"][0, 3])
-    macros = {"SIZE": SIZES[values.spec.dtype], "CHANNELS": channels}
-    return Launch(out, _SALT, rows, groups_in(rows), macros, values.spec.device)
+    low, high = _extremes(spec.dtype)
+
+    def stored(salt: float | None, pepper: float | None) -> NDArray[np.uint64]:
+        pair = (high if salt is None else salt, low if pepper is None else pepper)
+        return bits_of(pair, spec.dtype, is_rounded=True)[:2]
+
+    bits = np.array(once_for_equal(stored, salt_val, pepper_val)).reshape(-1, 2)
+    pixels = [(1, 1) if per_channel else _pixel(shape, spec.layout) for shape in spec.shapes]
+    beside = {channels if inner == 1 else 1 for channels, inner in pixels}
+    macros = {"TYPE": 0, "SIZE": SIZES[spec.dtype], "CHANNELS": 1}
+    if len(beside) == 1 and 1 < (channels := beside.pop()) <= MOST_CHANNELS:
+        macros["CHANNELS"], pixels = channels, [(1, 1)] * len(pixels)
+    sides = np.array(pixels, np.int32).reshape(-1, 2)
+    return _with_noise(
+        context,
+        values,
+        _SALT,
+        macros,
+        hits=np.rint(np.ldexp(prob.values, 32)),
+        salts=np.rint(np.ldexp(salt_vs_pepper.values, 32)),
+        salt=bits[:, 0],
+        pepper=bits[:, 1],
+        channels=sides[:, 0],
+        inner=sides[:, 1],
+    )
+
+
+def _pixel(shape: tuple[int, ...], layout: str) -> tuple[int, int]:
+    """Channels of a pixel, and how many elements lie from one to the next; 1, 1 without any."""
+    axis = layout.find("C") if layout else len(shape) - 1
+    return (shape[axis], math.prod(shape[axis + 1 :])) if axis >= 0 else (1, 1)
 
 
 @declare(
@@ -286,7 +292,8 @@ def salt_and_pepper(
 ) -> Batch:
     """Replace some pixels by one of two values, such as black and white.
 
-    Without a layout the last dimension is taken for channels.
+    Without a layout the last dimension is taken for channels. A GPU draws other numbers than the
+    CPU, of the same distribution.
     """
 
     def change(rng: np.random.Generator, position: int, value: torch.Tensor) -> torch.Tensor:
