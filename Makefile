@@ -29,6 +29,9 @@ VIDEOS ?=
 
 PIP := -m pip --quiet --disable-pip-version-check
 
+# Compiled modules are kept whatever the environment says: tests start hundreds of interpreters.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo check test lint types format pyav bench dropins fuzz attack soak dali clean
 
