@@ -321,7 +321,7 @@ def compiler():
 
 
 def shared_library(text, flags):
-    """C++ as a library, compiled once for all workers and later runs; `conftest.py` names its folder."""
+    """C++ as a library, compiled once for all workers and later runs; see conftest.py."""
     key = hashlib.sha256("\0".join([compiler(), text, *flags]).encode()).hexdigest()
     library = Path(os.environ["VIDEOLOADER_TEST_KERNELS"], f"{key}.so")
     if not library.exists():
