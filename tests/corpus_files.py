@@ -89,5 +89,5 @@ def md5_of(surface) -> str:
     """The hash that FFmpeg's framehash gives of a raw picture."""
     digest = hashlib.md5(usedforsecurity=False)
     for plane in surface.planes:
-        digest.update(np.ascontiguousarray(plane).tobytes())
+        digest.update(np.ascontiguousarray(plane))
     return digest.hexdigest()
