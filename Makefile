@@ -20,6 +20,9 @@ DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
 MODULES ?=
 
+# One worker more than processors: many tests wait for processes of their own.
+WORKERS := -n $(shell echo $$(($$(nproc) + 1)))
+
 # Tests that start no process and decode little.
 QUICK := tests/sampling tests/codecs tests/tensors tests/fn tests/test_types.py \
 	videoloader/sampling videoloader/codecs
@@ -45,7 +48,7 @@ check: $(VENV)/.installed-test lint types ## lint, types and the quick tests of 
 	$(VENV)/bin/python -m pytest -n auto -q $(QUICK)
 
 test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them
-	$(VENV)/bin/python -m pytest -n auto
+	$(VENV)/bin/python -m pytest $(WORKERS)
 
 lint: $(VENV)/.installed-test ## ruff's rules and format
 	$(VENV)/bin/ruff check .
