@@ -36,7 +36,7 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint types format pyav bench dropins fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format pyav bench dropins fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -44,7 +44,10 @@ help: ## list the targets
 demo: $(VENV)/.installed ## run the main job on a few generated clips, or on VIDEOS=folder
 	@$(VENV)/bin/python -m videoloader.demo $(if $(VIDEOS),"$(VIDEOS)")
 
-check: $(VENV)/.installed-test lint types ## lint, types and the quick tests of pure layers, in a minute
+check: $(VENV)/.installed-test ## lint, types and the quick tests of pure layers, side by side, in a minute
+	@$(MAKE) --no-print-directory -j3 lint types quick
+
+quick: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest -n auto -q $(QUICK)
 
 test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them
