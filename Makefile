@@ -20,6 +20,9 @@ DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
 MODULES ?=
 
+# One worker more than processors: many tests wait for processes of their own.
+WORKERS := -n $(shell echo $$(($$(nproc) + 1)))
+
 # Tests that start no process and decode little.
 QUICK := tests/sampling tests/codecs tests/tensors tests/fn tests/test_types.py \
 	videoloader/sampling videoloader/codecs
@@ -29,8 +32,11 @@ VIDEOS ?=
 
 PIP := -m pip --quiet --disable-pip-version-check
 
+# Compiled modules are kept whatever the environment says: tests start hundreds of interpreters.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint types format pyav bench dropins fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format pyav bench dropins fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,11 +44,14 @@ help: ## list the targets
 demo: $(VENV)/.installed ## run the main job on a few generated clips, or on VIDEOS=folder
 	@$(VENV)/bin/python -m videoloader.demo $(if $(VIDEOS),"$(VIDEOS)")
 
-check: $(VENV)/.installed-test lint types ## lint, types and the quick tests of pure layers, in a minute
+check: $(VENV)/.installed-test ## lint, types and the quick tests of pure layers, side by side, in a minute
+	@$(MAKE) --no-print-directory -j3 lint types quick
+
+quick: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest -n auto -q $(QUICK)
 
 test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them
-	$(VENV)/bin/python -m pytest -n auto
+	$(VENV)/bin/python -m pytest $(WORKERS)
 
 lint: $(VENV)/.installed-test ## ruff's rules and format
 	$(VENV)/bin/ruff check .

@@ -1,5 +1,6 @@
 """For every test: the corpus, the demo's clips, the GPU rule, a deterministic hypothesis."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -31,6 +32,12 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 
+def pytest_collection_finish():
+    """What was collected stays: no full collection, which many tests ask for, looks at it again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_setup(item):
     """Tests marked `gpu` need one: skipped without it, unless a GPU is what the run is for."""
     if item.get_closest_marker("gpu") is None:
@@ -56,12 +63,13 @@ def corpus() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def run_folder(tmp_path_factory) -> Path:
-    """A folder that all workers of this run share; the helpers of tests find it by its variable."""
+def run_folder(tmp_path_factory, pytestconfig) -> Path:
+    """A folder that all workers of this run share; compiled kernels are kept for later runs."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
-    os.environ["VIDEOLOADER_TEST_FOLDER"] = str(base)
+    cache = getattr(pytestconfig, "cache", None)  # none under -p no:cacheprovider
+    os.environ["VIDEOLOADER_TEST_KERNELS"] = str(cache.mkdir("kernels") if cache else base)
     return base
 
 

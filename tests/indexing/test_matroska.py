@@ -443,8 +443,8 @@ def test_mutations_give_a_result_or_our_error(remuxed, seed):
         b"\x1c\x53\xbb\x6b\x01" + b"\xff" * 7,
     ],
 )
-def test_a_megabyte_of_tiny_elements_takes_no_time(coded, filling):
-    many = filling * (1_000_000 // len(filling))
+def test_half_a_megabyte_of_tiny_elements_takes_no_time(coded, filling):
+    many = filling * (500_000 // len(filling))
     for wrap in (lambda: cluster(0, many, head=unknown), lambda: cluster(0, many), lambda: many):
         data = matroska([track(private=coded[0])], wrap())
         before = time.process_time()
@@ -453,4 +453,4 @@ def test_a_megabyte_of_tiny_elements_takes_no_time(coded, filling):
                 index_matroska(source)
         except vl.VideoError:
             pass
-        assert time.process_time() - before < 2
+        assert time.process_time() - before < 1

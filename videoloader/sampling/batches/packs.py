@@ -109,7 +109,7 @@ class Packing:
             return sides
         area = np.maximum(videos.heights.astype(np.float64) * videos.widths, 1)
         scale = np.minimum(np.sqrt(self.max_pixels / area), 1)
-        return [np.floor(side * scale) for side in sides]
+        return [np.floor(side * scale + 1e-6) for side in sides]  # 91 * (64 / 91) is 64
 
     def _explain(self, videos: VideoSizes, *, sampler: ClipSampler) -> str:
         """Why some videos are in no pack."""
