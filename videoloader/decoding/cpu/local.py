@@ -165,7 +165,7 @@ class LocalEngine:
         No threads where beginning at keyframes costs less.
         """
         first, last, lane = runs[0].run, runs[-1].run, lanes[0]
-        before = [end for video, end in self._calls if video == clip.video]
+        calls = [*self._calls]
         self._calls.append((clip.video, Place(runs[-1].wants[-1][0], int(last.packets[-1]))))
         for one, other in pairwise(runs):
             if other.run.packets[0] - one.run.packets[-1] > _NEAR:
@@ -176,18 +176,17 @@ class LocalEngine:
                 if decoder.max_pixels == max_pixels and decoder.leads_to(first):
                     return standing, decoder.threads
         near = max(_NEAR, len(runs[0].wants))
-        ends = [end.packet for end in before if end.leads_to(first, near)]
-        if not ends:
+        spared = -1  # packets that need not be decoded again
+        for video, end in calls:
+            if video == clip.video and end.leads_to(first, near):
+                spared = max(spared, end.packet + 1 - int(first.packets[0]))
+        if spared < 0:
             return lane, 0
         packets = sum([len(run.run.packets) for run in runs])
-        if (
-            len(runs) > 1
-            and self._threads > 1
-            and _SPARED * (max(ends) + 1 - int(first.packets[0])) <= packets
-        ):
+        if len(runs) > 1 and self._threads > 1 and spared * _SPARED <= packets:
             return lane, 0
-        readers = [end.frame for end in before]
-        is_used = any(decoder.stands_at in readers for decoder in lane.decoders(key))
+        ends = [end.frame for video, end in calls if video == clip.video]
+        is_used = any(decoder.stands_at in ends for decoder in lane.decoders(key))
         if is_used and clip.index.packing != "demuxed":  # a second demuxer begins at the beginning
             if len(lanes) == 1:
                 lanes.append(Decoders())
