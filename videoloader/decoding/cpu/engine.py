@@ -33,7 +33,9 @@ __all__ = ["CpuEngine"]
 
 
 class CpuEngine:
-    """Decodes runs in worker processes. Threads may share it; they take turns.
+    """Decodes runs in worker processes.
+
+    Threads may share it; they take turns, but for images, which follow each other without a pause.
 
     Args:
         workers: processes.
