@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,6 +77,29 @@ def _job(folder: Path) -> int:
             return sum(dataset.table["num_frames"].to_pylist())
 
 
+def files_a_cpu_second(folder: Path) -> float:
+    """Files that `videoloader index` finishes in a second of processor time, all processes counted.
+
+    It runs on a terminal, so its progress bar is on.
+    """
+    with tempfile.TemporaryDirectory() as target:
+        command = [sys.executable, "-m", "videoloader.cli", "index", str(folder)]
+        command += ["--out", f"{target}/set.parquet", "--workers", "1"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        controller, terminal = os.openpty()
+        process = subprocess.Popen(command, stdout=terminal, stderr=terminal)
+        os.close(terminal)
+        with suppress(OSError):  # Linux reports an error when the last process closes a terminal
+            while os.read(controller, 1 << 16):
+                pass
+        os.close(controller)
+        if process.wait():
+            raise RuntimeError(f"{command} failed")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return sum(1 for _ in folder.iterdir()) / used
+
+
 def _copy(part: Path, number: int) -> Path:
     """A data set index of as many other videos."""
     import pyarrow as pa
@@ -114,6 +142,7 @@ def index_of_many(folder: Path, repetitions: int) -> dict[str, Any]:
                 getting.append(1e6 * (time.perf_counter() - start))
         return {
             "videos": videos,
+            "command_files_a_cpu_second": round(files_a_cpu_second(folder), 1),
             "merge_and_first_open_s": round(merged, 3),
             "open_ms": round(statistics.median(opening), 4),
             "one_index_us": round(statistics.median(getting), 2),

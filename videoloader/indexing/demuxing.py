@@ -65,7 +65,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             extradata=((0, context.extradata or b""),),
             packing="plain" if is_located else "demuxed",
             name=source.name,
-            fingerprint=source.fingerprint,
+            fingerprint=replace(source.fingerprint, head=source.head),
             warnings=tuple(f"{source.name}: {text}" for text in problems),
         )
         is_intra_only = context.codec.intra_only

@@ -12,7 +12,7 @@ from videoloader.errors import ArgumentError
 
 __all__ = ["even_rate", "rate_of_duration", "read_rate"]
 
-_NTSC = (24, 30, 48, 60, 120, 240)  # divided by 1.001
+_NTSC = tuple(Fraction(1000 * rate, 1001) for rate in (24, 30, 48, 60, 120, 240))
 _MOST_WHOLE = 240  # frames a second
 _LEAST_TICKS = 4  # ticks a frame; with fewer, an uneven step may be a dropped frame
 _EXACT = 1e-6  # ticks; smaller errors are ignored
@@ -43,7 +43,8 @@ def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction
         step = Fraction(span, steps)
         rate = 1 / (step * time_base)
         is_even = abs(end - int(pts[-1]) - step) <= _SLACK
-        return rate if is_even and rate in _usual(rate, rate) else None
+        is_whole = rate.denominator == 1 and 1 <= rate <= _MOST_WHOLE
+        return rate if is_even and (is_whole or rate in _NTSC) else None
     # Rounding moves the first and the last frame apart by less than a tick.
     low, high = Fraction(span - 1, steps), Fraction(span + 1, steps)
     found: list[tuple[bool, float, Fraction]] = []
@@ -59,8 +60,7 @@ def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction
 def _usual(least: Fraction, most: Fraction) -> list[Fraction]:
     """The usual rates between two."""
     whole = range(max(math.ceil(least), 1), min(math.floor(most), _MOST_WHOLE) + 1)
-    ntsc = [Fraction(1000 * rate, 1001) for rate in _NTSC]
-    return [Fraction(rate) for rate in whole] + [rate for rate in ntsc if least <= rate <= most]
+    return [Fraction(rate) for rate in whole] + [rate for rate in _NTSC if least <= rate <= most]
 
 
 def rate_of_duration(

@@ -110,7 +110,6 @@ def _naming(source: Source) -> Iterator[None]:
 
 
 def _index(source: Source, stream: int | None) -> VideoIndex:
-    head = source.head
     found = index_by_tables(source, stream=stream)
     if found is None:
         index, order_known = index_by_demuxing(source, stream=stream)
@@ -123,7 +122,7 @@ def _index(source: Source, stream: int | None) -> VideoIndex:
         index = check_times(index, source)
     else:
         index = scan_order(index, read_packets(index, source))
-    return replace(index, fingerprint=replace(index.fingerprint, head=head))
+    return index
 
 
 def _with_rate(index: VideoIndex, rate: Fraction) -> VideoIndex:

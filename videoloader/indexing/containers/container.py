@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def table_index(
         "color": picture.color,
         "sub_layers": picture.sub_layers,
         "name": source.name,
-        "fingerprint": source.fingerprint,
+        "fingerprint": replace(source.fingerprint, head=source.head),
     }
     return VideoIndex(packets=packets, **(found | properties))
 

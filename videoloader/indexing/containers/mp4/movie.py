@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
@@ -138,9 +138,9 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     if entries is None:
         return None
     _check_places(samples, timeline, source)
-    index = _build(source, track, samples, matrix, entries, timeline)
     end = max([layout.end, *map(referenced_end, layout.segments)])
-    index = replace(index, warnings=past_the_end(source, "what its boxes announce", end))
+    warnings = past_the_end(source, "what its boxes announce", end)
+    index = _build(source, track, samples, matrix, entries, timeline, warnings)
     if (is_intra := codec_of(index.codec).is_intra) is not None:
         starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
         believe_pictures(index.packets, [is_intra(start) for start in starts])
@@ -262,6 +262,7 @@ def _build(
     movie_matrix: tuple[int, ...],
     entries: list[VisualEntry],
     timeline: Timeline,
+    warnings: tuple[str, ...],
 ) -> VideoIndex:
     chosen = timeline.samples
     packets = np.empty(len(timeline.pts), dtype=PACKET_DTYPE)
@@ -288,6 +289,7 @@ def _build(
         codec_tag=entry.tag,
         extradata=tuple((at, entries[number].extradata) for at, number in setups),
         length_size=entry.length_size,
+        warnings=warnings,
     )
 
 
