@@ -99,28 +99,31 @@ struct Pixel {
     }
 };
 
-// Pixels outside repeat the last row and column.
-__device__ inline Pixel pixel_of(const View& v, int frame, int row, int column) {
-    int inside = min(row, v.sizes[1] - 1);
-    const u8* from = pixel_at<u8>(v, frame, inside, min(column, v.sizes[2] - 1));
+__device__ inline Pixel pixel_from(const View& v, const u8* from) {
     return {from[0], from[v.strides[3]], from[2 * v.strides[3]]};
 }
 
-// Two by two pixels, of number `quad` within a unit.
+// Two by two pixels, of number `quad` within a unit. Those outside repeat the last row and column.
 __device__ inline void take_quad(const View& v, Place place, int quad, int* blocks) {
     int down = quad / 8, across = quad % 8, blue = 0, red = 0;
-    int column = place.column + 2 * across;
+    int high = v.sizes[1], wide = v.sizes[2];
+    int row = place.row + 2 * down, column = place.column + 2 * across;
     // Rows of chroma outside repeat the last one, even if that is the mean of two rows.
-    int first = 2 * min(place.row / 2 + down, (v.sizes[1] + 1) / 2 - 1);
+    int first = 2 * min(row / 2, (high + 1) / 2 - 1);
+    i64 step = v.strides[2];
+    i64 offsets[2] = {min(column, wide - 1) * step, min(column + 1, wide - 1) * step};
     int* luma = blocks + (down / 4 * 2 + across / 4) * ROOM;
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-        int y = 2 * down + j / 2, x = 2 * across + j % 2;
-        Pixel pixel = pixel_of(v, place.frame, place.row + y, column + j % 2);
-        luma[y % 8 * PITCH + x % 8] = pixel.luma() - 128;
-        if (place.row + 2 * down != first)
-            pixel = pixel_of(v, place.frame, first + j / 2, column + j % 2);
-        blue += pixel.blue_chroma(), red += pixel.red_chroma();
+    for (int j = 0; j < 2; j++) {
+        const u8* line = pixel_at<u8>(v, place.frame, min(row + j, high - 1), 0);
+        const u8* other = pixel_at<u8>(v, place.frame, min(first + j, high - 1), 0);
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            Pixel pixel = pixel_from(v, line + offsets[k]);
+            luma[(2 * down + j) % 8 * PITCH + (2 * across + k) % 8] = pixel.luma() - 128;
+            if (other != line) pixel = pixel_from(v, other + offsets[k]);
+            blue += pixel.blue_chroma(), red += pixel.red_chroma();
+        }
     }
     int bias = 1 + across % 2, at = down * PITCH + across;
     blocks[4 * ROOM + at] = ((blue + bias) >> 2) - 128;
@@ -189,25 +192,39 @@ KERNEL(jpeg_blocks, 256) {
 
 // ---- coded blocks to pixels
 
-// Chroma of a frame, whose rows and columns outside repeat the last ones.
+// Where the chroma of four pixels of a row lies in a frame. Rows and columns outside repeat the
+// last ones.
 struct Chroma {
-    const u8* units;  // of the frame, at the blocks of one of the two
-    int rows, columns, across;
+    int near, far;   // of the nearest rows
+    int columns[4];  // of the nearest columns and those beside them
+    bool is_narrow;  // libjpeg repeats samples of pictures so narrow
 
-    __device__ int at(int row, int column) const {
-        int y = min(max(row, 0), rows - 1), x = min(max(column, 0), columns - 1);
-        return units[(y / 8 * across + x / 8) * UNIT + y % 8 * 8 + x % 8];
+    __device__ Chroma(const Units& units, int row, int column) {
+        int high = (units.rows + 1) / 2, wide = (units.columns + 1) / 2, y = row / 2;
+        near = line_of(units, y);
+        far = line_of(units, row % 2 ? min(y + 1, high - 1) : max(y - 1, 0));
+        is_narrow = wide <= 2;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            int x = min(max(column / 2 + k - 1, 0), wide - 1);
+            columns[k] = x / 8 * UNIT + x % 8;
+        }
     }
 
-    // Four pixels of a row, from an even number of columns on.
-    __device__ void upsample(int row, int column, int* values) const {
-        int near = row / 2, far = row % 2 ? near + 1 : near - 1, first = column / 2, sums[4];
-        if (columns <= 2) {  // libjpeg repeats samples of pictures so narrow
-            for (int j = 0; j < 4; j++) values[j] = at(near, first + j / 2);
+    __device__ static int line_of(const Units& units, int y) {
+        return y / 8 * units.across * UNIT + y % 8 * 8;
+    }
+
+    // `blocks`: of one of the two, from the first unit of the frame on.
+    __device__ void upsample(const u8* blocks, int* values) const {
+        int sums[4];
+        if (is_narrow) {
+            for (int j = 0; j < 4; j++) values[j] = blocks[near + columns[1 + j / 2]];
             return;
         }
 #pragma unroll
-        for (int k = 0; k < 4; k++) sums[k] = 3 * at(near, first + k - 1) + at(far, first + k - 1);
+        for (int k = 0; k < 4; k++)
+            sums[k] = 3 * blocks[near + columns[k]] + blocks[far + columns[k]];
 #pragma unroll
         for (int k = 1; k < 3; k++) {
             values[2 * k - 2] = (3 * sums[k] + sums[k - 1] + 8) >> 4;
@@ -231,13 +248,10 @@ KERNEL(jpeg_pixels, 256) {
             int row = place.row + y, column = place.column + x;
             if (row >= units.rows || column >= units.columns) continue;
             const u8* frame = (const u8*)r.units + (u64)place.frame * per_frame * UNIT;
-            Chroma chroma = {
-                frame + 4 * BLOCK, (units.rows + 1) / 2, (units.columns + 1) / 2, units.across
-            };
+            Chroma chroma(units, row, column);
             int blue[4], red[4];
-            chroma.upsample(row, column, blue);
-            chroma.units += BLOCK;
-            chroma.upsample(row, column, red);
+            chroma.upsample(frame + 4 * BLOCK, blue);
+            chroma.upsample(frame + 5 * BLOCK, red);
             u64 unit = r.units + (u64)number * UNIT;
             int block = y / 8 * 2 + x / 8;
             Four<u8> luma = *(const Four<u8>*)(unit + block * BLOCK + y % 8 * 8 + x % 8);

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.operators.context import Context
 from videoloader.operators.kernels import Kernel, Launch, are_frames, row_type, rows_of
+from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch
 
-__all__ = ["distort_on_gpu"]
+__all__ = ["Qualities", "distort_on_gpu"]
 
 _ROW = row_type(("units", "u8"), ("scale", "i4"))
 _CODED = Kernel("color/jpeg.cu", "jpeg_blocks", _ROW)
@@ -36,28 +39,43 @@ _TABLES = np.array((*_LUMA, *_CHROMA), np.uint8)
 """Steps of coefficients at quality 50, from Annex K of the JPEG standard."""
 
 
-def distort_on_gpu(context: Context, frames: Batch, plan: Sequence[list[int]]) -> Any:
-    """Pictures as JPEGs show them; NotImplemented for batches that the kernels do not take.
+@dataclass(frozen=True, eq=False)
+class Qualities:
+    """Plan of `jpeg_compression_distortion`.
 
-    Args:
-        context: of the call.
-        frames: RGB, uint8.
-        plan: quality of each picture, for each sample.
+    Attributes:
+        each: quality of each picture, for each sample.
     """
+
+    each: Sequence[list[int]]
+
+    @cached_property
+    def by_frame(self) -> list[bool]:
+        """Of each sample whether its frames differ."""
+        return [len(set(own)) > 1 for own in self.each]
+
+    @cached_property
+    def scales(self) -> NDArray[np.int64]:
+        """Of the tables in percent, for each sample or each of its frames that differ."""
+        pairs = zip(self.each, self.by_frame, strict=True)
+        found = np.array([value for own, varies in pairs for value in (own if varies else own[:1])])
+        scales: NDArray[np.int64] = np.where(found < 50, 5000 // found, 200 - 2 * found)
+        return scales
+
+
+def distort_on_gpu(context: Context, frames: Batch, plan: Qualities) -> Any:
+    """Pictures as JPEGs show them; NotImplemented for batches that the kernels do not take."""
     out = context.empty()
     if not are_frames(frames, out, dtypes={torch.uint8: 0}):
         return NotImplemented
-    by_frame = [len(set(own)) > 1 for own in plan]
-    rows, _ = rows_of(_ROW, frames, out, by_frame)
-    each = [own if varies else own[:1] for own, varies in zip(plan, by_frame, strict=True)]
-    qualities = np.array([quality for own in each for quality in own])
-    rows["scale"] = np.where(qualities < 50, 5000 // qualities, 200 - 2 * qualities)
+    rows, _ = rows_of(_ROW, frames, out, plan.by_frame)
+    rows["scale"] = plan.scales
     count, height, width, _ = rows["source"]["sizes"].astype(np.int64).T
     units = count * -(height // -_SIDE) * -(width // -_SIDE)
-    *places, end = np.cumsum([0, *(_UNIT * units)]).tolist()
+    ends = (_UNIT * units).cumsum()
     device = frames.spec.device
-    memory = torch.empty(end, dtype=torch.uint8, device=device)
-    rows["units"] = np.array(places, np.uint64) + np.uint64(memory.data_ptr())
+    memory = torch.empty(int(ends[-1]), dtype=torch.uint8, device=device)
+    rows["units"] = memory.data_ptr() + ends - _UNIT * units
     for kernel, together in ((_CODED, _CODED_TOGETHER), (_SHOWN, _SHOWN_TOGETHER)):
         tiles = -(units // -together)
         Launch(out, kernel, rows, tiles, {}, device, _TABLES).queue()

@@ -24,7 +24,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
-from videoloader.operators.color.jpeg_on_gpu import distort_on_gpu
+from videoloader.operators.color.jpeg_on_gpu import Qualities, distort_on_gpu
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
@@ -52,7 +52,7 @@ def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Planned
     for position, shape in enumerate(frames.shapes):
         each = quality.frames(position, shape[0] if len(shape) > 3 else 1)
         plan.append([min(max(own, 1), 100) for own in each])
-    return Planned((frames,), plan)
+    return Planned((frames,), Qualities(plan))
 
 
 def _check_bytes(frames: Spec, operator: str) -> None:
@@ -76,14 +76,12 @@ def _check_bytes(frames: Spec, operator: str) -> None:
     infer=_infer_rgb,
     kernels={"cuda": distort_on_gpu},
 )
-def jpeg_compression_distortion(
-    context: Context, frames: Batch, plan: Sequence[list[int]]
-) -> Batch:
+def jpeg_compression_distortion(context: Context, frames: Batch, plan: Qualities) -> Batch:
     """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again."""
     import cv2
 
     out = context.empty()
-    for sample, place, own in zip(frames, out, plan, strict=True):
+    for sample, place, own in zip(frames, out, plan.each, strict=True):
 
         def distort(number: int, picture: Picture, qualities: list[int] = own) -> Picture:
             bgr = cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)
