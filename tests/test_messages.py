@@ -65,8 +65,9 @@ def test_a_video_without_frames_is_named_where_clips_are_sampled(path, sampler):
 
 def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
     index = vl.index_video(path)
-    index.packets["duration"] = 0
-    index.packets["pts"] = 0
+    packets = index.packets.copy()
+    packets["duration"] = packets["pts"] = 0
+    index = replace(index, packets=packets)
     dataset = vl.ClipDataset([path], vl.RandomClip(4, fps=3), indexes={str(path): index})
     with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: a sampler with fps="):
         dataset[0]

@@ -150,7 +150,10 @@ def facts(launch, is_resize):
 
 NOT_REPEATED = {
     "jitter": "draws",
+    "jpeg_compression_distortion": "two launches, and memory between them",
+    "noise.gaussian": "draws",
     "noise.salt_and_pepper": "draws",
+    "noise.shot": "draws",
     "random_resized_crop": "draws",
     "cast_like": "two inputs",
     "experimental.remap": "three inputs",

@@ -639,7 +639,7 @@ def test_a_worker_does_not_open_again_what_is_open_here(server, bucket, is_membe
     item = next(iter(find_items(f"{server.url}/videos/shards/0.tar"))) if is_member else None
     place = item or f"{server.url}/end.mp4"
     with open_source(place) if item is None else item.open() as source:
-        index = vl.VideoIndex(**vars(vl.index_video(source.read(0, source.size))))
+        index = vl.index_video(source.read(0, source.size))
         index = replace(index, fingerprint=source.fingerprint, name=source.name)
     begin = 0 if item is None else item.offset
     frames = []
