@@ -18,7 +18,6 @@ from videoloader.operators.operator import OPERATORS
 from videoloader.tensors.batch import Batch
 
 SIZES = [(40, 50), (30, 20), (64, 48), (31, 33)]
-NEAR = [(y, x) for y in (-1, 0, 1) for x in (-1, 0, 1)]
 EXIF = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"  # orientation 6
 
 
@@ -35,17 +34,6 @@ class FakeImage:
         self.__cuda_array_interface__["shape"] = tuple(pixels.shape)
 
 
-class FakeStream(bytes):
-    """An encoded image, or a region of it."""
-
-    region = None
-
-    def get_sub_code_stream(self, view):
-        part = FakeStream(self)
-        part.region = view.region
-        return part
-
-
 class FakeCodec:
     """In the place of nvImageCodec: decodes by OpenCV into the images that it is given.
 
@@ -53,13 +41,11 @@ class FakeCodec:
     """
 
     ColorSpec = SimpleNamespace(GRAY=1, SRGB=3)
-    CodeStream = FakeStream
-    CodeStreamView = staticmethod(lambda number, region: SimpleNamespace(region=region))
-    Region = staticmethod(lambda *bounds: bounds)
+    CodeStream = bytes
     DecodeParams = staticmethod(lambda orientation, color, any_depth: (orientation, color))
 
     def __init__(self):
-        self.unreadable, self.elsewhere, self.calls, self.regions = set(), set(), [], []
+        self.unreadable, self.elsewhere, self.calls = set(), set(), []
 
     def as_images(self, rooms, cuda_stream):
         assert cuda_stream == 7
@@ -89,14 +75,7 @@ class FakeCodec:
         flags = cv2.IMREAD_GRAYSCALE if color == self.ColorSpec.GRAY else cv2.IMREAD_COLOR_RGB
         flags |= 0 if orientation else cv2.IMREAD_IGNORE_ORIENTATION
         found = cv2.imdecode(np.frombuffer(source, np.uint8), flags)
-        pixels = torch.from_numpy(found.reshape(*found.shape[:2], -1))
-        if (region := getattr(source, "region", None)) is None:
-            return pixels
-        self.regions.append(region)
-        top, left, bottom, right = region
-        assert 0 <= top < bottom <= len(pixels)
-        assert 0 <= left < right <= pixels.shape[1]
-        return pixels[top:bottom, left:right].contiguous()
+        return torch.from_numpy(found.reshape(*found.shape[:2], -1))
 
 
 @pytest.fixture
@@ -120,7 +99,6 @@ def decode(files, headers=None, *, output_type="RGB", adjust_orientation=True):
     return nvimagecodec.decode_on_gpu(
         [memoryview(data) for data in files],
         headers or [read_header(memoryview(data), "it") for data in files],
-        [None] * len(files),
         device="cpu",
         output_type=output_type,
         adjust_orientation=adjust_orientation,
@@ -232,47 +210,6 @@ def test_windows_are_those_of_the_images(codec, sizes):
     made = apply("decoders.image_crop", files, crop=(12, 15), crop_pos_x=0.0, crop_pos_y=0.0)
     for image, data in zip(made, files, strict=True):
         assert torch.equal(image, expected(codec, data)[:12, :15])
-
-
-@pytest.mark.parametrize("place", [0.0, 0.3, 0.5, 1.0])
-def test_regions_of_jpegs_are_decoded_with_a_margin_for_their_chroma(codec, place):
-    files = [jpeg((200, 301)), jpeg((200, 301), is_turned=True), jpeg((150, 90))]
-    made = apply("decoders.image_crop", files, crop=(41, 35), crop_pos_x=place, crop_pos_y=place)
-    for image, data in zip(made, files, strict=True):
-        whole = expected(codec, data)
-        top, left = (
-            round(place * (side - own)) for side, own in zip(whole.shape[:2], (41, 35), strict=True)
-        )
-        around = [torch.equal(image, whole[top + y :, left + x :][:41, :35]) for y, x in NEAR]
-        assert any(around)  # halves may be rounded either way
-    assert len(codec.regions) == 2  # what is turned is decoded whole
-    for top, left, bottom, right in codec.regions:
-        assert top % 16 == left % 16 == 0
-        assert bottom - top <= 41 + 2 * 32
-        assert right - left <= 35 + 2 * 32
-
-
-@pytest.mark.gpu
-def test_pixels_of_regions_are_those_of_whole_images():
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(40, 700, (40, 2)).tolist()
-    files = [memoryview(encoded(picture(*size), "jpg")) for size in sizes]
-    for file in files:
-        whole = fn.decoders.image(file, device="mixed")
-        height, width, _ = whole.shape
-        for _ in range(4):
-            rows, columns = int(rng.integers(1, height + 1)), int(rng.integers(1, width + 1))
-            top, left = int(rng.integers(height - rows + 1)), int(rng.integers(width - columns + 1))
-            part = fn.decoders.image_slice(
-                file,
-                (top, left),
-                (rows, columns),
-                device="mixed",
-                axes=(0, 1),
-                normalized_anchor=False,
-                normalized_shape=False,
-            )
-            assert torch.equal(part, whole[top : top + rows, left : left + columns])
 
 
 @pytest.mark.gpu

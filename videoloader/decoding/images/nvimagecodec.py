@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.pixels import YCBCR
-from videoloader.decoding.images.request import Window
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import UnsupportedError
 
@@ -21,14 +19,12 @@ __all__ = ["decode_on_gpu"]
 
 _FORMATS = ("jpeg", "jpeg2000")
 _CONVERTED = ("BGR", "YCbCr")  # output types that are converted from RGB
-_UNIT = 16  # pixels; regions begin and end at multiples of it, and have one more on each side
 _ALIGNMENT = 256  # bytes; alignment of images in a block, as of CUDA allocations
 
 
 def decode_on_gpu(
     files: Sequence[memoryview],
     headers: Sequence[ImageHeader],
-    windows: Sequence[Window | None],
     *,
     device: str,
     output_type: str,
@@ -36,13 +32,12 @@ def decode_on_gpu(
 ) -> torch.Tensor | list[torch.Tensor | None]:
     """Pixels (H, W, C) uint8 on the GPU; None for images that the CPU has to decode.
 
-    One tensor (N, H, W, C) if all images are whole and have one size. The memory is from torch's
-    allocator, which does not reuse it while another stream works on it (`record_stream`).
+    One tensor (N, H, W, C) if all images have one size. The memory is from torch's allocator,
+    which does not reuse it while another stream works on it (`record_stream`).
 
     Args:
         files: encoded images.
         headers: of each.
-        windows: the part of each to keep; None for all.
         device: torch device of the GPU; the images are ready on its current stream.
         output_type: name of an `ImageType`.
         adjust_orientation: apply their EXIF orientations.
@@ -61,71 +56,18 @@ def decode_on_gpu(
             continue
         color = codec.ColorSpec.GRAY if is_grey else codec.ColorSpec.SRGB
         params = codec.DecodeParams(adjust_orientation, color, False)  # noqa: FBT003
-        parts = [
-            _Part.of(headers[at], windows[at], adjust_orientation=adjust_orientation)
-            for at in numbers
-        ]
-        rooms, block = _rooms([part.size for part in parts], 1 if is_grey else 3, device)
-        sources = [
-            part.source(np.frombuffer(files[at], np.uint8))
-            for at, part in zip(numbers, parts, strict=True)
-        ]
+        sizes = [headers[at].displayed(adjust_orientation=adjust_orientation) for at in numbers]
+        rooms, block = _rooms(sizes, 1 if is_grey else 3, device)
+        sources = [codec.CodeStream(np.frombuffer(files[at], np.uint8)) for at in numbers]
         with quick_switches():
             are_done = _decode_into(rooms, sources, params, device)
-        is_plain = output_type not in _CONVERTED and not any(part.kept for part in parts)
-        if block is not None and len(numbers) == len(files) and all(are_done) and is_plain:
+        is_converted = output_type in _CONVERTED
+        if block is not None and len(numbers) == len(files) and all(are_done) and not is_converted:
             return block
-        for at, part, room, is_done in zip(numbers, parts, rooms, are_done, strict=True):
+        for at, room, is_done in zip(numbers, rooms, are_done, strict=True):
             if is_done:
-                pixels = room.pixels if part.kept is None else room.pixels[part.kept]
-                results[at] = _converted(pixels, output_type)
+                results[at] = _converted(room.pixels, output_type)
     return results
-
-
-class _Part(NamedTuple):
-    """What is decoded of an image.
-
-    Attributes:
-        size: height and width.
-        region: first row and column, and those behind the last; None for the whole image.
-        kept: rows and columns of it to keep; None for all.
-    """
-
-    size: tuple[int, int]
-    region: tuple[int, int, int, int] | None
-    kept: Window | None
-
-    @classmethod
-    def of(cls, header: ImageHeader, window: Window | None, *, adjust_orientation: bool) -> _Part:
-        """The part of an image around a window.
-
-        Chroma is interpolated, so the region is larger than the window.
-        """
-        size = header.displayed(adjust_orientation=adjust_orientation)
-        is_turned = adjust_orientation and header.orientation != 1
-        if window is None or is_turned or header.format != "jpeg":
-            return cls(size, None, window)
-        bounds = [
-            (
-                max(side.start // _UNIT - 1, 0) * _UNIT,
-                min((-(-side.stop // _UNIT) + 1) * _UNIT, end),
-            )
-            for side, end in zip(window, size, strict=True)
-        ]
-        (top, bottom), (left, right) = bounds
-        rows, columns = (
-            slice(side.start - start, side.stop - start)
-            for side, (start, _) in zip(window, bounds, strict=True)
-        )
-        return cls((bottom - top, right - left), (top, left, bottom, right), (rows, columns))
-
-    def source(self, data: NDArray[np.uint8]) -> Any:
-        """What nvImageCodec decodes."""
-        codec = _codec()
-        stream = codec.CodeStream(data)
-        if self.region is None:
-            return stream
-        return stream.get_sub_code_stream(codec.CodeStreamView(0, codec.Region(*self.region)))
 
 
 class _Room:

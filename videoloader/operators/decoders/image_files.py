@@ -164,7 +164,7 @@ def _decode(
     if context.device != "cpu" and requests:
         ready = _on_gpu(context, [*requests.values()], form)
     if isinstance(ready, torch.Tensor):
-        if not failed:
+        if not failed and all(request.window is None for request in requests.values()):
             return Batch(to_range(ready, dtype), "HWC")
         ready = ready.unbind()
     pixels_of = dict(zip(requests, ready, strict=True))
@@ -173,8 +173,9 @@ def _decode(
     made = dict(zip(left, decoded, strict=True))
     out: dict[int, torch.Tensor] = {}
     for position, pixels in pixels_of.items():
+        window = requests[position].window
         if pixels is not None:
-            out[position] = to_range(pixels, dtype)
+            out[position] = to_range(pixels if window is None else pixels[window], dtype)
             continue
         found = made[position]
         if isinstance(found, VideoError):
@@ -220,7 +221,6 @@ def _on_gpu(
     return decode_on_gpu(
         [request.data for request in requests],
         [request.header for request in requests],
-        [request.window for request in requests],
         device=context.device,
         output_type=form.output_type,
         adjust_orientation=form.adjust_orientation,
