@@ -284,7 +284,8 @@ class OperatorKernelsOnGpu:
             return batch.gpu()
         samples = []
         for sample in batch.tensors:
-            margins = [2 * (letter in "HW") for letter in batch.layout()]
+            letters = batch.layout() or "H" * sample.ndim
+            margins = [2 * (letter in "HW") for letter in letters]
             sides = [(at, at + side) for at, side in zip(margins, sample.shape, strict=True)]
             whole = sample.new_zeros([stop + start for start, stop in sides]).cuda()
             samples.append(whole[tuple(slice(*each) for each in sides)])
