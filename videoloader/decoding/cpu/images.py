@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -200,9 +201,13 @@ class ImageQueue:
         return batch.results
 
     def finish(self) -> None:
-        """Decode what there is, so that the pool is free; called with the lock held."""
-        while self._waiting or self._given:
-            self._step()
+        """Decode what there is, so that the pool is free; called with the lock held.
+
+        Errors are raised in the threads of the batches, which go on where this stops.
+        """
+        with suppress(Exception):
+            while self._waiting or self._given:
+                self._step()
 
     def __iter__(self) -> ImageQueue:
         return self
@@ -211,9 +216,10 @@ class ImageQueue:
         """The next task for the pool; there may be another one after a StopIteration."""
         if not self._waiting:
             raise StopIteration
-        group = self._waiting.popleft()
-        self._given[self._count] = group
+        # In this order: an interrupt may repeat a group, but loses none of another thread's batch.
+        group = self._given[self._count] = self._waiting[0]
         self._count += 1
+        self._waiting.popleft()
         return group.task
 
     def _step(self) -> None:
@@ -225,13 +231,14 @@ class ImageQueue:
             if self._results is None:
                 self._results, self._count = self._pool.decode_files(self), 0
             number, made, failure = next(self._results)
+            group = self._given[number]
+            self._waiting.extendleft(group.batch.take(group, made, failure))
+            del self._given[number]  # last, see `__next__`
         except BaseException:
             self._stop()
             raise
         finally:
             self._is_stepping = False
-        group = self._given.pop(number)
-        self._waiting.extendleft(group.batch.take(group, made, failure))
         if not (self._waiting or self._given):
             self._stop()
 
@@ -247,7 +254,8 @@ class ImageQueue:
         """Decode no more images of a batch; those of others that were begun are begun anew."""
         if not self._is_stepping:
             self._stop()
-        for group in [group for group in self._waiting if group.batch is batch]:
+        # A copy, made at once: other threads add to the queue.
+        for group in [group for group in list(self._waiting) if group.batch is batch]:
             self._waiting.remove(group)
 
     def _forget(self) -> None:
