@@ -1,5 +1,6 @@
 """Images in worker processes: the same pixels, and one that misbehaves costs itself only."""
 
+import itertools
 import signal
 import threading
 import time
@@ -186,6 +187,46 @@ def test_an_interrupt_loses_no_image_of_another_thread(moment, monkeypatch):
             made = begun(queue, threads, picture(40, 50))
             with pytest.raises(KeyboardInterrupt):
                 queue.decode([request(encoded(picture(9, 9), "png"))], RGB)
+        assert np.array_equal(made.result(30)[0], picture(40, 50))
+
+
+class PoolThatEndsSlowly(PoolOfOneTask):
+    """Does the last task first; Ctrl-C while its workers are ended."""
+
+    interrupts = 1
+
+    def decode_files(self, tasks):
+        try:
+            for number, task in reversed([*enumerate(itertools.islice(tasks, 2))]):
+                yield number, task.perform(None), None
+        except GeneratorExit:
+            if self.interrupts:
+                self.interrupts -= 1
+                raise KeyboardInterrupt from None
+            raise
+
+
+class InterruptedLock(ForkSafeLock):
+    interrupts = 0
+
+    def __enter__(self):
+        if self.interrupts:
+            self.interrupts -= 1
+            raise KeyboardInterrupt
+        return super().__enter__()
+
+
+def test_two_interrupts_lose_no_image_of_another_thread():
+    lock = InterruptedLock()
+    queue = ImageQueue(PoolThatEndsSlowly(), 1, lock)
+    own = [request(encoded(picture(9, 9), "png"))]
+    with ThreadPoolExecutor(1) as threads:
+        with lock:
+            made = begun(queue, threads, picture(40, 50))
+            queue.decode(own, RGB)
+            lock.interrupts = 1
+            with pytest.raises(KeyboardInterrupt):
+                queue.decode(own, RGB)
         assert np.array_equal(made.result(30)[0], picture(40, 50))
 
 

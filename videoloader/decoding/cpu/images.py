@@ -159,9 +159,9 @@ class _Batch:
 class ImageQueue:
     """Decodes the images of batches in the workers of a pool, in the order in which they come.
 
-    Each batch has a thread that waits for it. In turn, one of these threads waits for the next
-    result, of any batch, so that the workers begin the next batch while others of them decode the
-    last images of the one before.
+    Each batch has a thread that waits for it. One of these threads at a time takes the next result,
+    of any batch, so that the workers begin the next batch while others of them decode the last
+    images of the one before. New batches are given to workers only after a result.
 
     Args:
         pool: of the workers.
@@ -229,6 +229,7 @@ class ImageQueue:
         self._is_stepping = True
         try:
             if self._results is None:
+                self._stop()  # puts back what another interrupt may have left
                 self._results, self._count = self._pool.decode_files(self), 0
             number, made, failure = next(self._results)
             group = self._given[number]
@@ -244,11 +245,13 @@ class ImageQueue:
 
     def _stop(self) -> None:
         """End the workers that have tasks; these wait again."""
-        if self._results is not None:
-            self._results.close()
-        self._results = None
-        self._waiting.extendleft(reversed(self._given.values()))
-        self._given = {}
+        try:
+            if self._results is not None:
+                self._results.close()
+        finally:  # another interrupt may end the waiting for the workers
+            self._results = None
+            self._waiting.extendleft(reversed(self._given.values()))
+            self._given = {}
 
     def _drop(self, batch: _Batch) -> None:
         """Decode no more images of a batch; those of others that were begun are begun anew."""
