@@ -56,3 +56,15 @@ def test_frames_of_clips_and_channels_in_front_are_pictures_too():
 def test_what_it_cannot_do_is_an_error(changed, picture):
     with pytest.raises(VideoError, match=next(iter(changed), "clahe")):
         fn.clahe(torch.from_numpy(picture.copy()), **{**CASES["luma"], **changed}, layout="HWC")
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (4, 0, 3), (2, 0, 4, 3), (0, 4, 4, 3)])
+def test_frames_without_pixels_stay_as_they_are(shape):
+    frames, layout = torch.zeros(shape, dtype=torch.uint8), "FHWC"[-len(shape) :]
+    made = [
+        fn.clahe(frames, tiles_x=2, tiles_y=2, clip_limit=2.0, layout=layout),
+        fn.equalize(frames, layout=layout),
+        fn.jpeg_compression_distortion(frames, layout=layout),
+        fn.debayer(frames[..., :1], blue_position=(0, 0), layout=layout),
+    ]
+    assert [tuple(each.shape) for each in made] == [shape] * 4

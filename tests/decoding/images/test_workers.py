@@ -1,8 +1,10 @@
 """Images in worker processes: the same pixels, and one that misbehaves costs itself only."""
 
+import itertools
 import signal
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from misbehaving import MisbehavingHeader
 import videoloader as vl
 from videoloader import fn, pipeline_def
 from videoloader.decoding.batch_decoder import shared_decoder
+from videoloader.decoding.cpu import images
 from videoloader.decoding.cpu.images import ImageQueue
 from videoloader.decoding.images.header import read_header
 from videoloader.decoding.images.request import ImageForm, ImageRequest
@@ -117,6 +120,130 @@ def test_a_batch_begins_before_the_one_in_front_of_it_has_ended():
         made = [threads.submit(queue.decode, each, RGB) for each in requests]
         for mine, expected in zip(made, pictures, strict=True):
             assert np.array_equal(mine.result(30)[0], expected)
+
+
+class PoolThatFails(PoolOfOneTask):
+    """Has no memory left for its first task; a pool that works is in its place then."""
+
+    fails = True
+
+    def decode_files(self, tasks):
+        for number, task in enumerate(tasks):
+            if self.fails:
+                self.fails = False
+                raise vl.ResourceError("no memory left")
+            yield number, task.perform(None), None
+
+
+def begun(queue, threads, pixels):
+    """A batch that another thread waits for; the caller holds the lock of the queue."""
+    made = threads.submit(queue.decode, [request(encoded(pixels, "png"))], RGB)
+    deadline = time.monotonic() + 30
+    while not queue._waiting:
+        assert time.monotonic() < deadline
+    return made
+
+
+def test_clips_do_not_fail_by_images_of_another_thread():
+    lock = ForkSafeLock()
+    queue = ImageQueue(PoolThatFails(), 1, lock)
+    with ThreadPoolExecutor(1) as threads:
+        with lock:  # as for clips
+            made = begun(queue, threads, picture(40, 50))
+            queue.finish()
+        assert np.array_equal(made.result(30)[0], picture(40, 50))
+
+
+def interrupted(method, *, after):
+    """Ctrl-C in the first call."""
+    interrupts = [KeyboardInterrupt()]
+
+    def call(*given):
+        if interrupts and not after:
+            raise interrupts.pop()
+        made = method(*given)
+        if interrupts:
+            raise interrupts.pop()
+        return made
+
+    return call
+
+
+@pytest.mark.parametrize("moment", ["begun", "done"])
+def test_an_interrupt_loses_no_image_of_another_thread(moment, monkeypatch):
+    pool, lock = PoolThatFails(), ForkSafeLock()
+    pool.fails = False
+    queue = ImageQueue(pool, 1, lock)
+    if moment == "done":
+        monkeypatch.setattr(images._Batch, "take", interrupted(images._Batch.take, after=False))
+    else:
+
+        class Waiting(deque):
+            popleft = interrupted(deque.popleft, after=True)
+
+        queue._waiting = Waiting()
+    with ThreadPoolExecutor(1) as threads:
+        with lock:
+            made = begun(queue, threads, picture(40, 50))
+            with pytest.raises(KeyboardInterrupt):
+                queue.decode([request(encoded(picture(9, 9), "png"))], RGB)
+        assert np.array_equal(made.result(30)[0], picture(40, 50))
+
+
+class PoolThatEndsSlowly(PoolOfOneTask):
+    """Does the last task first; Ctrl-C while its workers are ended."""
+
+    interrupts = 1
+
+    def decode_files(self, tasks):
+        try:
+            for number, task in reversed([*enumerate(itertools.islice(tasks, 2))]):
+                yield number, task.perform(None), None
+        except GeneratorExit:
+            if self.interrupts:
+                self.interrupts -= 1
+                raise KeyboardInterrupt from None
+            raise
+
+
+class InterruptedLock(ForkSafeLock):
+    interrupts = 0
+
+    def __enter__(self):
+        if self.interrupts:
+            self.interrupts -= 1
+            raise KeyboardInterrupt
+        return super().__enter__()
+
+
+def test_two_interrupts_lose_no_image_of_another_thread():
+    lock = InterruptedLock()
+    queue = ImageQueue(PoolThatEndsSlowly(), 1, lock)
+    own = [request(encoded(picture(9, 9), "png"))]
+    with ThreadPoolExecutor(1) as threads:
+        with lock:
+            made = begun(queue, threads, picture(40, 50))
+            queue.decode(own, RGB)
+            lock.interrupts = 1
+            with pytest.raises(KeyboardInterrupt):
+                queue.decode(own, RGB)
+        assert np.array_equal(made.result(30)[0], picture(40, 50))
+
+
+def test_a_batch_fails_while_others_are_added():
+    queue = ImageQueue(PoolThatFails(), 1, ForkSafeLock())
+
+    class Other:
+        @property
+        def batch(self):  # another thread adds a group just as this one is looked at
+            queue._waiting.append(self)
+
+        task = None
+
+    queue._waiting.append(Other())
+    with pytest.raises(vl.ResourceError):
+        queue.decode([request(encoded(picture(8, 8), "png"))], RGB)
+    assert {type(group) for group in queue._waiting} == {Other}
 
 
 def test_a_damaged_image_fails_by_name_among_good_ones(decoder):

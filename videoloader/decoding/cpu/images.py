@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -158,9 +159,9 @@ class _Batch:
 class ImageQueue:
     """Decodes the images of batches in the workers of a pool, in the order in which they come.
 
-    Each batch has a thread that waits for it. In turn, one of these threads waits for the next
-    result, of any batch, so that the workers begin the next batch while others of them decode the
-    last images of the one before.
+    Each batch has a thread that waits for it. One of these threads at a time takes the next result,
+    of any batch, so that the workers begin the next batch while others of them decode the last
+    images of the one before. New batches are given to workers only after a result.
 
     Args:
         pool: of the workers.
@@ -200,9 +201,13 @@ class ImageQueue:
         return batch.results
 
     def finish(self) -> None:
-        """Decode what there is, so that the pool is free; called with the lock held."""
-        while self._waiting or self._given:
-            self._step()
+        """Decode what there is, so that the pool is free; called with the lock held.
+
+        Errors are raised in the threads of the batches, which go on where this stops.
+        """
+        with suppress(Exception):
+            while self._waiting or self._given:
+                self._step()
 
     def __iter__(self) -> ImageQueue:
         return self
@@ -211,9 +216,10 @@ class ImageQueue:
         """The next task for the pool; there may be another one after a StopIteration."""
         if not self._waiting:
             raise StopIteration
-        group = self._waiting.popleft()
-        self._given[self._count] = group
+        # In this order: an interrupt may repeat a group, but loses none of another thread's batch.
+        group = self._given[self._count] = self._waiting[0]
         self._count += 1
+        self._waiting.popleft()
         return group.task
 
     def _step(self) -> None:
@@ -223,31 +229,36 @@ class ImageQueue:
         self._is_stepping = True
         try:
             if self._results is None:
+                self._stop()  # puts back what another interrupt may have left
                 self._results, self._count = self._pool.decode_files(self), 0
             number, made, failure = next(self._results)
+            group = self._given[number]
+            self._waiting.extendleft(group.batch.take(group, made, failure))
+            del self._given[number]  # last, see `__next__`
         except BaseException:
             self._stop()
             raise
         finally:
             self._is_stepping = False
-        group = self._given.pop(number)
-        self._waiting.extendleft(group.batch.take(group, made, failure))
         if not (self._waiting or self._given):
             self._stop()
 
     def _stop(self) -> None:
         """End the workers that have tasks; these wait again."""
-        if self._results is not None:
-            self._results.close()
-        self._results = None
-        self._waiting.extendleft(reversed(self._given.values()))
-        self._given = {}
+        try:
+            if self._results is not None:
+                self._results.close()
+        finally:  # another interrupt may end the waiting for the workers
+            self._results = None
+            self._waiting.extendleft(reversed(self._given.values()))
+            self._given = {}
 
     def _drop(self, batch: _Batch) -> None:
         """Decode no more images of a batch; those of others that were begun are begun anew."""
         if not self._is_stepping:
             self._stop()
-        for group in [group for group in self._waiting if group.batch is batch]:
+        # A copy, made at once: other threads add to the queue.
+        for group in [group for group in list(self._waiting) if group.batch is batch]:
             self._waiting.remove(group)
 
     def _forget(self) -> None:

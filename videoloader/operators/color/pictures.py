@@ -37,10 +37,11 @@ Picture = NDArray[Any]
 
 def _each_picture(frames: torch.Tensor, out: torch.Tensor, change: Callable[..., Picture]) -> None:
     """Write what `change` makes of each picture (H, W, C) of an image or a clip."""
+    if not frames.numel():
+        return
     pictures = frames.cpu().numpy().reshape(-1, *frames.shape[-3:])
     made = [change(number, picture) for number, picture in enumerate(pictures)]
-    if made:
-        out.copy_(torch.from_numpy(np.stack(made)).reshape(out.shape))
+    out.copy_(torch.from_numpy(np.stack(made)).reshape(out.shape))
 
 
 def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Planned:  # noqa: ARG001
