@@ -36,6 +36,7 @@ __all__ = [
     "Timing",
     "UniformClip",
     "check_length",
+    "count_even",
     "sample_frames",
     "usual_length",
     "usual_shape",
@@ -269,10 +270,7 @@ class DenseClips:
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         span = int(offsets[-1]) + 1
         step = span if self.step is None else self.step
-        fitting = max(0, (num_frames - span) // step + 1)
-        # The remainder is one more clip, unless the last clip that fits ends with the video.
-        covered = (fitting - 1) * step + span if fitting else 0
-        clips = fitting + (self.partial and fitting * step < num_frames and covered < num_frames)
+        clips = count_even(np.int64(num_frames), span, step, partial=self.partial)
         starts: Frames = step * np.arange(clips, dtype=np.int64)
         return starts[:, None] + offsets
 
@@ -288,6 +286,21 @@ class DenseClips:
         if self.partial and start < num_frames and covered < num_frames:
             starts.append(start)
         return line.frames(line.begins[starts][:, None] + steps)
+
+
+def count_even(num_frames: Any, span: int, step: int, *, partial: bool) -> Any:
+    """Clips of `span` frames that start `step` apart, see `DenseClips`.
+
+    Args:
+        num_frames: of a video, or of each of many; numbers or arrays of NumPy.
+        span: frames from the first to the last of a clip.
+        step: frames from one start to the next.
+        partial: keep one that extends past the end.
+    """
+    fitting = np.maximum((num_frames - span) // step + 1, 0)
+    # The remainder is one more clip, unless the last clip that fits ends with the video.
+    covered = np.where(fitting > 0, (fitting - 1) * step + span, 0)
+    return fitting + (partial & (fitting * step < num_frames) & (covered < num_frames))
 
 
 @dataclass(frozen=True, slots=True)
