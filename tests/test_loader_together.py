@@ -126,6 +126,23 @@ def test_a_state_with_other_groups_is_refused(paths):
             one.load_state_dict(other.state_dict())
 
 
+def test_an_epoch_goes_on_after_a_state_inside_a_group_is_refused(paths):
+    with loader(paths, clips_per_video=4, together=True) as some:
+        batches = iter(some)
+        next(batches)
+        state = some.state_dict()
+        with pytest.raises(ArgumentError, match="position 6 is inside a group of together=4"):
+            some.load_state_dict({**state, "position": 6})
+        assert some.state_dict() == state
+        assert len(list(batches)) == 2
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, "all", None])
+def test_packets_are_planned_of_a_number_of_batches(paths, count):
+    with loader(paths) as some, pytest.raises(ArgumentError, match="batches"):
+        some.planned_packets(count)
+
+
 @pytest.mark.parametrize("remainder", ["repeat", "drop"])
 def test_ranks_in_step_have_equally_many_whole_groups(paths, remainder):
     options = {"clips_per_video": 4, "together": True, "num_ranks": 2, "remainder": remainder}
