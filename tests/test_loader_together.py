@@ -368,8 +368,26 @@ def test_a_sampler_goes_on_behind_whole_groups(paths):
     whole = list(sampler)
     sampler.set_epoch(0, skip=8)
     assert list(sampler) == whole[8:]
-    sampler.set_epoch(0, skip=6)
     with pytest.raises(ArgumentError, match="position 6 is inside a group"):
-        list(sampler)
+        sampler.set_epoch(0, skip=6)
+    with pytest.raises(ArgumentError, match="position 6 is inside a group"):
+        sampler.load_state_dict({"epoch": 0, "given": 6, "together": 4})
+    assert {draw.epoch for draw in sampler} == {1}  # it stayed as it was
     with pytest.raises(ArgumentError, match="together takes a ClipDataset"):
         vl.EpochSampler(20, together=4)
+
+
+def test_the_state_of_a_sampler_with_other_groups_is_refused(paths):
+    dataset = vl.ClipDataset(paths, vl.RandomClip(3), clips_per_video=4)
+    states = {}
+    for group in (1, 2, 4):
+        sampler = vl.EpochSampler(dataset, together=group)
+        list(itertools.islice(sampler, 8))
+        states[group] = sampler.state_dict()
+    assert set(states[1]) == {"epoch", "given"}  # as before there were groups
+    for group, other in itertools.permutations(states, 2):
+        sampler = vl.EpochSampler(dataset, together=group)
+        with pytest.raises(ArgumentError, match=f"together={other}, this one has together={group}"):
+            sampler.load_state_dict(states[other])
+        sampler.load_state_dict(states[group])
+        assert len(list(sampler)) == len(dataset) - 8
