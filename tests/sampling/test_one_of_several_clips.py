@@ -1,4 +1,4 @@
-"""The clips of a video are counted without listing them, and one is made without the others."""
+"""Frames of a sampler: clips are counted without a list of them, one is made by itself."""
 
 import time
 from dataclasses import dataclass
@@ -58,3 +58,22 @@ def test_videos_of_as_many_lengths_are_counted_at_once(partial):
     counts = count_clips_by_length(DenseClips(16, step=1, partial=partial), lengths)
     assert time.process_time() - begin < 1
     assert counts[-1] == 199_999 - 15
+
+
+@dataclass
+class Listening:
+    """A function of frame numbers that has no hash, as values that can change have none."""
+
+    times: list
+
+    def __call__(self, num_frames, *, fps=None, rng=None, boundaries=None):
+        self.times = boundaries.tolist()
+        return np.arange(num_frames)
+
+
+def test_the_frames_of_a_sampler_may_be_any_callable():
+    class Sampler:
+        frames = Listening([])
+
+    assert sample_frames(Sampler(), Even(4), start=1).tolist() == [1, 2, 3]
+    assert Sampler.frames.times == [1 / 25, 2 / 25, 3 / 25, 4 / 25]

@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
 from itertools import pairwise
+from types import MethodType
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -117,18 +118,25 @@ def sample_frames(
     """
     stop = video.num_frames if stop is None else stop
     times: dict[str, Any] = {}
-    if _takes_boundaries(getattr(sampler.frames, "__func__", sampler.frames)):
+    frames = sampler.frames
+    if isinstance(frames, MethodType):
+        takes_boundaries = _method_takes_boundaries(frames.__func__)
+    else:  # of a user, perhaps without a hash
+        takes_boundaries = _takes_boundaries(frames)
+    if takes_boundaries:
         times["boundaries"] = video.boundaries[start : stop + 1]
     fps = float(video.average_fps) or None
     try:
-        return start + sampler.frames(stop - start, fps=fps, rng=rng, **times)
+        return start + frames(stop - start, fps=fps, rng=rng, **times)
     except ArgumentError as error:
         raise ArgumentError(f"{video.name}: {error}") from error
 
 
-@lru_cache(maxsize=64)
 def _takes_boundaries(frames: Callable[..., Any]) -> bool:
     return "boundaries" in signature(frames).parameters
+
+
+_method_takes_boundaries = lru_cache(maxsize=64)(_takes_boundaries)
 
 
 @dataclass(frozen=True, slots=True)
