@@ -375,6 +375,8 @@ def test_a_sampler_goes_on_behind_whole_groups(paths):
     assert {draw.epoch for draw in sampler} == {1}  # it stayed as it was
     with pytest.raises(ArgumentError, match="together takes a ClipDataset"):
         vl.EpochSampler(20, together=4)
+    with pytest.raises(ArgumentError, match="is for Loader"):
+        vl.ClipDataset(paths, vl.DenseClips(4), clips_per_video="all")
 
 
 def test_the_state_of_a_sampler_with_other_groups_is_refused(paths):
