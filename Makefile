@@ -21,7 +21,7 @@ DALI_TESTS ?= ../shared/dali_tests
 MODULES ?=
 
 # One worker more than processors: many tests wait for processes of their own.
-WORKERS := -n $(shell echo $$(($$(nproc) + 1)))
+WORKERS = -n $(shell echo $$(($$(nproc) + 1)))
 
 # Tests that start no process and decode little.
 QUICK := tests/sampling tests/codecs tests/tensors tests/fn tests/test_types.py \

@@ -126,6 +126,23 @@ def test_a_state_with_other_groups_is_refused(paths):
             one.load_state_dict(other.state_dict())
 
 
+def test_an_epoch_goes_on_after_a_state_inside_a_group_is_refused(paths):
+    with loader(paths, clips_per_video=4, together=True) as some:
+        batches = iter(some)
+        next(batches)
+        state = some.state_dict()
+        with pytest.raises(ArgumentError, match="position 6 is inside a group of together=4"):
+            some.load_state_dict({**state, "position": 6})
+        assert some.state_dict() == state
+        assert len(list(batches)) == 2
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, "all", None])
+def test_packets_are_planned_of_a_number_of_batches(paths, count):
+    with loader(paths) as some, pytest.raises(ArgumentError, match="batches"):
+        some.planned_packets(count)
+
+
 @pytest.mark.parametrize("remainder", ["repeat", "drop"])
 def test_ranks_in_step_have_equally_many_whole_groups(paths, remainder):
     options = {"clips_per_video": 4, "together": True, "num_ranks": 2, "remainder": remainder}
@@ -351,8 +368,28 @@ def test_a_sampler_goes_on_behind_whole_groups(paths):
     whole = list(sampler)
     sampler.set_epoch(0, skip=8)
     assert list(sampler) == whole[8:]
-    sampler.set_epoch(0, skip=6)
     with pytest.raises(ArgumentError, match="position 6 is inside a group"):
-        list(sampler)
+        sampler.set_epoch(0, skip=6)
+    with pytest.raises(ArgumentError, match="position 6 is inside a group"):
+        sampler.load_state_dict({"epoch": 0, "given": 6, "together": 4})
+    assert {draw.epoch for draw in sampler} == {1}  # it stayed as it was
     with pytest.raises(ArgumentError, match="together takes a ClipDataset"):
         vl.EpochSampler(20, together=4)
+    with pytest.raises(ArgumentError, match="is for Loader"):
+        vl.ClipDataset(paths, vl.DenseClips(4), clips_per_video="all")
+
+
+def test_the_state_of_a_sampler_with_other_groups_is_refused(paths):
+    dataset = vl.ClipDataset(paths, vl.RandomClip(3), clips_per_video=4)
+    states = {}
+    for group in (1, 2, 4):
+        sampler = vl.EpochSampler(dataset, together=group)
+        list(itertools.islice(sampler, 8))
+        states[group] = sampler.state_dict()
+    assert set(states[1]) == {"epoch", "given"}  # as before there were groups
+    for group, other in itertools.permutations(states, 2):
+        sampler = vl.EpochSampler(dataset, together=group)
+        with pytest.raises(ArgumentError, match=f"together={other}, this one has together={group}"):
+            sampler.load_state_dict(states[other])
+        sampler.load_state_dict(states[group])
+        assert len(list(sampler)) == len(dataset) - 8

@@ -443,6 +443,11 @@ def test_importing_the_package_loads_nothing_heavy():
     assert run_python("-c", code).split() == []
 
 
+def test_what_is_imported_later_is_an_attribute_from_the_beginning():
+    code = "import videoloader as vl; print(vl.indexing.dataset.index_dataset is vl.index_dataset)"
+    assert run_python("-c", code).strip() == "True"
+
+
 # Everything that follows happens where only numpy and PyAV can be found, and torch is refused.
 INDEX_WITHOUT_TORCH = """
 import importlib.abc, sys

@@ -129,7 +129,9 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         """
         epoch = whole_number("epoch", epoch)
         if skip is not None or epoch != self._next[0]:
-            self._next = (epoch, whole_number("skip", skip or 0, most=self._most()))
+            done = whole_number("skip", skip or 0, most=self._most())
+            self._check_whole_groups(done)
+            self._next = (epoch, done)
 
     def __len__(self) -> int:
         size = self._size if self._inner is None else len(cast(Any, self._inner))
@@ -152,21 +154,33 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
     def state_dict(self) -> dict[str, int]:
         """Where the pass under way is: its epoch, and how many samples all ranks were given."""
         epoch, given = self._now
-        return {"epoch": epoch, "given": given}
+        together = {} if self._group == 1 else {"together": self._group}
+        return {"epoch": epoch, "given": given, **together}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Let the next pass go on from there.
 
         Raises:
-            ArgumentError: the state lacks a number, or has one that no pass can have. The sampler
-                stays as it is.
+            ArgumentError: the state lacks a number, or has one that no pass can have; or it is of
+                another `together`. The sampler stays as it is.
         """
         epoch, given = state_number(state, "epoch"), state_number(state, "given", most=self._most())
+        if (group := state.get("together", 1)) != self._group:
+            raise ArgumentError(
+                f"the state is of a sampler with together={group}, this one has "
+                f"together={self._group}"
+            )
+        self._check_whole_groups(given)
         self._now = self._next = (epoch, given)
 
     def _most(self) -> int | None:
         """Samples of a pass that may be done: those of another sampler are known when it draws."""
         return self._size if self._inner is None else None
+
+    def _check_whole_groups(self, done: int) -> None:
+        """Raise if a pass cannot go on behind so many samples, because that divides a group."""
+        if self._group > 1:
+            self._order(self._size).num_places(done)
 
     def _order(self, size: int, *, shuffle: bool = False) -> BatchOrder:
         """The places of this rank in an epoch of `size` samples, one at a time."""

@@ -281,9 +281,9 @@ class Loader:
                     f"this one has {name}={value}"
                 )
         state_number(state, "position", most=self.order.end(epoch))
-        self._end_iteration()
-        if self.order.is_over(done, epoch):
+        if self.order.is_over(done, epoch):  # raises where a position divides a group
             epoch, done = epoch + 1, 0
+        self._end_iteration()
         self._epoch = self._next_epoch = epoch
         self._done, self._is_resumed, self._has_ended = done, bool(done), False
 
@@ -305,7 +305,7 @@ class Loader:
         """
         epoch = self.epoch
         decoder = shared_decoder(self._device, self._workers, **self._limits._asdict())
-        steps = range(min(batches, self.order.num_steps(0, epoch)))
+        steps = range(min(whole_number("batches", batches), self.order.num_steps(0, epoch)))
         keys = ([(n, epoch, 0) for n in self.order.batch(epoch, step).tolist()] for step in steps)
         return plan_packets(self._samples, decoder, keys)
 

@@ -267,12 +267,14 @@ def find_labels(
     return None
 
 
-def check_clips(clips_per_video: int, sampler: ClipSampler) -> int:
+def check_clips(clips_per_video: ClipsPerVideo, sampler: ClipSampler) -> int:
     """Samples of each video, if such a number makes sense.
 
     Raises:
         ArgumentError: it is below 1, or the sampler takes every clip at once.
     """
+    if clips_per_video == "all":
+        raise ArgumentError('clips_per_video="all" is for Loader; here it is a number')
     if not isinstance(clips_per_video, int | np.integer) or clips_per_video < 1:
         raise ArgumentError(f"clips_per_video must be at least 1, got {clips_per_video!r}")
     if clips_per_video > 1 and isinstance(sampler, DenseClips):

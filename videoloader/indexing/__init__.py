@@ -7,6 +7,9 @@ disk; `payloads.py` and `transport_layout.py` read the bytes of packets. `datase
 files.
 """
 
+import importlib
+from types import ModuleType
+
 from videoloader.codecs.color import Color
 from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
 from videoloader.indexing.video import index_video
@@ -24,3 +27,9 @@ __all__ = [
     "index_video",
     "open_source",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "dataset":  # imports worker processes
+        return importlib.import_module(f"{__name__}.dataset")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
 from itertools import pairwise
+from types import MethodType
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "Timing",
     "UniformClip",
     "check_length",
+    "count_even",
     "sample_frames",
     "usual_length",
     "usual_shape",
@@ -116,18 +118,25 @@ def sample_frames(
     """
     stop = video.num_frames if stop is None else stop
     times: dict[str, Any] = {}
-    if _takes_boundaries(getattr(sampler.frames, "__func__", sampler.frames)):
+    frames = sampler.frames
+    if isinstance(frames, MethodType):
+        takes_boundaries = _method_takes_boundaries(frames.__func__)
+    else:  # of a user, perhaps without a hash
+        takes_boundaries = _takes_boundaries(frames)
+    if takes_boundaries:
         times["boundaries"] = video.boundaries[start : stop + 1]
     fps = float(video.average_fps) or None
     try:
-        return start + sampler.frames(stop - start, fps=fps, rng=rng, **times)
+        return start + frames(stop - start, fps=fps, rng=rng, **times)
     except ArgumentError as error:
         raise ArgumentError(f"{video.name}: {error}") from error
 
 
-@lru_cache(maxsize=64)
 def _takes_boundaries(frames: Callable[..., Any]) -> bool:
     return "boundaries" in signature(frames).parameters
+
+
+_method_takes_boundaries = lru_cache(maxsize=64)(_takes_boundaries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +278,7 @@ class DenseClips:
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         span = int(offsets[-1]) + 1
         step = span if self.step is None else self.step
-        fitting = max(0, (num_frames - span) // step + 1)
-        # The remainder is one more clip, unless the last clip that fits ends with the video.
-        covered = (fitting - 1) * step + span if fitting else 0
-        clips = fitting + (self.partial and fitting * step < num_frames and covered < num_frames)
+        clips = count_even(np.int64(num_frames), span, step, partial=self.partial)
         starts: Frames = step * np.arange(clips, dtype=np.int64)
         return starts[:, None] + offsets
 
@@ -288,6 +294,21 @@ class DenseClips:
         if self.partial and start < num_frames and covered < num_frames:
             starts.append(start)
         return line.frames(line.begins[starts][:, None] + steps)
+
+
+def count_even(num_frames: Any, span: int, step: int, *, partial: bool) -> Any:
+    """Clips of `span` frames that start `step` apart, see `DenseClips`.
+
+    Args:
+        num_frames: of a video, or of each of many; numbers or arrays of NumPy.
+        span: frames from the first to the last of a clip.
+        step: frames from one start to the next.
+        partial: keep one that extends past the end.
+    """
+    fitting = np.maximum((num_frames - span) // step + 1, 0)
+    # The remainder is one more clip, unless the last clip that fits ends with the video.
+    covered = np.where(fitting > 0, (fitting - 1) * step + span, 0)
+    return fitting + (partial & (fitting * step < num_frames) & (covered < num_frames))
 
 
 @dataclass(frozen=True, slots=True)

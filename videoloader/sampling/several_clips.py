@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +10,7 @@ from videoloader.sampling.clips import (
     DenseClips,
     EvenClips,
     SampledVideo,
+    count_even,
     sample_frames,
 )
 
@@ -40,9 +39,7 @@ def count_clips_by_length(sampler: DenseClips, lengths: NDArray[np.int64]) -> ND
     >>> count_clips_by_length(DenseClips(4), np.array([3, 4, 9]))
     array([0, 1, 2])
     """
-    different, places = np.unique(lengths, return_inverse=True)
-    counts = [len(sampler.frames(int(length))) if length else 0 for length in different]
-    found: NDArray[np.int64] = np.array(counts, dtype=np.int64)[places]
+    found: NDArray[np.int64] = count_even(lengths, *_even(sampler), partial=sampler.partial)
     return found
 
 
@@ -67,10 +64,14 @@ def clip_at(
     if isinstance(sampler, EvenClips) or sampler.fps is not None:
         clips = sample_frames(sampler, video, start=start, stop=stop)
         return clips[place] if place < len(clips) else None
-    # Clips that begin in even steps: make only this one.
-    first = start + place * (sampler.step or (sampler.count - 1) * sampler.stride + 1)
-    if first >= stop:
+    # Clips that start in even steps: make only this one.
+    span, step = _even(sampler)
+    if place >= count_even(np.int64(stop - start), span, step, partial=sampler.partial):
         return None
-    only = replace(sampler, step=stop - first, partial=True)
-    frames: NDArray[np.int64] = sample_frames(only, video, start=first, stop=stop)[0]
-    return frames
+    return start + place * step + sampler.stride * np.arange(sampler.count, dtype=np.int64)
+
+
+def _even(sampler: DenseClips) -> tuple[int, int]:
+    """Frames from the first to the last of a clip, and from one start to the next."""
+    span = (sampler.count - 1) * sampler.stride + 1
+    return span, sampler.step or span
