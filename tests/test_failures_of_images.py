@@ -10,6 +10,7 @@ import torch
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.demo.videos import encode_video
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
@@ -316,3 +317,19 @@ def test_an_error_names_no_file_of_another_reader(paths):
         pipe.run()
     assert paths[NO_IMAGE] in str(caught.value)
     assert paths[1] not in str(caught.value)
+
+
+def test_an_error_of_a_reader_of_videos_names_its_own_file_alone(tmp_path):
+    good, bad = (encode_video(tmp_path / f"{name}.mp4", frames=4) for name in ("good", "bad"))
+    key = vl.index_video(bad).packets[0]
+    with bad.open("r+b") as file:
+        file.seek(int(key["offset"]) + 4)
+        file.write(bytes(int(key["size"]) - 4))
+
+    @pipeline_def(batch_size=1, num_threads=1)
+    def definition():
+        return tuple(fn.readers.video(filenames=[path], sequence_length=2) for path in (good, bad))
+
+    with definition() as pipe, pytest.raises(vl.OperatorError, match=r"bad\.mp4") as caught:
+        pipe.run()
+    assert "good.mp4" not in str(caught.value)

@@ -88,7 +88,8 @@ class StepDecoder:
             if isinstance(cause, OperatorError | TooManyFailuresError):
                 raise cause from cause.__cause__
             position = positions[error.position]
-            origin = origin_of(node, whole, error.position) or state.origins[position]
+            origin = str(clips[error.position]) if clips else ""
+            origin = origin or origin_of(node, whole, error.position) or state.origins[position]
             raise failure(node, state.iteration, position, origin, cause) from cause
         self._meter.add_work(decoded.work)
         if decoded.places != [*range(count)]:
