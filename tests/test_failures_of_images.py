@@ -10,6 +10,7 @@ import torch
 
 import videoloader as vl
 from videoloader import fn
+from videoloader.demo.videos import encode_video
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
@@ -288,3 +289,47 @@ def test_an_epoch_of_an_iterator_has_what_is_left_of_its_samples(paths, policy, 
         )
         found = [batch[0]["number"].flatten().tolist() for batch in iterator]
         assert found == epoch
+
+
+def test_of_two_readers_the_file_that_failed_is_named(paths, sounds):
+    """Also where a sample goes through an operator before it is decoded."""
+
+    @pipeline_def(batch_size=4, num_threads=1, prefetch_queue_depth=1, on_error="skip")
+    def definition():
+        encoded, _ = fn.readers.file(files=paths[:4])
+        image = fn.decoders.image(fn.copy(encoded))
+        sound, _ = fn.decoders.audio(fn.copy(fn.readers.file(files=sounds)[0]))
+        return image, sound
+
+    with definition() as pipe:
+        pipe.run()
+        assert {failure.path for failure in pipe.failures} == {paths[CUT], sounds[1]}
+
+
+def test_an_error_names_no_file_of_another_reader(paths):
+    @pipeline_def(batch_size=2, num_threads=1)
+    def definition():
+        good, _ = fn.readers.file(files=paths[:2])
+        bad, _ = fn.readers.file(files=[paths[1], paths[NO_IMAGE]])
+        return fn.decoders.image(good), fn.decoders.video(bad, frames=[0])
+
+    with definition() as pipe, pytest.raises(vl.OperatorError) as caught:
+        pipe.run()
+    assert paths[NO_IMAGE] in str(caught.value)
+    assert paths[1] not in str(caught.value)
+
+
+def test_an_error_of_a_reader_of_videos_names_its_own_file_alone(tmp_path):
+    good, bad = (encode_video(tmp_path / f"{name}.mp4", frames=4) for name in ("good", "bad"))
+    key = vl.index_video(bad).packets[0]
+    with bad.open("r+b") as file:
+        file.seek(int(key["offset"]) + 4)
+        file.write(bytes(int(key["size"]) - 4))
+
+    @pipeline_def(batch_size=1, num_threads=1)
+    def definition():
+        return tuple(fn.readers.video(filenames=[path], sequence_length=2) for path in (good, bad))
+
+    with definition() as pipe, pytest.raises(vl.OperatorError, match=r"bad\.mp4") as caught:
+        pipe.run()
+    assert "good.mp4" not in str(caught.value)

@@ -8,8 +8,11 @@ import pytest
 
 import videoloader as vl
 from videoloader import DecodeError
+from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.cpu import local
 from videoloader.demo.videos import encode_video
+from videoloader.runtime.run_stats import NO_WORK
+from videoloader.sources.opening import open_source
 
 FRAMES = 60
 # Codecs and the ways in which a decoder gives frames later than their packets come.
@@ -220,3 +223,30 @@ def _outcome(video, frames):
         return video[frames].numpy().tobytes()
     except DecodeError as error:
         return str(error)
+
+
+def _works(path, frames, chunks, index=None):
+    """The work of decoding chunks of a file that stays open, call by call."""
+    works = []
+    with open_source(path) as source, BatchDecoder(workers=0, threads=1) as decoder:
+        for chunk in chunks:
+            batch = decoder.decode([vl.ClipRequest(source, chunk, index=index)])
+            assert np.array_equal(batch.frames[0].numpy(), frames[chunk])
+            works.append(batch.work)
+    return works
+
+
+def test_the_work_of_reading_on_is_counted(clips):
+    path, frames = clips["h264"]
+    index = vl.index_video(path)
+    work = sum(_works(path, frames, _chunks(0, 30, 5), index), NO_WORK)
+    assert 30 <= work.decoded <= work.packets
+    assert work.bytes >= index.packets["size"][:30].sum()
+
+
+def test_without_a_kept_index_no_decoder_is_left_to_read_on(clips):
+    """An open file is indexed for each call, which costs no more packets than a first one."""
+    path, frames = clips["h264"]
+    chunks = _chunks(0, 30, 5)
+    found = [work.packets for work in _works(path, frames, chunks)]
+    assert found == [_works(path, frames, [chunk])[0].packets for chunk in chunks]

@@ -81,6 +81,10 @@ class ForwardReader:
         self.decoder = decoder
         self.packets_fed = 0
         """Packets that the decoder was given so far."""
+        self.bytes_fed = 0
+        """Bytes of these packets."""
+        self.frames_given = 0
+        """Frames that the decoder gave so far, wanted or not."""
         self.last_frame = -1
         """The last frame that was asked for."""
         self._index = index
@@ -130,6 +134,8 @@ class ForwardReader:
             for number, payload in self._payloads(run, before) if wanted else ():
                 frames = self.decoder.decode(make_packet(payload, number))
                 self.packets_fed += 1
+                self.bytes_fed += len(payload)
+                self.frames_given += len(frames)
                 if number > self._last + 1:
                     self._skipped.update(range(self._last + 1, number))
                 self._last = number
@@ -141,6 +147,7 @@ class ForwardReader:
                         return True
             if wanted and self._last == len(self._index.packets) - 1:
                 frames = self.decoder.decode(None)
+                self.frames_given += len(frames)
                 if not self._are_whole(frames):
                     return False
                 yield from self._sorted(frames, wanted)

@@ -196,11 +196,13 @@ class CpuDecoder:
             decoder = self._prepare(int(run.packets[0]))
             forward = ForwardReader(decoder, self._index, self._packets, run, threads=self.threads)
         self._forward = forward  # its decoder is not empty, whatever comes of it
-        fed = forward.packets_fed
+        packets, size, given = forward.packets_fed, forward.bytes_fed, forward.frames_given
         try:
             return (yield from forward.read(run))
         finally:
-            self.packets_fed += forward.packets_fed - fed
+            self.packets_fed += forward.packets_fed - packets
+            self.bytes_fed += forward.bytes_fed - size
+            self.frames_given += forward.frames_given - given
 
     def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
         wanted = self._wanted(run)

@@ -56,7 +56,9 @@ class LocalEngine:
         self._lock = ForkSafeLock()
         self._use = Use("the decoder")
         self._stats = {"tasks": 0, "failures": 0}
-        self._calls: deque[tuple[Any, Place]] = deque(maxlen=_PLACES)  # the last: video and end
+        self._calls: deque[tuple[tuple[int, int], Place]] = deque(
+            maxlen=_PLACES
+        )  # the last: video and end
         reset_after_fork(self, LocalEngine._begin_anew)
 
     def allocate(self, shape: tuple[int, ...], output: OutputFormat) -> torch.Tensor:
@@ -165,12 +167,12 @@ class LocalEngine:
         No threads where beginning at keyframes costs less.
         """
         first, last, lane = runs[0].run, runs[-1].run, lanes[0]
+        key = id(clip.source), id(clip.index)  # of what stands open: another index, other decoders
         calls = [*self._calls]
-        self._calls.append((clip.video, Place(runs[-1].wants[-1][0], int(last.packets[-1]))))
+        self._calls.append((key, Place(runs[-1].wants[-1][0], int(last.packets[-1]))))
         for one, other in pairwise(runs):
             if other.run.packets[0] - one.run.packets[-1] > _NEAR:
                 return lane, 0
-        key = id(clip.source), id(clip.index)
         for standing in lanes[:_PLACES]:
             for decoder in standing.decoders(key):
                 if decoder.max_pixels == max_pixels and decoder.leads_to(first):
@@ -178,14 +180,14 @@ class LocalEngine:
         near = max(_NEAR, len(runs[0].wants))
         spared = -1  # packets that need not be decoded again
         for video, end in calls:
-            if video == clip.video and end.leads_to(first, near):
+            if video == key and end.leads_to(first, near):
                 spared = max(spared, end.packet + 1 - int(first.packets[0]))
         if spared < 0:
             return lane, 0
         packets = sum([len(run.run.packets) for run in runs])
         if len(runs) > 1 and self._threads > 1 and spared * _SPARED <= packets:
             return lane, 0
-        ends = [end.frame for video, end in calls if video == clip.video]
+        ends = [end.frame for video, end in calls if video == key]
         is_used = any(decoder.stands_at in ends for decoder in lane.decoders(key))
         if is_used and clip.index.packing != "demuxed":  # a second demuxer begins at the beginning
             if len(lanes) == 1:

@@ -35,7 +35,7 @@ from videoloader.sources.items import Item
 from videoloader.system.callers import PACKAGE
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["Evaluator", "failure"]
+__all__ = ["Evaluator", "failure", "origin_of"]
 
 _LIBRARIES = (
     PACKAGE,
@@ -88,7 +88,7 @@ class Evaluator:
                 self._run(node, part)
         except SampleError as error:
             position = part.positions(node.branch)[error.position]
-            origin = part.state.origins[position]
+            origin = origin_of(node, part, error.position) or part.state.origins[position]
             own = error.error
             if isinstance(own, TooManyFailuresError):
                 raise own from own.__cause__
@@ -168,7 +168,7 @@ class Evaluator:
             inferred=node.inferred,
         )
         if attempts is not None:
-            context.note_failure = partial(_note_failure, part.state, attempts)
+            context.note_failure = partial(_note_failure, node, part, attempts)
         if operator.draws:
             arguments = dict(arguments)
             seed = arguments.pop("seed", None)
@@ -215,25 +215,36 @@ class Evaluator:
         """The error, naming the first sample that also fails when run alone."""
         state = part.state
         positions: Positions = ()
+        origins: Sequence[str] = ()
         if not node.operator.takes_whole_batch(node.constants):
             try:
                 positions = part.positions(node.branch)
+                named = [origin_of(node, part, at) for at in range(len(positions))]
+                pairs = zip(named, positions, strict=True)
+                origins = [name or state.origins[position] for name, position in pairs]
             except VideoError:  # a predicate is wrong
                 positions = range(part.start, part.stop)
-        for position in positions:
+                origins = state.origins[part.start : part.stop]
+        for position, origin in zip(positions, origins, strict=True):
             try:
                 self._apply(node, part.alone(position, node), [position])
             except Exception as own:  # noqa: BLE001  (it is reported)
-                return failure(node, state.iteration, position, state.origins[position], own)
+                return failure(node, state.iteration, position, origin, own)
         return failure(node, state.iteration, None, "", error)
 
 
+def origin_of(node: Node, part: Part, at: int) -> str:
+    """The file that one of the samples of a node comes from, "" where its inputs do not say."""
+    infos = [part.value(data).source_info for data in node.inputs]
+    return next((info[at] for info in infos if info and info[at]), "")
+
+
 def _note_failure(
-    state: BatchState, attempts: Attempts[int], place: int, error: VideoError
+    node: Node, part: Part, attempts: Attempts[int], place: int, error: VideoError
 ) -> None:
     """Have the policy decide on a sample; see `Context.note_failure`."""
-    position = attempts.wanted[place]
-    identity, item = state.identities[position], Item(state.origins[position] or "<encoded data>")
+    identity = part.state.identities[attempts.wanted[place]]
+    item = Item(origin_of(node, part, place) or "<encoded data>")
     try:
         attempts.note_failure(place, item, error, sample=identity.sample, epoch=identity.epoch)
     except Exception as last:

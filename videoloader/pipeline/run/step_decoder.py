@@ -19,7 +19,7 @@ from videoloader.operators.limits import LIMITS
 from videoloader.pipeline.graph.compiler import Step
 from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.run.batch_state import BatchState, Part
-from videoloader.pipeline.run.evaluate import Evaluator, failure
+from videoloader.pipeline.run.evaluate import Evaluator, failure, origin_of
 from videoloader.pipeline.run.run_options import RunOptions
 from videoloader.readers.video import media
 from videoloader.readers.video.clip_decoding import DecoderSetup, decode_planned
@@ -88,7 +88,8 @@ class StepDecoder:
             if isinstance(cause, OperatorError | TooManyFailuresError):
                 raise cause from cause.__cause__
             position = positions[error.position]
-            origin = state.origins[position]
+            origin = str(clips[error.position]) if clips else ""
+            origin = origin or origin_of(node, whole, error.position) or state.origins[position]
             raise failure(node, state.iteration, position, origin, cause) from cause
         self._meter.add_work(decoded.work)
         if decoded.places != [*range(count)]:
@@ -156,7 +157,8 @@ class StepDecoder:
         except Exception as error:
             raise SampleError(at, error) from error
         position, state = whole.positions(node.branch)[at], whole.state
-        origin = state.origins[position] = state.origins[position] or str(planned)
+        origin = origin_of(node, whole, at) or str(planned)
+        state.origins[position] = state.origins[position] or origin
         known = isinstance(planned.source, Item)
         return replace(
             planned,
