@@ -42,7 +42,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
 from videoloader.sampling import ClipSampler, check_pad_mode
-from videoloader.sampling.states import whole_number
+from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["ClipDataset", "collate_samples"]

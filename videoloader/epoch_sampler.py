@@ -12,9 +12,8 @@ from torch.utils.data import Dataset, Sampler
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling import BatchOrder, generator
-from videoloader.sampling.orders.batch_order import OrderOptions
+from videoloader.sampling.orders.batch_order import OrderOptions, state_number, whole_number
 from videoloader.sampling.orders.sample_order import SampleOrder, check_together
-from videoloader.sampling.states import state_number, whole_number
 from videoloader.system.options import from_options, takes_options
 
 __all__ = ["Draw", "EpochSampler"]

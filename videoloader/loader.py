@@ -41,8 +41,7 @@ from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing
-from videoloader.sampling.orders.batch_order import OrderOptions
-from videoloader.sampling.states import state_number, whole_number
+from videoloader.sampling.orders.batch_order import OrderOptions, state_number, whole_number
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import documented, from_options, takes_options
 

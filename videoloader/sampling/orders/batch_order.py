@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypedDict, get_args
+from typing import Any, Literal, Protocol, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
-from videoloader.sampling.states import whole_number
+from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["BatchOrder", "OrderOptions", "Places", "Remainder"]
+__all__ = [
+    "BatchOrder",
+    "OrderOptions",
+    "Places",
+    "Remainder",
+    "state_number",
+    "whole_number",
+]
 
 Remainder = Literal["keep", "drop", "repeat"]
 
@@ -213,3 +221,50 @@ class BatchOrder:
             case "repeat":
                 return end + -left % (self.num_ranks * group)
         return end
+
+
+def whole_number(name: str, value: object, *, most: int | None = None) -> int:
+    """Check that a value is an integer from 0 to `most`; returns it as an `int`.
+
+    Args:
+        name: of the value, for the message.
+        value: an integer, also of NumPy or torch.
+        most: the maximum; none by default.
+
+    Raises:
+        ArgumentTypeError: it is not an integer.
+        ArgumentError: it is below 0 or above `most`.
+
+    >>> whole_number("epoch", 3)
+    3
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise ArgumentTypeError(f"{name} is a whole number, got {value!r}")
+    if not 0 <= number <= (number if most is None else most):
+        top = "" if most is None else f" to {most}"
+        raise ArgumentError(f"{name} is a whole number from 0{top}, got {number}")
+    return number
+
+
+def state_number(state: Mapping[str, Any], name: str, *, most: int | None = None) -> int:
+    """Read an integer from 0 to `most` from a state.
+
+    Args:
+        state: the state that a user passed.
+        name: key of the integer.
+        most: the maximum; none by default.
+
+    Raises:
+        ArgumentTypeError: the state is not a mapping, or the value not an integer.
+        ArgumentError: the key is missing, or the integer is below 0 or above `most`.
+    """
+    if not isinstance(state, Mapping):
+        raise ArgumentTypeError(f"a state is what state_dict() gives, got {state!r:.200}")
+    if name not in state:
+        found = ", ".join(map(str, state)) or "nothing"
+        raise ArgumentError(f"the state has no {name}, but {found:.200}; it is of something else")
+    return whole_number(f"{name} of a state", state[name], most=most)
