@@ -250,3 +250,27 @@ def test_without_a_kept_index_no_decoder_is_left_to_read_on(clips):
     chunks = _chunks(0, 30, 5)
     found = [work.packets for work in _works(path, frames, chunks)]
     assert found == [_works(path, frames, [chunk])[0].packets for chunk in chunks]
+
+
+@pytest.mark.parametrize("packet", range(5, 29, 3))
+def test_damage_of_a_reference_that_is_shown_later_fails_the_frames_before_it(
+    clips, tmp_path, packet
+):
+    path = clips["h264"][0]
+    place = vl.index_video(path).packets[packet]
+    data, begin = bytearray(path.read_bytes()), int(place["offset"])
+    middle, end = begin + int(place["size"]) // 2, begin + int(place["size"])
+    data[middle:end] = bytes(end - middle)
+    damaged = tmp_path / "damaged.mp4"
+    damaged.write_bytes(data)
+
+    def asked(video, number):
+        try:
+            return video[number].numpy().tobytes()
+        except DecodeError:
+            return None
+
+    with vl.Video(damaged, threads=1) as video:
+        for number in range(30):
+            with vl.Video(damaged, threads=1) as alone:
+                assert asked(video, number) == asked(alone, number), number

@@ -123,6 +123,8 @@ class ForwardReader:
         parts = self._index.frame_parts[run.frames].tolist()
         places = zip(run.frame_packets.tolist(), parts, strict=True)
         wanted = dict(zip(places, run.frames.tolist(), strict=True))
+        owed = self._shown_later(run)
+        owed.difference_update(packet for packet, _ in self._early)
         early, self._early = self._early, {}
         for part, frame in early.items():
             number = wanted.pop(part, None)
@@ -131,29 +133,44 @@ class ForwardReader:
             elif not wanted:
                 self._early[part] = frame
         try:
-            for number, payload in self._payloads(run, before) if wanted else ():
+            for number, payload in self._payloads(run, before) if wanted or owed else ():
                 frames = self.decoder.decode(make_packet(payload, number))
                 self.packets_fed += 1
                 self.bytes_fed += len(payload)
                 self.frames_given += len(frames)
                 if number > self._last + 1:
                     self._skipped.update(range(self._last + 1, number))
+                    owed -= self._skipped
                 self._last = number
                 if frames:
                     if not self._are_whole(frames):
                         return False
+                    owed.difference_update(frame.pts for frame in frames)
                     yield from self._sorted(frames, wanted)
-                    if not wanted:
+                    if not wanted and not owed:
                         return True
-            if wanted and self._last == len(self._index.packets) - 1:
+            if (wanted or owed) and self._last == len(self._index.packets) - 1:
                 frames = self.decoder.decode(None)
                 self.frames_given += len(frames)
                 if not self._are_whole(frames):
                     return False
+                owed.difference_update(frame.pts for frame in frames)
                 yield from self._sorted(frames, wanted)
         except (av.error.FFmpegError, SourceError):
             return False  # perhaps of a packet that this run does not need
-        return not wanted
+        return not wanted and not owed
+
+    def _shown_later(self, run: Run) -> set[int]:
+        """Packets of a run whose frames are shown behind it, with which their damage is told.
+
+        Frames of the run may refer to them. Empty for codecs that do not report damage.
+        """
+        if not self._reports_damage:
+            return set()
+        begin = self.last_frame + 1
+        packets = self._index.frame_packets[begin : begin + _BEHIND]
+        inside = packets[(packets >= run.packets[0]) & (packets <= run.packets[-1])]
+        return {*inside.tolist()} - self._skipped
 
     def _are_whole(self, frames: list[VideoFrame]) -> bool:
         return not any(
