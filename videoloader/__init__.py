@@ -135,7 +135,8 @@ __all__ = [
     "unpatchify",
 ]
 
-# What needs torch or worker processes, and its module; None stands for the module itself.
+# Names that need torch or worker processes are imported on first use: the module of each, or None
+# where the name is a module itself.
 _LAZY = {
     "Audio": "videoloader.audio",
     "BatchDecoder": "videoloader.decoding.batch_decoder",

@@ -162,7 +162,7 @@ def test_shot_noise_leaves_what_it_must_alone(machine):
 
 @pytest.mark.parametrize("name", ["noise.gaussian", "noise.shot"])
 def test_noise_is_that_of_the_seed(machine, name):
-    """Of a sample alone, whatever is beside it, and whatever its type and shape are."""
+    """Noise depends on the seed and the sample's number, not on other samples, types or shapes."""
     data = batch_of("FHWC", torch.uint8)
     given = {"stddev": 20.0} if name.endswith("n") else {"factor": 7.0}
     first = noisy(machine, name, data, **given, seed=9)

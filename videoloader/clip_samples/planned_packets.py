@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from videoloader.clip_samples.decoding import SampleDecoder
-from videoloader.clip_samples.requests import SampleKey
+from videoloader.clip_samples.requests import SampleKey, SampleRequests
 from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.attempts import requests_for
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.request import ClipRequest
-from videoloader.errors import VideoError
+from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import plan_decode
 
 __all__ = ["PlannedPackets", "plan_packets"]
@@ -66,12 +68,9 @@ def _assembly(samples: SampleDecoder, decoder: BatchDecoder, keys: Sequence[Samp
     numbers = [requests.video(sample) for sample, _, _ in keys]
     items, indexes = map(videos.item, numbers), map(videos.index, numbers)
     with decoder.open([*items], [*indexes]) as opened:
-        wanted: list[ClipRequest | VideoError] = []
-        for key, video in zip(keys, opened, strict=True):
-            try:
-                if isinstance(video, VideoError):
-                    raise video
-                wanted.append(requests.request(key, video.index)[0])
-            except VideoError as error:
-                wanted.append(error)
+        wanted = requests_for(opened, [partial(_request, requests, key) for key in keys])
         return Assembly(wanted, opened, samples.output, None, samples.rules, ())
+
+
+def _request(requests: SampleRequests, key: SampleKey, index: VideoIndex) -> ClipRequest:
+    return requests.request(key, index)[0]

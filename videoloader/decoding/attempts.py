@@ -24,8 +24,9 @@ from videoloader.sources.items import Item
 
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
+    from videoloader.decoding.opening.videos import OpenedVideo
 
-__all__ = ["Attempts", "Successors", "WantedClip", "decode_attempts"]
+__all__ = ["Attempts", "Successors", "WantedClip", "decode_attempts", "requests_for"]
 
 Wanted = TypeVar("Wanted")
 
@@ -239,6 +240,25 @@ def decode_attempts(
     return batch.at(attempts.chosen) if attempts.left_out else batch
 
 
+def requests_for(
+    videos: Sequence[OpenedVideo | VideoError],
+    makers: Sequence[Callable[[VideoIndex], ClipRequest]],
+) -> list[ClipRequest | VideoError]:
+    """The request for each clip, or why there is none.
+
+    Args:
+        videos: as `BatchDecoder.open` gives them.
+        makers: make the request for each, with the index of its video.
+    """
+    requests: list[ClipRequest | VideoError] = []
+    for video, make in zip(videos, makers, strict=True):
+        try:
+            requests.append(video if isinstance(video, VideoError) else make(video.index))
+        except VideoError as error:
+            requests.append(error)
+    return requests
+
+
 def _decode(
     decoder: BatchDecoder,
     clips: Sequence[WantedClip],
@@ -247,15 +267,7 @@ def _decode(
 ) -> ClipBatch:
     """Clips, those that fail masked."""
     sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
-    requests: list[ClipRequest | VideoError] = []
     with decoder.open(sources, indexes) as videos:
-        for clip, video in zip(clips, videos, strict=True):
-            if isinstance(video, VideoError):
-                requests.append(video)
-                continue
-            try:
-                requests.append(clip.request(video.index))
-            except VideoError as error:
-                requests.append(error)
+        requests = requests_for(videos, [clip.request for clip in clips])
         blanks = [clip.blank for clip in clips]
         return decoder.run(requests, videos, output, rules, blanks=blanks)

@@ -7,6 +7,7 @@ and clips and large pictures are too large for the allocator to keep. A `Recycle
 from __future__ import annotations
 
 import math
+import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.output import OutputFormat
 
-__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots"]
+__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots", "scratch"]
 
 TORCH_TYPES = {
     "uint8": torch.uint8,
@@ -30,6 +31,20 @@ TORCH_TYPES = {
 
 _SMALLEST = 1 << 20
 """Bytes from which memory is worth keeping; below, the allocator does as well."""
+
+_LARGEST_SCRATCH = 1 << 23  # bytes; more are not kept
+_NOTHING = np.empty(0, np.uint8)
+_own = threading.local()
+
+
+def scratch(size: int) -> NDArray[np.uint8]:
+    """Uninitialised bytes for intermediate results, valid until the next call in this thread."""
+    if size > _LARGEST_SCRATCH:
+        return np.empty(size, np.uint8)
+    memory: NDArray[np.uint8] = getattr(_own, "scratch", _NOTHING)
+    if memory.size < size:
+        memory = _own.scratch = np.empty(size, np.uint8)
+    return memory[:size]
 
 
 class _Lease(np.ndarray[Any, Any]):

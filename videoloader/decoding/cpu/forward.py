@@ -161,9 +161,10 @@ class ForwardReader:
         return not wanted and not owed
 
     def _shown_later(self, run: Run) -> set[int]:
-        """Packets of a run whose frames are shown behind it, with which their damage is told.
+        """Packets of a run whose frames are shown after those of the run.
 
-        Frames of the run may refer to them. Empty for codecs that do not report damage.
+        Frames of the run may refer to them, and a decoder reports their damage only when they are
+        shown. Empty for codecs that do not report damage.
         """
         if not self._reports_damage:
             return set()

@@ -122,7 +122,7 @@ class CpuDecoder:
             raise
 
     def leads_to(self, run: Run) -> bool:
-        """Whether going on to a run from where this decoder stands costs less than anew."""
+        """Whether going on to a run costs less than decoding from its keyframe."""
         return self._forward is not None and self._forward.leads_to(run)
 
     @property

@@ -254,7 +254,7 @@ class ImageQueue:
             self._given = {}
 
     def _drop(self, batch: _Batch) -> None:
-        """Decode no more images of a batch; those of others that were begun are begun anew."""
+        """Decode no more images of a batch; unfinished tasks of other batches start again."""
         if not self._is_stepping:
             self._stop()
         # A copy, made at once: other threads add to the queue.

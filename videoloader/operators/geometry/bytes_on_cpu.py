@@ -8,15 +8,14 @@ with copies of their border, so many that the output grid of torch falls on ours
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 
+from videoloader.decoding.memory import scratch
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.types import InterpType
 
@@ -26,10 +25,6 @@ _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
 _FURTHEST = 256  # outputs that are computed and not used, to find a place where the grids meet
 _STEPS = np.arange(_FURTHEST, dtype=np.float64)
 _NEAR = 1 / 256  # source pixels that the grids may be apart, or scales: a level of 255
-
-_KEPT = 1 << 23  # bytes from which scratch memory is not kept
-_NOTHING = np.empty(0, np.uint8)
-_here = threading.local()
 
 _MOST_PADDED = 4  # times the pixels of a picture that it may have with the copies of its borders
 
@@ -107,7 +102,8 @@ def resample_bytes(frames: torch.Tensor, grid: Grid | None) -> torch.Tensor | No
     if frames.numel() == 0 or channels > 4:
         return None
     pictures = frames.numpy().reshape(-1, height, width, channels)
-    padded = _scratch((len(pictures), *grid.padded, channels))
+    shape = len(pictures), *grid.padded, channels
+    padded = scratch(math.prod(shape)).reshape(shape)
     for picture, place in zip(pictures, padded, strict=True):
         cv2.copyMakeBorder(picture[grid.part], *grid.borders, cv2.BORDER_REPLICATE, dst=place)
     resized = F.interpolate(
@@ -119,17 +115,6 @@ def resample_bytes(frames: torch.Tensor, grid: Grid | None) -> torch.Tensor | No
     resized = resized[(slice(None), *grid.wanted)]
     resized = resized.flip(grid.mirrored) if grid.mirrored else resized
     return resized.reshape(*others, *resized.shape[1:])
-
-
-def _scratch(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Uninitialised memory, until the next call in this thread: fresh pages take longer to fill."""
-    size = math.prod(shape)
-    if size > _KEPT:
-        return np.empty(shape, np.uint8)
-    memory: NDArray[np.uint8] = getattr(_here, "scratch", _NOTHING)
-    if memory.size < size:
-        memory = _here.scratch = np.empty(size, np.uint8)
-    return memory[:size].reshape(shape)
 
 
 def _is_other(axis: Axis) -> bool:

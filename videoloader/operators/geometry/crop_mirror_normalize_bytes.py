@@ -7,7 +7,6 @@ about 2 to 4 times as fast as the reference, on one core.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.memory import scratch
 from videoloader.operators.arguments import PerFrame
 from videoloader.operators.geometry.crop_windows import Windows
 
@@ -102,14 +102,10 @@ def _normalize(
 
 
 def _planes(height: int, width: int, channels: int) -> list[NDArray[np.uint8]]:
-    """Uninitialised memory for channels, until the next call in this thread."""
+    """Scratch memory for the channels of a picture."""
     size = height * width
     step = -(-size // _PAGE) * _PAGE + _APART
-    if channels * step > _KEPT:
-        return [np.empty((height, width), np.uint8) for _ in range(channels)]
-    memory: NDArray[np.uint8] = getattr(_here, "scratch", _NOTHING)
-    if memory.size < channels * step:
-        memory = _here.scratch = np.empty(channels * step, np.uint8)
+    memory = scratch(channels * step)
     return [memory[at : at + size].reshape(height, width) for at in range(0, channels * step, step)]
 
 
@@ -117,7 +113,3 @@ _PAGE = 1 << 12
 _APART = 1040
 """Bytes beside whole pages between two planes: OpenCV takes several times as long to write planes
 that lie whole pages apart, and writes planes that all begin with a cache line past the cache."""
-
-_KEPT = 1 << 23  # bytes from which memory is not kept
-_NOTHING = np.empty(0, np.uint8)
-_here = threading.local()

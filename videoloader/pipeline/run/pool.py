@@ -37,12 +37,13 @@ _PARTS = 2
 """Parts of a batch for each thread: intermediate results exist for one part at a time."""
 
 _WORTH_A_PART = 5e-4
-"""Seconds of work from which a part is worth its own way through the threads of a pool."""
+"""Least seconds of work for a part that is handed to a thread of a pool."""
 
 _WAITING = 2e-3
-"""Seconds from which a part counts by the clock, not by the work of its thread.
+"""The time of a part that takes more seconds is measured by the clock, since it may wait for files.
 
-It may wait for files; a shorter one may only have waited for the interpreter lock.
+That of a shorter part is the processor time of its thread: it may only have waited for the
+interpreter lock.
 """
 
 _starting = threading.Lock()

@@ -213,7 +213,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
 
 
 def _each_fed(given: Mapping[str, Any], name: str | None) -> Sequence[Mapping[str, Any]] | None:
-    """The arguments of each node, where `num_outputs` stands for several that are fed."""
+    """The arguments of each node, where `num_outputs` makes several that are fed, or None."""
     if given.get("source") is not None or given.get("num_outputs") is None:
         return None
     if name is not None:

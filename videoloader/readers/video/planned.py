@@ -107,7 +107,7 @@ class Selection(Protocol):
 
 
 class Decoded(NamedTuple):
-    """A clip: pictures, the outputs beside them, its file, the event behind a GPU's work on it."""
+    """A decoded clip: frames, other outputs, its file, and the event after the GPU's work on it."""
 
     frames: torch.Tensor
     others: list[torch.Tensor]
