@@ -5,6 +5,5 @@ import pkgutil
 
 from videoloader import readers
 
-for _folder in ("external", "files", "records", "video"):
-    for _module in pkgutil.iter_modules([f"{readers.__path__[0]}/{_folder}"]):
-        importlib.import_module(f"{readers.__name__}.{_folder}.{_module.name}")
+for _module in pkgutil.walk_packages(readers.__path__, f"{readers.__name__}."):
+    importlib.import_module(_module.name)

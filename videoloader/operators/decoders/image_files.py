@@ -145,21 +145,7 @@ def _decode(
 ) -> Batch:
     """The images of a batch, or windows of them; on a GPU in memory of torch's allocator."""
     form = ImageForm(output_type.value, adjust_orientation, max_pixels)
-    requests: dict[int, ImageRequest] = {}
-    failed: dict[int, Exception] = {}
-    for position, value in enumerate(encoded):
-        try:
-            data, name = encoded_bytes(value, operator), image_name(encoded, position)
-        except VideoError as error:
-            raise SampleError(position, error) from error
-        try:
-            header = read_header(data, name)
-            check_size(header, name, max_pixels)
-            size = header.displayed(adjust_orientation=adjust_orientation)
-            requests[position] = ImageRequest(data, name, header, find_window(position, size))
-        except VideoError as error:
-            context.note_failure(position, error)
-            failed[position] = error
+    requests, failed = _read_headers(context, encoded, find_window, form, operator)
     ready: torch.Tensor | Sequence[torch.Tensor | None] = [None] * len(requests)
     if context.device != "cpu" and requests:
         ready = _on_gpu(context, [*requests.values()], form)
@@ -167,17 +153,16 @@ def _decode(
         if not failed and all(request.window is None for request in requests.values()):
             return Batch(to_range(ready, dtype), "HWC")
         ready = ready.unbind()
-    pixels_of = dict(zip(requests, ready, strict=True))
-    left = [position for position, pixels in pixels_of.items() if pixels is None]
-    decoded = _on_cpu([requests[at] for at in left], form, context.workers, **limits)
-    made = dict(zip(left, decoded, strict=True))
     out: dict[int, torch.Tensor] = {}
-    for position, pixels in pixels_of.items():
-        window = requests[position].window
-        if pixels is not None:
+    left: dict[int, ImageRequest] = {}
+    for (position, request), pixels in zip(requests.items(), ready, strict=True):
+        if pixels is None:
+            left[position] = request
+        else:
+            window = request.window
             out[position] = to_range(pixels if window is None else pixels[window], dtype)
-            continue
-        found = made[position]
+    decoded = _on_cpu([*left.values()], form, context.workers, **limits)
+    for position, found in zip(left, decoded, strict=True):
         if isinstance(found, VideoError):
             context.note_failure(position, found)
             failed[position] = found
@@ -195,6 +180,28 @@ def _decode(
             raise SampleError(position, _unknown_size(reason)) from reason
         out[position] = torch.zeros(shape, dtype=dtype, device=context.device)
     return Batch([out[position] for position in range(len(encoded))], "HWC")
+
+
+def _read_headers(
+    context: Context, encoded: Batch, find_window: FindWindow, form: ImageForm, operator: str
+) -> tuple[dict[int, ImageRequest], dict[int, VideoError]]:
+    """What to decode, and the errors of images whose headers are damaged, by their positions."""
+    requests: dict[int, ImageRequest] = {}
+    failed: dict[int, VideoError] = {}
+    for position, value in enumerate(encoded):
+        try:
+            data, name = encoded_bytes(value, operator), image_name(encoded, position)
+        except VideoError as error:
+            raise SampleError(position, error) from error
+        try:
+            header = read_header(data, name)
+            check_size(header, name, form.max_pixels)
+            size = header.displayed(adjust_orientation=form.adjust_orientation)
+            requests[position] = ImageRequest(data, name, header, find_window(position, size))
+        except VideoError as error:
+            context.note_failure(position, error)
+            failed[position] = error
+    return requests, failed
 
 
 def _unknown_size(error: Exception) -> DecodeError:
