@@ -58,12 +58,12 @@ def codec_of(path: str) -> str:
     return index_video(path).codec
 
 
-def decoder_for(codec: str, size: tuple[int, int]) -> Any:
+def decoder_for(codec: str, size: tuple[int, int], device: int = 0) -> Any:
     import PyNvVideoCodec
 
     names = {"h264": "H264", "hevc": "HEVC", "vp9": "VP9"}
     return PyNvVideoCodec.CreateDecoder(
-        gpuid=0,
+        gpuid=device,
         codec=getattr(PyNvVideoCodec.cudaVideoCodec, names[codec]),
         cudacontext=0,
         cudastream=0,

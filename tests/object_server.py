@@ -169,6 +169,5 @@ def fail_quickly(monkeypatch):
     monkeypatch.setattr(redirects, "_PAUSES", (0.01,))
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    for cached in (remote._open_store, redirects._opener):
-        cached.cache_clear()
+    remote._open_store.cache_clear()
     redirects._direct.clear()

@@ -138,6 +138,16 @@ def test_a_proxy_that_fails_is_named_without_its_password(scheme, proxy, query, 
     assert is_clean(said(caught.value))
 
 
+def test_proxies_are_those_that_the_environment_names_now(monkeypatch):
+    monkeypatch.setenv("http_proxy", "socks9://h:1")
+    with pytest.raises(vl.VideoError, match="socks9"):
+        vl.index_video("http://host.invalid/a.mp4?sig=1")
+    monkeypatch.delenv("http_proxy")
+    with pytest.raises(vl.VideoError) as caught:
+        vl.index_video("http://host.invalid/a.mp4?sig=1")
+    assert "socks9" not in str(caught.value)
+
+
 def test_inputs_of_a_proxy_are_told_without_secrets():
     url = "https://canary-user:canary-pass@host/a.jpg?sig=canary-key"
     assert _told(np.frombuffer(url.encode(), np.uint8)) == "'https://host/a.jpg'"

@@ -46,8 +46,13 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 
 @cache
+def _certificates() -> ssl.SSLContext:
+    return ssl.create_default_context()  # reading them takes milliseconds
+
+
 def _opener() -> urllib.request.OpenerDirector:
-    secure = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    """Made for each request, since it takes the proxies of the environment as they are then."""
+    secure = urllib.request.HTTPSHandler(context=_certificates())
     return urllib.request.build_opener(_Stay, secure)
 
 

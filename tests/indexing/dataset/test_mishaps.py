@@ -245,6 +245,16 @@ def test_a_damaged_data_set_index_is_refused(folder, out):
     assert refused > 200
 
 
+def test_a_damaged_root_is_refused(folder, out):
+    import pyarrow.parquet as pq
+
+    vl.index_dataset(folder, out, 0).close()
+    table = pq.read_table(out)
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"root": b"\xb1"}), out)
+    with pytest.raises(vl.FormatError, match=r"set\.parquet: the root of its paths is damaged"):
+        vl.open_dataset(out)
+
+
 def test_a_damaged_cache_is_refused_or_made_again(folder, out):
     vl.index_dataset(folder, out, 0).close()
     cache = out.with_name(f"{out.name}.cache")
