@@ -191,20 +191,21 @@ def is_inside(module, packages):
 # inside a function. What a layer below may use, those above may too.
 LAYERS = {
     "errors": "",
+    "views": "",
     "system": "errors",
     "runtime": "errors",
     "cuda": "",
     "types": "errors system",
     "tfrecord": "errors",
-    "tensors": "errors types",
+    "tensors": "errors views types",
     "backend": "errors tensors",
     "codecs": "errors",
     "sampling": "errors",
     "sources": "errors system",
     "workers": "errors system types sources",
-    "indexing": "errors system codecs sources workers",
+    "indexing": "errors views system codecs sources workers",
     "audio": "errors system sources indexing",
-    "decoding": "errors system runtime cuda codecs sampling sources workers indexing audio",
+    "decoding": "errors views system runtime cuda codecs sampling sources workers indexing audio",
     "clip_samples": "errors system tensors sampling sources indexing decoding",
     "operators": "errors system cuda types tensors sampling audio decoding",
     "readers": "errors system runtime types tfrecord tensors sampling sources workers indexing "
@@ -218,15 +219,15 @@ LAYERS = {
     "ops": "errors operators pipeline fn",
     "plugin": "errors system runtime cuda tensors sampling sources clip_samples readers "
     "pipeline fn ops",
-    "video": "errors system sampling sources workers indexing decoding",
+    "video": "errors views system sampling sources workers indexing decoding",
     "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors system sampling",
     "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
     "epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
-    "report": "errors system runtime indexing",
-    "demo": "errors sampling indexing fn plugin report",
-    "cli": "errors sampling sources indexing decoding video report demo",
+    "report": "errors views system runtime sources indexing decoding video",
+    "demo": "errors views sampling indexing fn plugin report",
+    "cli": "errors views sampling sources indexing decoding video report demo",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do
@@ -235,6 +236,7 @@ USERS = {"demo", "cli"}  # take public names from the package itself, as its use
 # imported, and what inside a function.
 PURE = {
     "errors": ((), ()),
+    "views": (("numpy",), ("cv2",)),
     "system": ((), ()),
     "runtime": ((), ()),
     "sources": (("numpy",), ("obstore",)),

@@ -245,9 +245,10 @@ def sample(
     color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
-    from videoloader.report.tables import contact_sheet, write_png
+    from videoloader.report.tables import write_png
     from videoloader.sampling import RandomClip, generator, sample_frames
     from videoloader.video import Video
+    from videoloader.views import contact_sheet
 
     rows = []
     with _reported():
@@ -269,6 +270,54 @@ def sample(
     with _reported():
         write_png(contact_sheet(rows), out)
     _say(f"{out}: {clips} clips of {count} frames")
+
+
+@app.command()
+def report(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("report"),
+    pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
+    root: Root = None,
+) -> None:
+    """Write a page about a data set: totals, distributions, a table of all videos, and frames.
+
+    One HTML file that needs no server. Damaged frames are shown where `videoloader check` has left
+    its file beside the data set index.
+    """
+    from videoloader.indexing.dataset import open_dataset
+    from videoloader.report.page import write_report
+
+    with _job_progress() as progress, _reported():
+        task = progress.add_task("sheets of frames", total=None, failed=0)
+        with open_dataset(dataset, root=root) as opened:
+            page = write_report(
+                opened,
+                out,
+                pictures=pictures,
+                damage=_damage(dataset),
+                progress=lambda done, total: progress.update(task, completed=done, total=total),
+            )
+    _say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
+
+
+@app.command()
+def browse(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; 0: any.")] = 0,
+    root: Root = None,
+) -> None:
+    """Serve the page of `report` to this machine, with frames of any video that is picked."""
+    from videoloader.indexing.dataset import open_dataset
+    from videoloader.report.browse import BrowseServer
+
+    with _reported(), open_dataset(dataset, root=root) as opened:
+        try:
+            server = BrowseServer(opened, port=port, damage=_damage(dataset))
+        except OSError as error:
+            raise ArgumentError(f"--port {port}: {error.strerror}") from error
+        _say(f"{server.address}  (Ctrl-C ends it)")
+        with server:
+            server.serve_forever()
 
 
 @app.command()
@@ -331,6 +380,14 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
         console.print(video_table(indexes))
         _tell_passed(passed)
     return int(len(indexes) < len(items))
+
+
+def _damage(dataset: Path) -> Any:
+    """What `videoloader check` has written beside a data set index; None where it has not."""
+    import pyarrow.parquet as pq
+
+    path = dataset.with_suffix(".damage.parquet")
+    return pq.read_table(path) if path.exists() else None
 
 
 def _tell_passed(passed: Counter[str]) -> None:

@@ -36,6 +36,7 @@ from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
     FrameRangeError,
+    VideoError,
 )
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
@@ -45,6 +46,7 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.forking import ForkSafeLock, Use, cached_property, reset_after_fork
 from videoloader.system.options import from_options, takes_options
+from videoloader.views import facts_table, frames_view
 from videoloader.workers.processors import usable_processors
 
 __all__ = ["Video"]
@@ -382,6 +384,16 @@ class Video:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: facts, the sizes of the frames over time, and some keyframes."""
+        spread = np.linspace(0, len(self.index.keyframes) - 1, 8).round().astype(int)
+        numbers = np.unique(self.index.keyframes[spread])
+        try:
+            frames = frames_view([self.get_frames(numbers).frames.cpu().numpy()])
+        except VideoError as error:
+            frames = facts_table([("failed", error)])
+        return self.index._repr_html_() + frames
 
     def __repr__(self) -> str:
         index = self.index

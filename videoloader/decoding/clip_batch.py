@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from videoloader.errors import VideoError
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.system.forking import cached_property
+from videoloader.views import facts_table, frames_view
 
 __all__ = ["Clip", "ClipBatch", "ClipFailure", "first_failures"]
 
@@ -49,6 +51,10 @@ class Clip:
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: frames at equal distances."""
+        return f"<p>{escape(repr(self))}</p>{frames_view([self.frames.cpu().numpy()])}"
 
     def __repr__(self) -> str:
         there = self.indices[self.indices >= 0]
@@ -109,6 +115,13 @@ class ClipBatch:
 
     def __len__(self) -> int:
         return len(self.requests)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row of frames for each clip."""
+        captions = [repr(clip) for clip in self.clips]
+        failed = [("failed", failure.error) for failure in self.failed.values()]
+        frames = frames_view([clip.frames.cpu().numpy() for clip in self.clips], captions)
+        return f"<p>{len(self)} clips</p>{frames}{facts_table(failed) if failed else ''}"
 
     @property
     def failed(self) -> dict[int, ClipFailure]:

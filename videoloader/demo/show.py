@@ -34,8 +34,9 @@ from videoloader import (
 from videoloader.demo.videos import make_videos
 from videoloader.indexing.dataset import find_videos
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
-from videoloader.report.tables import contact_sheet, video_table, write_png
+from videoloader.report.tables import video_table, write_png
 from videoloader.sampling import sample_frames
+from videoloader.views import contact_sheet
 
 __all__ = ["app", "main"]
 

@@ -23,6 +23,7 @@ from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, load_fields, save_index
 from videoloader.sources.source import Check, Fingerprint, Source, difference
 from videoloader.system.forking import cached_property
+from videoloader.views import facts_table, timeline_svg
 
 __all__ = [
     "PACKET_DTYPE",
@@ -308,6 +309,25 @@ class VideoIndex:
     def _has(self, flags: PacketFlags) -> NDArray[np.bool_]:
         present: NDArray[np.bool_] = (self.packets["flags"] & np.uint16(flags)) != 0
         return present
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: facts, and the sizes of the frames over time."""
+        sizes = self.packets["size"][self.frame_packets]
+        return facts_table(self._facts()) + timeline_svg(sizes, self.keyframes)
+
+    def _facts(self) -> list[tuple[str, object]]:
+        size = describe_size(self.width, self.height, self.orientation)
+        return [
+            ("video", self.name),
+            ("frames", f"{self.num_frames:,}"),
+            ("codec", f"{self.codec}, {self.container}"),
+            ("size", size),
+            ("seconds", f"{self.duration:.2f}"),
+            ("frames a second", f"{self.average_fps:.3f}"),
+            ("keyframes", f"{len(self.keyframes):,}"),
+            ("found by", self.exactness),
+            ("warnings", "; ".join(self.warnings)),
+        ]
 
     def __repr__(self) -> str:
         size = describe_size(self.width, self.height, self.orientation)

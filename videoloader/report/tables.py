@@ -1,11 +1,11 @@
-"""Tables of videos for a terminal, plots of frame sizes, and sheets of frames as PNG."""
+"""Tables of videos for a terminal, plots of frame sizes, and PNG files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,8 @@ from videoloader.system.writing import written
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["contact_sheet", "draw_timeline", "gop_table", "video_table", "write_png"]
+__all__ = ["draw_timeline", "gop_table", "video_table", "write_png"]
 
-_GAP = 4
-_CAPTION = 18
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
@@ -137,37 +135,6 @@ def draw_timeline(index: VideoIndex, path: Path) -> None:
     figure.legend(loc="outside lower center", ncols=len(kinds))
     with written(path):
         figure.savefig(path, dpi=110, format="png")
-
-
-def contact_sheet(
-    rows: Sequence[tuple[str, Sequence[NDArray[Any]]]], *, height: int = 96
-) -> NDArray[np.uint8]:
-    """One picture with a captioned row of thumbnails for each clip.
-
-    Args:
-        rows: caption and frames, each uint8 RGB (H, W, 3).
-        height: of a thumbnail in pixels.
-    """
-    import cv2
-
-    strips = []
-    for caption, frames in rows:
-        thumbnails = []
-        for frame in frames:
-            width = max(round(frame.shape[1] * height / frame.shape[0]), 1)
-            small = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
-            thumbnails.append(np.pad(small, ((0, 0), (0, _GAP), (0, 0))))
-        strip = np.concatenate(thumbnails, axis=1) if thumbnails else np.zeros((height, 1, 3))
-        strip = np.pad(strip.astype(np.uint8), ((_CAPTION, _GAP), (_GAP, 0), (0, 0)))
-        place = (_GAP, _CAPTION - 5)
-        cv2.putText(
-            strip, caption, place, cv2.FONT_HERSHEY_SIMPLEX, 0.4, (230,) * 3, 1, cv2.LINE_AA
-        )
-        strips.append(strip)
-    width = max(strip.shape[1] for strip in strips)
-    return np.concatenate(
-        [np.pad(strip, ((0, 0), (0, width - strip.shape[1]), (0, 0))) for strip in strips]
-    )
 
 
 def write_png(picture: NDArray[np.uint8], path: Path) -> None:

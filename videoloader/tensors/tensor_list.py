@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any, overload
 
 import numpy as np
@@ -21,6 +22,7 @@ from videoloader.tensors.printing import distinct_shapes, print_batch
 from videoloader.tensors.sample import Count, SampleTensor
 from videoloader.tensors.tensor import Tensor, gpu_device, same_size_view
 from videoloader.types import Computable, DataType
+from videoloader.views import frames_view
 
 __all__ = ["TensorList"]
 
@@ -299,6 +301,13 @@ class TensorList(Computable):
         batch = self._batch
         info = batch.source_info[position] if batch.source_info else ""
         return SampleTensor.of(batch.samples[position], batch.layout, info)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row of frames for each sample that is a picture or a clip."""
+        pictures = []
+        if {*"HW"} <= {*self._batch.layout}:
+            pictures = [sample.cpu().numpy() for sample in self._batch]
+        return f"<pre>{escape(repr(self))}</pre>{frames_view(pictures, self._batch.source_info)}"
 
     def __str__(self) -> str:
         """Properties and elements, as DALI prints them."""

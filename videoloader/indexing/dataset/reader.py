@@ -19,6 +19,7 @@ from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Source, as_check
+from videoloader.views import rows_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,7 @@ Sign: TypeAlias = Callable[[str], str]
 """Maps a stored URL, which has no user, password and query, to the URL to fetch."""
 
 _ROWS = 1 << 16  # rows read at once
+_SHOWN = 10  # rows in a notebook
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
@@ -209,6 +211,13 @@ class DatasetIndex:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._open()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first rows."""
+        names = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
+        rows = self.columns(names).slice(0, _SHOWN).to_pylist()
+        more = len(self) - len(rows)
+        return rows_table(names, rows, repr(self) + (f", the first {len(rows)}" if more else ""))
 
     def __repr__(self) -> str:
         failures = f", {len(self.failed)} failures" if len(self.failed) else ""

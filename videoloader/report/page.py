@@ -1,0 +1,264 @@
+"""`videoloader report`: a data set as one HTML page that needs no server and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.dataset import DatasetIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.sources.faults import raise_shortage
+from videoloader.sources.source import Source
+from videoloader.system.writing import written
+from videoloader.video import Video
+from videoloader.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["render_page", "video_pictures", "write_report"]
+
+_MOST_ROWS = 500_000
+_SHEET = (3, 5)  # rows and columns of frames
+_HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
+_FIRST = (
+    "key",
+    "codec",
+    "width",
+    "height",
+    "fps",
+    "duration",
+    "num_frames",
+    "gop",
+    "bitrate",
+    "error",
+)
+_CHARTS = (
+    *("duration", "fps", "height", "width", "codec", "container", "gop", "bitrate", "size"),
+    *("num_frames", "pixel_format", "color_transfer", "exactness", "error_kind", "damaged_frames"),
+)
+_LABELS = {
+    "key": ("video", "place of the file below the root of the data set"),
+    "error": ("error", "why it cannot be read"),
+    "fps": ("frames/s", "average frame rate"),
+    "duration": ("seconds", "duration in seconds"),
+    "num_frames": ("frames", "number of frames"),
+    "num_keyframes": ("keyframes", "number of keyframes"),
+    "gop": ("GOP", "frames from keyframe to keyframe, on average"),
+    "bitrate": ("kbit/s", "bits of the file a second, in thousands"),
+    "size": ("bytes", "size of the file"),
+    "damaged_frames": ("damaged frames", "found by `videoloader check`; -1 for all of them"),
+}
+_FLAGS = (
+    ("cannot be read", "error!=none"),
+    ("damaged", "damaged_frames!=none"),
+    ("with warnings", "warnings!=none"),
+    ("rotated", "rotation!=0"),
+    ("times not in tables", "exactness!=tables exactness!=none"),
+    ("above 8 bits", "bit_depth>8"),
+)
+
+
+def write_report(
+    dataset: DatasetIndex,
+    folder: Path,
+    *,
+    pictures: int = 200,
+    damage: pa.Table | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
+    """Write `index.html` into a folder: totals, distributions, a table of all videos, pictures.
+
+    Args:
+        dataset: what the page is about.
+        folder: made if it is not there.
+        pictures: videos that get a sheet of frames and a timeline: all if there are no more, else
+            this many evenly spread over the data set.
+        damage: what `check_dataset` gave, for a column of damaged frames.
+        progress: called with the number of sheets made, and of those to make.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        ArgumentError: the data set has more than 500,000 rows.
+        SourceError: the page cannot be written.
+    """
+    rows = dataset.videos.rows
+    if len(rows) > pictures:
+        rows = rows[np.linspace(0, len(rows) - 1, pictures).round().astype(int)] if pictures else []
+    made: dict[int, Any] = {}
+    for done, row in enumerate(map(int, rows)):
+        made[row] = video_pictures(dataset, row)
+        if progress is not None:
+            progress(done + 1, len(rows))
+    page = render_page(dataset, pictures=made, damage=damage)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.html"
+    with written(path):
+        path.write_text(page, encoding="utf-8")
+    return path
+
+
+def video_pictures(dataset: DatasetIndex, row: int) -> dict[str, str]:
+    """The timeline of a video and a sheet of its frames as image addresses, and what failed."""
+    found: dict[str, str] = {}
+    name = dataset.item(row).name
+    try:
+        index = dataset[row]
+        sizes = index.packets["size"][index.frame_packets]
+        found["timeline"] = image_uri(timeline_svg(sizes, index.keyframes).encode(), "svg+xml")
+        found["sheet"] = _sheet(dataset.source(row), index)
+    except Exception as error:  # noqa: BLE001  (one video must not end the report of the others)
+        raise_shortage(error, name)
+        text = str(error) if isinstance(error, VideoError) else f"{type(error).__name__}: {error}"
+        found["failure"] = text
+    return found
+
+
+def _sheet(source: Source, index: VideoIndex) -> str:
+    """Frames at equal distances; keyframes, where there are enough of them."""
+    rows, columns = _SHEET
+    total = index.num_frames
+    numbers = np.linspace(0, total - 1, min(rows * columns, total)).round().astype(int)
+    keys = index.keyframes
+    if len(keys) >= rows * columns:
+        numbers = keys[np.linspace(0, len(keys) - 1, rows * columns).round().astype(int)]
+    with Video(source, index=index) as video:
+        clip = video.get_frames(numbers)
+    frames, times = clip.frames.numpy(), clip.times.tolist()
+    lines = []
+    for start in range(0, len(numbers), columns):
+        part = slice(start, start + columns)
+        shown = zip(numbers[part].tolist(), times[part], strict=True)
+        caption = "   ".join(f"{number}: {time:.2f} s" for number, time in shown)
+        lines.append((caption, list(frames[part])))
+    return jpeg_uri(contact_sheet(lines))
+
+
+def render_page(
+    dataset: DatasetIndex,
+    *,
+    pictures: dict[int, dict[str, str]],
+    damage: pa.Table | None = None,
+    is_live: bool = False,
+) -> str:
+    """The page as text.
+
+    Args:
+        dataset: what it is about.
+        pictures: by row, see `video_pictures`.
+        damage: as for `write_report`.
+        is_live: whether the page asks its server for the pictures of other rows.
+
+    Raises:
+        ArgumentError: the data set has more than 500,000 rows.
+    """
+    if len(dataset) > _MOST_ROWS:
+        raise ArgumentError(
+            f"{dataset.path}: a page holds {_MOST_ROWS:,} rows, the data set has {len(dataset):,}; "
+            "choose some, as `videoloader query` does"
+        )
+    table = _with_derived(dataset.table, damage)
+    names = [name for name in _FIRST if name in table.column_names]
+    names += [name for name in table.column_names if name not in (*names, *_HIDDEN)]
+    data = {
+        "title": dataset.path.name,
+        "about": "Click a bar to filter, a heading to sort, a row to look at a video.",
+        "rows": len(dataset),
+        "columns": [_column(name, table[name]) for name in names],
+        "charts": _CHARTS,
+        "flags": [flag for flag in _FLAGS if flag[1].partition("!")[0].partition(">")[0] in names],
+        "totals": _totals(table),
+        "pictures": pictures,
+        "live": is_live,
+        "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
+        f"browse {dataset.path.name}` shows those of all.",
+    }
+    folder = files("videoloader.report")
+    script = folder.joinpath("page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    connect = "connect-src 'self'; " if is_live else ""
+    policy = (
+        f"default-src 'none'; {connect}img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'"
+    )
+    return Template(folder.joinpath("page.html").read_text(encoding="utf-8")).substitute(
+        policy=policy, title="videoloader report", data=_as_script(data), script=script
+    )
+
+
+def _as_script(data: Any) -> str:
+    """JSON that no HTML parser takes for the end of a script."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII
+    return text.replace("<", "\\u003c")
+
+
+def _with_derived(table: pa.Table, damage: pa.Table | None) -> pa.Table:
+    """The columns of a data set index, and GOP lengths, bit rates and damaged frames."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    keys = pc.max_element_wise(table["num_keyframes"], 1)
+    gop = pc.divide(pc.cast(table["num_frames"], pa.float64()), keys)
+    seconds = pc.if_else(pc.greater(table["duration"], 0), table["duration"], None)
+    rate = pc.divide(pc.multiply(pc.cast(table["size"], pa.float64()), 8e-3), seconds)
+    table = table.append_column("gop", gop).append_column("bitrate", rate)
+    if damage is None:
+        return table
+    found = {
+        (path, member): len(frames) if frames else -1
+        for path, member, frames in zip(
+            *(damage[name].to_pylist() for name in ("path", "member", "frames")), strict=True
+        )
+    }
+    places = zip(table["path"].to_pylist(), table["member"].to_pylist(), strict=True)
+    return table.append_column("damaged_frames", pa.array([found.get(each) for each in places]))
+
+
+def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:
+    """A column for the page: numbers, texts, or words and their numbers where they repeat."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    label, about = _LABELS.get(name, (name.replace("_", " "), ""))
+    column: dict[str, Any] = {"name": name, "label": label, "about": about or label}
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        found = values.to_pylist()
+        if pa.types.is_floating(values.type):
+            found = [None if x is None or not np.isfinite(x) else float(f"{x:.6g}") for x in found]
+        return column | {"kind": "number", "values": found, "width": 96}
+    if pa.types.is_boolean(values.type):
+        values = pc.if_else(values, "yes", "no")
+    texts = pc.cast(values, pa.string()).combine_chunks()
+    width = 360 if name in ("key", "error", "warnings") else 120
+    coded = texts.dictionary_encode()
+    if len(coded.dictionary) <= max(len(texts) // 4, 16):
+        words = coded.dictionary.to_pylist()
+        numbers = coded.indices.to_pylist()
+        return column | {"kind": "text", "words": words, "values": numbers, "width": width}
+    return column | {"kind": "text", "values": texts.to_pylist(), "width": width}
+
+
+def _totals(table: pa.Table) -> Sequence[tuple[str, str]]:
+    import pyarrow.compute as pc
+
+    failed = len(table) - table["error"].null_count
+    hours = (pc.sum(table["duration"]).as_py() or 0) / 3600
+    return (
+        ("videos", f"{len(table) - failed:,}"),
+        ("hours", f"{hours:,.2f}"),
+        ("frames", f"{pc.sum(table['num_frames']).as_py() or 0:,}"),
+        ("GB", f"{(pc.sum(table['size']).as_py() or 0) / 1e9:,.3f}"),
+        ("codecs", f"{pc.count_distinct(table['codec']).as_py()}"),
+        ("cannot be read", f"{failed:,}"),
+    )
