@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -103,7 +104,7 @@ def test_a_process_that_is_killed_is_replaced_and_batches_stay(paths):
             kept.append((batch, other))
             if number == 0:
                 for pid in children() - before:
-                    if b"loader_process" in open(f"/proc/{pid}/cmdline", "rb").read():
+                    if b"loader_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
                         os.kill(pid, signal.SIGKILL)
         assert apart.stats().engines["process_replaced"] == 1
         for batch, other in kept:

@@ -294,14 +294,17 @@ def _wait() -> Any:
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """A batch that the process has to make; `str` of it names it in messages."""
+    """A batch that the process has to make; `str` of it names it in messages.
 
-    iteration: _Iteration
+    It does not refer to its iteration: what workers are at work on is never collected.
+    """
+
     step: int
+    epoch: int
     slot: NDArray[np.uint8] | None = None
 
     def __str__(self) -> str:
-        return f"batch {self.step} of epoch {self.iteration.epoch}"
+        return f"batch {self.step} of epoch {self.epoch}"
 
 
 class LoaderProcess:
@@ -446,11 +449,14 @@ class LoaderProcess:
 
     def _pack(self, batch: _Batch) -> Parcel:
         """The order for a batch."""
-        iteration = batch.iteration
+        assert self._iteration is not None
         batch.slot = self._memory.allocate((self._size,), np.uint8)
-        job, counts = self._job.value, self.failures.counts()
         order = _MakeBatch(
-            job, iteration.wanted(batch.step), batch.slot, batch.step % _ORDERS, counts
+            self._job.value,
+            self._iteration.wanted(batch.step),
+            batch.slot,
+            batch.step % _ORDERS,
+            self.failures.counts(),
         )
         return Parcel(order, [batch.slot], [self._job])
 
@@ -473,7 +479,7 @@ class _Iteration:
         meter: Meter,
         number: int,
     ) -> None:
-        self.epoch = epoch
+        self._epoch = epoch
         self._process, self._steps = process, steps
         self._keys = lru_cache(_ORDERS + _AHEAD + 2)(keys)
         self._meter, self._number = meter, number
@@ -554,5 +560,5 @@ class _Iteration:
         for step in range(first, self._steps):
             if self._is_closed:
                 return
-            self._sent[step] = _Batch(self, step)
+            self._sent[step] = _Batch(step, self._epoch)
             yield self._sent[step]
