@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -70,7 +71,7 @@ class OpenedBuffer:
 def _close(address: int, device: int) -> None:
     from cupy.cuda import Device, runtime
 
-    with Device(device):
+    with Device(device), suppress(runtime.CUDARuntimeError):  # its process may have died
         runtime.ipcCloseMemHandle(address)
 
 
