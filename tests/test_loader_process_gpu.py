@@ -104,7 +104,7 @@ def test_a_process_that_is_killed_is_replaced_and_batches_stay(paths):
             kept.append((batch, other))
             if number == 0:
                 for pid in children() - before:
-                    if b"loader_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    if b"loader_worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                         os.kill(pid, signal.SIGKILL)
         assert apart.stats().engines["process_replaced"] == 1
         for batch, other in kept:

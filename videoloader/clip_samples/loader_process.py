@@ -17,15 +17,11 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from logging.handlers import QueueHandler
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,32 +29,34 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.clip_samples.batch_maker import BatchMaker
-from videoloader.clip_samples.carried_tensors import Carried, unpacked
-from videoloader.clip_samples.decoding import DecodedSamples
+from videoloader.clip_samples.carried_tensors import unpacked
+from videoloader.clip_samples.loader_worker import (
+    LOGGER,
+    Job,
+    Made,
+    MakeBatch,
+    NewRecords,
+    enlarged,
+    load_libraries,
+)
 from videoloader.clip_samples.requests import SampleKey
-from videoloader.cuda.shared_buffers import OpenedBuffer, SharedBuffer
-from videoloader.decoding.batch_decoder import BatchDecoder, shared_decoder
-from videoloader.decoding.failures import Failures, LocalRecords, SampleFailure
+from videoloader.cuda.shared_buffers import OpenedBuffer
+from videoloader.cuda.streams import wait_here
+from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import WorkerLimits
 from videoloader.errors import ArgumentError, ClosedError, ResourceError, VideoError
 from videoloader.runtime.monitor import Meter
-from videoloader.runtime.run_stats import OperatorStats, Work
 from videoloader.system.pickling import pickle_for_program
 from videoloader.workers.process import Parcel, Shared
-from videoloader.workers.protocol import Fault, Reply, Worker
+from videoloader.workers.protocol import Reply
 from videoloader.workers.shared_memory import SharedMemory, memory_file
 from videoloader.workers.supervisor import Result, Supervisor, WorkerLostError
 
-__all__ = ["LoaderProcess", "ReadyBatch", "load_libraries"]
+__all__ = ["LoaderProcess", "ReadyBatch"]
 
 _ORDERS = 2  # that the process may have at a time: it continues while an answer is read
-_THREADS = 2  # that decode a batch each, as in a loader without a process
 _AHEAD = 2  # batches behind that of an order which are decoded meanwhile
-_SPARE = 8  # memory that was too small is replaced by 1/8 more than needed
-_LEAST = 1 << 16  # bytes
 _NO_LIMIT = 7 * 24 * 3600.0  # seconds for a batch: decoding has limits of its own
-
-_LOGGER = "videoloader"
 
 
 class ReadyBatch(NamedTuple):
@@ -77,219 +75,8 @@ class ReadyBatch(NamedTuple):
     ready: Any = None
 
 
-class _Made(NamedTuple):
-    """The answer to an order.
-
-    Attributes:
-        data: the batch, for `unpacked`.
-        num_samples: in it.
-        size: bytes of the buffer on a GPU that are used.
-        buffer: handle and size of that buffer.
-        fault: why there is no batch.
-        operators: what was done for the batch.
-        work: of decoders, for the batch.
-        failures: since the last answer.
-        engines: of the decoder.
-        logs: since the last answer.
-    """
-
-    data: bytes
-    num_samples: int
-    size: int
-    buffer: tuple[bytes, int]
-    fault: Fault | None
-    operators: dict[str, OperatorStats]
-    work: Work
-    failures: list[SampleFailure]
-    engines: dict[str, int]
-    logs: list[logging.LogRecord]
-
-
-class _Job(NamedTuple):
-    """What the process does; pickled once."""
-
-    maker: BatchMaker
-    device: str
-    workers: int | None
-    limits: WorkerLimits
-    log_level: int
-
-
 class _JobReference:
     """Stands for the pickled job in orders."""
-
-
-class _MakeBatch(NamedTuple):
-    """An order to make a batch.
-
-    Attributes:
-        job: pickled.
-        batches: keys of the samples, and those of the batches that follow, by number.
-        slot: memory for the tensors on the CPU, uint8.
-        buffer: number of the buffer for those on a GPU.
-        counts: samples that were asked for so far, and failures.
-    """
-
-    job: Any
-    batches: dict[tuple[int, int], list[SampleKey]]
-    slot: NDArray[np.uint8]
-    buffer: int
-    counts: tuple[int, int]
-
-    def perform(self, worker: Worker) -> _Made | None:
-        """Make the batch; its error is part of the result, to be raised as itself."""
-        return worker.kept(_Maker).make(self, worker) if self.batches else None
-
-
-# -- in the process
-
-
-class _Maker:
-    """Makes the batches of orders."""
-
-    def __init__(self) -> None:
-        self._job: _Job | None = None
-        self._records = _Records()
-        self._logs: SimpleQueue[logging.LogRecord] = SimpleQueue()
-        self._pool: ThreadPoolExecutor | None = None
-        self._begun: dict[tuple[int, int], tuple[Meter, Future[DecodedSamples]]] = {}
-        self._buffers: dict[int, SharedBuffer] = {}
-        self._replaced: dict[int, SharedBuffer] = {}  # buffers that the parent still had open
-
-    def make(self, order: _MakeBatch, worker: Worker) -> _Made:
-        """Make a batch."""
-        meter, fault, carried, count = Meter(), None, None, 0
-        engines = {}
-        try:
-            job = self._opened(order)
-            decoder = shared_decoder(job.device, job.workers, **job.limits._asdict())
-            self._begun = {
-                key: self._begun.get(key) or self._begin(job, decoder, samples)
-                for key, samples in order.batches.items()
-            }
-            meter, decoding = self._begun.pop(next(iter(order.batches)))
-            batch = decoding.result()
-            engines = decoder.engines()
-            count = len(batch.samples)
-            carried = Carried(job.maker.finish(batch, meter))
-            self._write(carried, order, worker, job)
-        except BaseException as error:  # noqa: BLE001  (it is raised again by the parent)
-            fault = Fault.of(error)
-        buffer = self._buffers.get(order.buffer)
-        return _Made(
-            b"" if carried is None else carried.data,
-            count,
-            0 if carried is None else carried.sizes[1],
-            (b"", 0) if buffer is None else (buffer.handle, len(buffer.bytes)),
-            fault,
-            meter.read_all(),
-            meter.work,
-            self._records.take(),
-            engines,
-            [self._logs.get() for _ in range(self._logs.qsize())],
-        )
-
-    def _opened(self, order: _MakeBatch) -> _Job:
-        if self._job is None:
-            job: _Job = pickle.loads(order.job)
-            self._records.begin(*order.counts)
-            job.maker.samples.failures = Failures(job.maker.samples.failures.policy, self._records)
-            logger = logging.getLogger(_LOGGER)
-            logger.addHandler(QueueHandler(self._logs))
-            logger.setLevel(job.log_level)
-            logger.propagate = False
-            _enter_stream(job.device)
-            self._pool = ThreadPoolExecutor(_THREADS, initializer=lambda: _enter_stream(job.device))
-            self._job = job
-        return self._job
-
-    def _begin(
-        self, job: _Job, decoder: BatchDecoder, samples: Sequence[SampleKey]
-    ) -> tuple[Meter, Future[DecodedSamples]]:
-        """Decode a batch in another thread."""
-        assert self._pool is not None
-        meter, is_gpu = Meter(), job.device != "cpu"
-
-        def decode() -> DecodedSamples:
-            stream = torch.cuda.current_stream() if is_gpu else None
-            return job.maker.decode(decoder, samples, meter, stream)
-
-        return meter, self._pool.submit(decode)
-
-    def _write(self, carried: Carried, order: _MakeBatch, worker: Worker, job: _Job) -> None:
-        """Write the tensors of a batch to where the parent reads them."""
-        on_cpu, on_gpu = carried.sizes
-        slot = order.slot if on_cpu <= len(order.slot) else worker.ask(on_cpu)
-        memories = [torch.from_numpy(slot)]
-        if on_gpu:
-            memories.append(self._buffer(order.buffer, on_gpu, job.device).bytes)
-        carried.write(*memories)
-        if on_gpu:
-            _wait()
-
-    def _buffer(self, number: int, size: int, device: str) -> SharedBuffer:
-        """A buffer that is large enough."""
-        replaced = self._replaced.pop(number, None)
-        if replaced is not None:  # the parent has read the answer before, and closed it
-            replaced.close()
-        buffer = self._buffers.get(number)
-        if buffer is None or len(buffer.bytes) < size:
-            if buffer is not None:
-                self._replaced[number] = buffer
-            larger = -(-(size + size // _SPARE) // _LEAST) * _LEAST
-            buffer = self._buffers[number] = SharedBuffer(larger, torch.device(device).index)
-        return buffer
-
-
-class _Records(LocalRecords):
-    """Failures of the process, and which of them the parent has not heard of."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._new: list[SampleFailure] = []
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Records, ()
-
-    def begin(self, asked: int, failed: int) -> None:
-        """Go on where the process before has ended."""
-        self._asked, self._failed = asked, failed
-
-    def add(self, failure: SampleFailure) -> None:
-        """Count a failure, and keep it."""
-        super().add(failure)
-        with self._lock:
-            self._new.append(failure)
-
-    def take(self) -> list[SampleFailure]:
-        """Those since the last call."""
-        with self._lock:
-            new, self._new = self._new, []
-        return new
-
-
-def load_libraries() -> None:
-    """Import what the process needs: this module has done that."""
-
-
-def _enter_stream(device: str) -> None:
-    """Give the current thread a stream of its own on a GPU."""
-    if device != "cpu":
-        make: Any = torch.cuda.Stream
-        torch.cuda.set_device(device)
-        torch.cuda.set_stream(make(device))
-
-
-def _wait() -> Any:
-    """Wait for the current stream, without a busy loop; returns the event that was waited for."""
-    make: Any = torch.cuda.Event
-    event = make(blocking=True)
-    event.record()
-    event.synchronize()
-    return event
-
-
-# -- in the process of the training loop
 
 
 @dataclass(slots=True, eq=False)
@@ -327,9 +114,9 @@ class LoaderProcess:
             device = torch.device("cuda", torch.cuda.current_device())
         self._device = device
         self.failures = maker.samples.failures
-        carried = replace(maker.samples, failures=Failures(self.failures.policy, _Records()))
-        level = logging.getLogger(_LOGGER).getEffectiveLevel()
-        job = _Job(replace(maker, samples=carried), str(device), workers, limits, level)
+        carried = replace(maker.samples, failures=Failures(self.failures.policy, NewRecords()))
+        level = logging.getLogger(LOGGER).getEffectiveLevel()
+        job = Job(replace(maker, samples=carried), str(device), workers, limits, level)
         try:
             file = memory_file(pickle_for_program(job))
         except Exception as error:
@@ -341,7 +128,7 @@ class LoaderProcess:
         weakref.finalize(self, os.close, file)
         self._job = Shared(0, _JobReference(), file)
         self._memory = SharedMemory()
-        self._size = _LEAST
+        self._size = enlarged(1)
         self._supervisor: Supervisor[_Batch] | None = None
         self._iteration: _Iteration | None = None
         self._iterations = 0
@@ -375,7 +162,7 @@ class LoaderProcess:
                 time_limit=_NO_LIMIT,
                 memory_limit=None,
                 memory=self._memory,
-                prepare=f"{__name__}:load_libraries",
+                prepare=f"{load_libraries.__module__}:{load_libraries.__name__}",
                 ahead=_ORDERS,
                 reply=self._enlarge,
             )
@@ -409,7 +196,7 @@ class LoaderProcess:
             raise ClosedError("the loader was closed meanwhile")
         return self._supervisor.run(batches)
 
-    def receive(self, batch: _Batch, made: _Made) -> ReadyBatch:
+    def receive(self, batch: _Batch, made: Made) -> ReadyBatch:
         """A batch that the process has made."""
         self.failures.note(made.failures)
         self._engines = made.engines or self._engines
@@ -427,7 +214,7 @@ class LoaderProcess:
         if not made.size:
             return ReadyBatch(unpacked(made.data, slot, slot), made.num_samples)
         block = self._open(batch.step % _ORDERS, *made.buffer).bytes[: made.size].clone()
-        ready = _wait()  # the process may write to the buffer again
+        ready = wait_here()  # the process may write to the buffer again
         return ReadyBatch(unpacked(made.data, slot, block), made.num_samples, block, ready)
 
     def _open(self, number: int, handle: bytes, size: int) -> OpenedBuffer:
@@ -451,7 +238,7 @@ class LoaderProcess:
         """The order for a batch."""
         assert self._iteration is not None
         batch.slot = self._memory.allocate((self._size,), np.uint8)
-        order = _MakeBatch(
+        order = MakeBatch(
             self._job.value,
             self._iteration.wanted(batch.step),
             batch.slot,
@@ -462,7 +249,7 @@ class LoaderProcess:
 
     def _enlarge(self, batch: _Batch, size: int) -> Parcel:
         """The reply to the question for a slot of a size."""
-        self._size = size + size // _SPARE
+        self._size = enlarged(size)
         slot = batch.slot = self._memory.allocate((self._size,), np.uint8)
         return Parcel(Reply(slot), [slot])
 
@@ -527,7 +314,7 @@ class _Iteration:
             )
         if result.failure is not None:
             raise result.failure
-        made: _Made = result.value
+        made: Made = result.value
         for name, done in made.operators.items():
             self._meter.add(name, done.samples, done.seconds)
         self._meter.add_work(made.work)
