@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["CallbackPickler", "pickle_by_value"]
+__all__ = ["CallbackPickler", "pickle_by_value", "pickle_for_program"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _BY_VALUE = "_pickle_by_value"
@@ -76,6 +76,20 @@ class CallbackPickler(NamedTuple):
         return functools.partial(self.loads, **self.loads_arguments)
 
 
+def pickle_for_program(value: Any) -> bytes:
+    """Pickle a value for an interpreter that does not run the main script.
+
+    Functions of the main script go by value, too.
+
+    Raises:
+        ArgumentError: a class is of the main script.
+        Exception: something cannot be pickled.
+    """
+    stream = io.BytesIO()
+    _ProgramPickler(stream).dump(value)
+    return stream.getvalue()
+
+
 def _dumps(value: Any) -> bytes:
     stream = io.BytesIO()
     _Pickler(stream).dump(value)
@@ -91,6 +105,21 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, FunctionType) and _goes_by_value(value):
             return _reduce(value)
         return NotImplemented
+
+
+class _ProgramPickler(_Pickler):
+    """Pickles functions of the main script as code."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if getattr(value, "__module__", "") == "__main__":
+            if isinstance(value, FunctionType):
+                return _reduce(value)
+            if isinstance(value, type):
+                raise ArgumentError(
+                    f"class {value.__qualname__} is of the main script, which the process does not "
+                    "run; define it in a module that can be imported"
+                )
+        return super().reducer_override(value)
 
 
 def _goes_by_value(function: FunctionType) -> bool:
