@@ -98,7 +98,8 @@ def test_memory_here_is_that_of_the_batches_and_no_more(paths):
 
 def test_a_process_that_is_killed_is_replaced_and_batches_stay(paths):
     before = children()
-    with loader(paths) as apart, loader(paths, process=False) as here:
+    videos = paths * 8  # more batches than are made before the first is taken
+    with loader(videos) as apart, loader(videos, process=False) as here:
         kept = []
         for number, (batch, other) in enumerate(zip(apart, here, strict=True)):
             kept.append((batch, other))

@@ -54,7 +54,7 @@ from videoloader.workers.supervisor import Result, Supervisor, WorkerLostError
 
 __all__ = ["LoaderProcess", "ReadyBatch"]
 
-_ORDERS = 2  # that the process may have at a time: it continues while an answer is read
+_ORDERS = 4  # that the process may have at a time: answers wait for the interpreter here
 _AHEAD = 2  # batches behind that of an order which are decoded meanwhile
 _NO_LIMIT = 7 * 24 * 3600.0  # seconds for a batch: decoding has limits of its own
 
