@@ -50,18 +50,14 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
     np.subtract(dts[1:], dts[:-1], out=steps[:-1])
     if count > 1:
         steps[-1] = steps[-2]
-    columns = [gaps, size, pts - dts, steps, duration - steps, flags]
+    columns = np.stack([gaps, size, pts - dts, steps, duration - steps, flags])
+    # Packet and frame counts are bounded by the bytes that they take; see the module.
+    specs, packed = _pack(columns, first_takes_room=count > FREE_PACKETS)
     if order is not None:
-        columns.append(np.diff(order, prepend=0))
-    specs: list[Any] = [count, int(dts[0]) if count else 0]
-    packed: list[bytes] = []
-    for number, column in enumerate(columns):
-        # Packet and frame counts are bounded by the bytes that they take; see the module.
-        is_sparse = number == 0 and count > FREE_PACKETS
-        spec, octets = _pack(column, takes_room=is_sparse or len(column) > count)
-        specs.append(spec)
-        packed.append(octets)
-    return specs, b"".join(packed)
+        steps = np.diff(order, prepend=0)
+        spec, octets = _pack(steps[None], first_takes_room=len(order) > count)
+        specs, packed = specs + spec, packed + octets
+    return [count, int(dts[0]) if count else 0, *specs], b"".join(packed)
 
 
 def decode_columns(specs: Any, data: memoryview) -> tuple[NDArray[Any], Ints | None]:
@@ -112,20 +108,34 @@ def _order(steps: Ints, count: int) -> Ints:
     return order
 
 
-def _pack(column: Ints, *, takes_room: bool) -> tuple[list[int], bytes]:
-    """(first value, common factor, bytes per value, values), and the values as byte planes."""
-    if not len(column):
-        return [0, 1, 0, 0], b""
-    first = int(column[0])
-    rest = column - first
-    if not rest.any():
-        return [first, 1, int(takes_room), len(column)], bytes(len(column) * takes_room)
-    factor = int(np.gcd.reduce(rest))
-    small = rest // factor
-    low, high = int(small.min()), int(small.max())
-    width = next(w for w in (1, 2, 4, 8) if max(-low - 1, high) >> (8 * w - 1) == 0)
-    octets = small.astype(f"<i{width}").view(np.uint8).reshape(-1, width).T
-    return [first, factor, width, len(column)], np.ascontiguousarray(octets).tobytes()
+def _pack(columns: Ints, *, first_takes_room: bool) -> tuple[list[list[int]], list[bytes]]:
+    """(first value, common factor, bytes per value, values) of each column, and its byte planes.
+
+    Args:
+        columns: shape (columns, values); together, since most tables are short.
+        first_takes_room: store the values of the first column even if they are all equal.
+    """
+    count = columns.shape[1]
+    if not count:
+        return [[0, 1, 0, 0]] * len(columns), [b""] * len(columns)
+    firsts = columns[:, :1]
+    rest = columns - firsts
+    factors = np.gcd.reduce(rest, axis=1, keepdims=True)  # 0 if all values are equal
+    rest //= factors + (factors == 0)
+    lows, highs = rest.min(axis=1).tolist(), rest.max(axis=1).tolist()
+    specs, packed = [], []
+    described = zip(firsts[:, 0].tolist(), factors[:, 0].tolist(), lows, highs, strict=True)
+    for number, (first, factor, low, high) in enumerate(described):
+        if not factor:
+            room = int(first_takes_room and number == 0)
+            specs.append([first, 1, room, count])
+            packed.append(bytes(count * room))
+            continue
+        width = next(w for w in (1, 2, 4, 8) if max(-low - 1, high) >> (8 * w - 1) == 0)
+        octets = rest[number].astype(f"<i{width}").view(np.uint8).reshape(-1, width)
+        specs.append([first, factor, width, count])
+        packed.append(octets.T.tobytes())
+    return specs, packed
 
 
 def _unpack(

@@ -130,7 +130,7 @@ def encode_index(index: VideoIndex) -> bytes:
 
 def _is_equal(here: Any, there: Any) -> bool:
     if isinstance(here, np.ndarray) and isinstance(there, np.ndarray):
-        return here.dtype == there.dtype and np.array_equal(here, there)
+        return here.dtype == there.dtype and here.tobytes() == there.tobytes()
     return bool(here == there)
 
 

@@ -51,7 +51,7 @@ class _State(NamedTuple):
 class _Held:
     """A file that stays open."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: io.FileIO) -> None:
         self._file = file
         self.close = file.close
 
@@ -301,7 +301,7 @@ def open_path(
         raise
 
 
-def _kept(file: BinaryIO, path: str, status: os.stat_result) -> _Held | _InTurn:
+def _kept(file: io.FileIO, path: str, status: os.stat_result) -> _Held | _InTurn:
     """The file, kept open unless this process has used half of the descriptors that it may have.
 
     The system assigns the lowest free number, so a number tells how many are in use.
@@ -334,7 +334,7 @@ def read_whole(path: str) -> NDArray[np.uint8] | None:
         os.close(descriptor)
 
 
-def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
+def _open_regular(path: str, called: str) -> tuple[io.FileIO, os.stat_result]:
     """An open file and its state.
 
     Raises:
@@ -352,7 +352,7 @@ def _open_regular(path: str, called: str) -> tuple[BinaryIO, os.stat_result]:
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise SourceError(f"{called}: is {_KINDS.get(stat.S_IFMT(status.st_mode), 'no file')}")
-    return os.fdopen(descriptor, "rb"), status
+    return io.FileIO(descriptor, "rb"), status
 
 
 def open_file(file: BinaryIO) -> Source:

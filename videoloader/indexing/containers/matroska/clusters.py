@@ -7,7 +7,7 @@ headers are parsed afterwards, all at once.
 
 from __future__ import annotations
 
-from array import array
+import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +33,16 @@ __all__ = ["Blocks", "scan_clusters"]
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_CHUNK, _NEAR = 1 << 18, 1 << 12  # bytes to read at once; of a local file with large blocks
+_CHUNK, _NEAR = 1 << 19, 1 << 12  # bytes to read at once; of a local file with large blocks
 _SAMPLE = 64  # blocks to find before it is decided how to read a file
-_SMALL = 2500  # average bytes up to which reading all of a file is faster than a read a block
+_SMALL = 6000  # average bytes up to which reading all of a file is faster than a read a block
 _MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
 )
 _BLOCKS = frozenset({Id.SIMPLE_BLOCK, Id.GROUP})
 _IN_CLUSTER = _SKIPPED | _BLOCKS | {Id.TIMESTAMP}
+_unpack_block = struct.Struct(">BH").unpack_from  # ID, and up to two bytes of the size
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,10 @@ class _Scan:
         self._base = 0
         self._view = b""  # bytes from `_base` on
         self._ahead = _NEAR if source.is_local else _CHUNK
-        # Offsets and first bytes of blocks: of those noted one by one, and of whole parts.
-        self._found = array("q")
-        self._heads = bytearray()
-        self._parts: list[tuple[Ints, Bytes]] = []
-        self._count = 0  # blocks in parts
-        self._walked = 0  # bytes of clusters that were walked to find these
+        self._found: list[int] = []  # blocks in the view: their offsets in it
+        self._parts: list[tuple[Ints, Bytes]] = []  # offsets and first bytes of earlier blocks
+        self._count = 0  # earlier blocks
+        self._walked = 0  # bytes of clusters that were walked to find blocks
         self._clocks: list[tuple[int, int]] = []  # offset in the file, cluster time from there on
         self._groups: list[tuple[int, int, bool]] = []  # block, duration, whether it refers
         self._end = 0
@@ -136,9 +135,10 @@ class _Scan:
 
     def _is_sparse(self) -> bool:
         """Whether reading only the heads of blocks is faster than reading everything."""
-        if not self._source.is_local or self._count < _SAMPLE:
+        count = self._count + len(self._found)
+        if not self._source.is_local or count < _SAMPLE:
             return False
-        is_sparse = self._walked > self._count * _SMALL
+        is_sparse = self._walked > count * _SMALL
         self._ahead = _NEAR if is_sparse else _CHUNK
         return is_sparse
 
@@ -152,13 +152,13 @@ class _Scan:
 
     def blocks(self) -> Blocks:
         """The blocks found so far."""
-        rows = np.frombuffer(bytes(self._heads), dtype=np.uint8).reshape(-1, HEAD)
-        self._parts.append((np.array(self._found, dtype=np.int64), rows))
+        self._keep()
         places = np.concatenate([places for places, _ in self._parts])
         rows = np.concatenate([rows for _, rows in self._parts])
-        order = np.argsort(places, kind="stable")
-        places = places[order]
-        heads = read_heads(places, rows_at(rows.reshape(-1), order * HEAD, HEAD))
+        if (places[1:] < places[:-1]).any():
+            order = np.argsort(places, kind="stable")
+            places, rows = places[order], rows_at(rows.reshape(-1), order * HEAD, HEAD)
+        heads = read_heads(places, rows)
         clocks = np.array(self._clocks or [(0, 0)], dtype=np.int64)
         since = np.searchsorted(clocks[:, 0], places, side="right") - 1
         durations = np.zeros(len(places), dtype=np.int64)
@@ -213,32 +213,32 @@ class _Scan:
 
     def _simple_blocks(self, position: int, limit: int) -> int:
         """Record consecutive simple blocks; returns the end of the last."""
-        self._reach(position)
-        view, base, simple = self._view, self._base, Id.SIMPLE_BLOCK
-        found: list[int] = []
-        append = found.append
-        place = position - base
-        end = limit - base
-        last = min(end, len(view)) - HEAD
-        while place < last and view[place] == simple:
-            append(place)
-            size = view[place + 1]  # its first bit that is set gives its length
-            if size >= 0x80:
-                place += 2 + (size & 0x7F)
-            elif size >= 0x40:
-                place += 3 + ((size & 0x3F) << 8 | view[place + 2])
-            elif size >= 0x20:
-                place += 4 + ((size & 0x1F) << 16 | view[place + 2] << 8 | view[place + 3])
-            else:
-                place = end + 1  # rare: the caller reads it
-        if place > end:
-            place = found.pop()
-        if found:
-            places = np.array(found)
-            heads = rows_at(np.frombuffer(view, dtype=np.uint8), places, HEAD)
-            self._parts.append((base + places, heads))
-            self._count += len(found)
-        return base + place
+        found = self._found
+        is_more = True
+        while is_more:
+            place = self._reach(position)
+            view, simple, append = self._view, Id.SIMPLE_BLOCK, found.append
+            end = limit - self._base
+            last = min(end, len(view)) - HEAD
+            while place <= last:
+                kind, size = _unpack_block(view, place)
+                if kind != simple:
+                    break
+                append(place)
+                # The first bit of a size that is set gives its length.
+                if size >= 0x8000:
+                    place += 2 + (size >> 8 & 0x7F)
+                elif size >= 0x4000:
+                    place += 3 + (size & 0x3FFF)
+                elif size >= 0x2000:
+                    place += 4 + ((size & 0x1FFF) << 8 | view[place + 3])
+                else:
+                    place = end + 1  # rare: the caller reads it
+            is_more = last < place <= end - HEAD
+            if place > end:
+                place = found.pop()
+            position = self._base + place
+        return position
 
     def _group(self, position: int, end: int) -> None:
         block, duration, refers = -1, 0, False
@@ -260,13 +260,16 @@ class _Scan:
             self._groups.append((block, duration, refers))
 
     def _uint(self, body: int, size: int) -> int:
-        value = int.from_bytes(self._bytes(body, size), "big") if size <= 8 else _MAX_TIME
+        place = self._reach(body)
+        data = self._view[place : place + size] if size <= 8 else b""
+        value = int.from_bytes(data, "big") if size <= 8 else _MAX_TIME
         if value >= _MAX_TIME:
             raise NeedsDemuxerError(f"the time at byte {body} is out of all bounds")
         return value
 
     def _head(self, position: int) -> tuple[int, int, int | None]:
-        data = self._bytes(position, MAX_HEAD)
+        place = self._reach(position)
+        data = self._view[place : place + MAX_HEAD]
         try:
             kind, length, size = read_head(data, position)
         except NeedsDemuxerError:
@@ -277,18 +280,27 @@ class _Scan:
 
     def _note(self, position: int) -> None:
         """Record a block that begins at `position`."""
-        self._found.append(position)
-        self._heads += self._bytes(position, HEAD).ljust(HEAD, b"\0")
+        self._found.append(self._reach(position))
 
-    def _bytes(self, position: int, size: int) -> bytes:
-        """At most `HEAD` bytes, fewer at the end of the source."""
-        self._reach(position)
+    def _reach(self, position: int) -> int:
+        """Move the view so that it holds a complete header, or the rest of the source.
+
+        Returns:
+            The offset in it of `position`.
+        """
         place = position - self._base
-        return self._view[place : place + size]
-
-    def _reach(self, position: int) -> None:
-        """Move the window so that it holds a complete header, or the rest of the source."""
-        stop = min(position + HEAD, self._source.size)
-        if not self._base <= position <= stop <= self._base + len(self._view):
-            self._base = position
+        left = len(self._view) - place
+        if place < 0 or (left < HEAD and position + left < self._source.size) or left < 0:
+            self._keep()
+            self._base, place = position, 0
             self._view = self._source.read_up_to(position, self._ahead)
+        return place
+
+    def _keep(self) -> None:
+        """Copy the first bytes of the blocks in the view, before it is moved."""
+        if self._found:
+            places = np.array(self._found)
+            self._found.clear()
+            heads = rows_at(np.frombuffer(self._view, dtype=np.uint8), places, HEAD)
+            self._parts.append((self._base + places, heads))
+            self._count += len(places)

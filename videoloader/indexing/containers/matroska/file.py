@@ -170,10 +170,9 @@ def _decode_times(pts: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     if (pts[1:] >= pts[:-1]).all():
         return pts.copy()
-    ordered = np.sort(pts)
-    # The largest reorder delay of any packet.
-    rank = np.searchsorted(ordered, pts, side="right") - 1
-    depth = max(int((np.arange(len(pts)) - rank).max()), 0)
+    order = np.argsort(pts, kind="stable")  # `sort` and a search take twice as long
+    ordered = pts[order]
+    depth = int((order - np.arange(len(pts))).max())  # the largest reorder delay of any packet
     step = max(int(ordered[-1] - ordered[0]) // (len(pts) - 1), 1)
     lead = ordered[0] - step * np.arange(depth, 0, -1)
     return np.concatenate([lead, ordered])[: len(pts)]

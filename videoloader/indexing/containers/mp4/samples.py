@@ -178,7 +178,7 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     if (chunks < 0).any():
         raise FormatError("a chunk lies beyond byte 2**63")
     firsts = runs[:, 0] - 1
-    if firsts[0] != 0 or (np.diff(firsts) <= 0).any():
+    if firsts[0] != 0 or (firsts[1:] <= firsts[:-1]).any():
         raise FormatError("box 'stsc' does not count chunks upwards from 1")
     runs = runs[firsts < len(chunks)]
     spans = np.diff(np.append(firsts[: len(runs)], len(chunks)))
@@ -187,7 +187,8 @@ def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
     ends = np.minimum(np.cumsum(per_chunk), len(sizes))
     if ends[-1] < len(sizes):
         raise FormatError(f"{len(sizes)} samples, but the chunks hold {ends[-1]}")
-    counts = np.diff(ends, prepend=0)
+    counts = ends.copy()
+    counts[1:] -= ends[:-1]
     offsets = sums_before(sizes)
     # Samples of a chunk are contiguous, so each chunk adds one constant to their running offsets.
     starts = np.minimum(ends - counts, len(sizes) - 1)
