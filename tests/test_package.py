@@ -192,7 +192,7 @@ def is_inside(module, packages):
 LAYERS = {
     "errors": "",
     "system": "errors",
-    "runtime": "errors",
+    "runtime": "errors system",
     "cuda": "",
     "types": "errors system",
     "tfrecord": "errors",

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from videoloader.cuda.launching import launch_with_table
-from videoloader.cuda.streams import current_stream
+from videoloader.cuda.streams import current_device, current_stream
 from videoloader.operators.context import Context
 from videoloader.operators.kernels import THREADS, Launch, Queued
 from videoloader.tensors.batch import Batch
@@ -73,12 +73,12 @@ class Launches:
         source = frames.block
         if source is None or source.stride() != self._strides[0]:
             return NotImplemented
-        if torch.cuda.current_device() != self._gpu:
+        if current_device() != self._gpu:
             return NotImplemented
         stream = current_stream(self._gpu)
         if self._kept is not None and stream != self._stream:
             return NotImplemented  # what is kept was made on another stream
-        out = context.empty()
+        out = context.allocate(0, context.outputs[0])
         target = out.block
         if target is None or target.stride() != self._strides[1]:
             return NotImplemented

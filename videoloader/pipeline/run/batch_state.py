@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -95,6 +95,9 @@ class Slots:
             is_own: whether the memory of the samples is ours alone, so that those of different
                 shapes need no copy if they are contiguous.
         """
+        if batch.block is not None and batch.block is self._block:  # it was written to its place
+            self._parts[start] = batch
+            return
         for sample in batch.samples if batch.block is None else ():
             if not isinstance(sample, torch.Tensor):
                 raise ArgumentError(
@@ -237,12 +240,14 @@ class BatchState:
 
     def whole(self) -> Part:
         """All samples as one part, which shares the values of the batch."""
-        return Part(self, 0, len(self), self.values, members=self.members)
+        return Part(self, 0, len(self.origins), self.values, self.members)
 
-    def tensors(self) -> Iterator[torch.Tensor]:
+    def tensors(self) -> list[torch.Tensor]:
         """Every tensor in it."""
+        found: list[torch.Tensor] = []
         for batch in self.values.values():
-            yield from batch.tensors()
+            found += batch.tensors()
+        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -296,11 +301,6 @@ class Part:
                 made, self.positions(data.node.branch), self.positions(branch)
             )
         return self.narrowed[key]
-
-    def put(self, ordinal: int, outputs: Sequence[Batch]) -> None:
-        """Take the outputs of a node."""
-        for number, batch in enumerate(outputs):
-            self.values[ordinal, number] = batch
 
     def drop(self, keys: Sequence[tuple[int, int]]) -> None:
         """Drop outputs of nodes."""
