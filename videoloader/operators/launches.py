@@ -48,8 +48,9 @@ class Launches:
             np.frombuffer(table, launch.rows.dtype, len(launch.rows))
             for launch, (_, _, table, _) in zip(launches, self._launches, strict=True)
         ]
-        self._columns = [
-            [table[name]["address"] for table in tables] for name in ("source", "target")
+        self._columns = [  # signed: blocks move to lower addresses too
+            [table[name]["address"].view(np.int64) for table in tables]
+            for name in ("source", "target")
         ]
         self._lock = threading.Lock()
 
@@ -98,6 +99,6 @@ class Launches:
             return False
         for columns, move in zip(self._columns, moves, strict=True):
             for column in columns if move else ():
-                column += np.uint64(move % (1 << 64))
+                column += move
         self._addresses = addresses
         return True

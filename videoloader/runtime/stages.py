@@ -52,6 +52,7 @@ class StageRunner:
 
     Attributes:
         taken: number of the item that `next` gives next.
+        begins_when_asked: whether the first stage runs in the thread of the consumer, see `ask`.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class StageRunner:
             if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
                 self._threads[-1].following = threads[0]
             self._threads += threads
+        self.begins_when_asked = is_asked
         self._asked = self._threads[0] if is_asked else None
         self._has_asked_all = False
         self._callers = [each for each in self._threads[is_asked:] if each.stage.is_callers]

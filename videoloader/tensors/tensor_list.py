@@ -51,9 +51,10 @@ class TensorList(Computable):
         self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
     ) -> None:
         self._batch: Batch
-        if isinstance(samples, TensorList):
-            samples = samples._batch
-        if isinstance(samples, Batch):
+        is_batch = isinstance(samples, Batch)
+        if not is_batch and isinstance(samples, TensorList):
+            samples, is_batch = samples._batch, True
+        if is_batch:
             block = samples.block
             if block is not None and layout is None and source_info is None:
                 check_layout(samples.layout, block.ndim - 1)
@@ -133,7 +134,8 @@ class TensorList(Computable):
         return Count(self._batch.samples[0].ndim if len(self) else 0)
 
     def __len__(self) -> int:
-        return len(self._batch)
+        block = self._batch.block
+        return len(self._batch.samples) if block is None else block.shape[0]
 
     def __iter__(self) -> Iterator[SampleTensor]:
         return map(self._sample, range(len(self)))

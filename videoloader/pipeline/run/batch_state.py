@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from videoloader.cuda.streams import wait_for
+from videoloader.cuda.streams import keep_for, wait_for
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError
 from videoloader.operators.conditional import check_truth
@@ -242,12 +242,15 @@ class BatchState:
         """All samples as one part, which shares the values of the batch."""
         return Part(self, 0, len(self.origins), self.values, self.members)
 
-    def tensors(self) -> list[torch.Tensor]:
-        """Every tensor in it."""
-        found: list[torch.Tensor] = []
+    def hold_for(self, stream: Any) -> None:
+        """Keep the memory of all values allocated until a stream has finished with them.
+
+        The stream is asked when memory is freed, so it is told once of a block that comes again.
+        """
         for batch in self.values.values():
-            found += batch.tensors()
-        return found
+            if batch.block is None or batch.held_for is not stream:
+                keep_for(stream, batch.tensors())
+                batch.held_for = stream
 
 
 @dataclass(slots=True, eq=False)

@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeGuard
 
 import torch
 
-from videoloader.cuda.streams import Here, keep_for, stage_stream, stream_here, torch_is_plain
+from videoloader.cuda.streams import Here, stage_stream, stream_here, torch_is_plain
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
@@ -340,7 +341,7 @@ class Program:
             iteration,
             Numbered(first, count),
             [""] * count,
-            [Slots(count, recycler) for recycler in self._recyclers],
+            list(map(Slots, repeat(count), self._recyclers)),
         )
 
     def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
@@ -369,7 +370,7 @@ class Program:
         is_placed = not isinstance(planned, Columns) or self._evaluator.gives(node)
         if node.device == "gpu" and is_placed:
             stream = torch.cuda.current_stream(self.options.gpu)
-            keep_for(stream, state.tensors())  # copies to outputs were queued
+            state.hold_for(stream)  # copies to outputs were queued
             state.ready = stream.record_event()
 
     @contextmanager
@@ -401,7 +402,7 @@ class Program:
         if on_gpu:
             if state.ready is not None:
                 stream.wait_event(state.ready)
-            keep_for(stream, state.tensors())
+            state.hold_for(stream)
         if compiled.kind == "cpu":
             self._sharing.run(compiled, state, resource, run_step)
         else:

@@ -94,7 +94,9 @@ class StagedRun:
                 break
             self._scheduled += 1
         if self._scheduled:
-            (self._runner or self._started()).ask(self._scheduled)
+            runner = self._runner or self._started()
+            if runner.begins_when_asked:
+                runner.ask(self._scheduled)
 
     def take(self) -> tuple[TensorList, ...]:
         """The next batch that was scheduled, safe to use on the current stream.
@@ -108,7 +110,7 @@ class StagedRun:
         runner = self._runner or self._started()
         made = runner.next(may_begin=self._may_begin)
         try:
-            if self._scheduled:
+            if runner.begins_when_asked:
                 runner.ask(self._scheduled)  # what was scheduled beyond the depth of the queue
         except BaseException:  # Ctrl-C in a source; the next call gives the batch
             runner.give_back(made)
