@@ -48,9 +48,7 @@ def launch_kernel(
     """
     own = _arguments
     own.numbers[: len(pointers)] = [*pointers]
-    status = _launch_kernel()(kernel, *grid, 1, threads, 1, 1, 0, stream, own.places, None)
-    if status:
-        raise _not_launched(grid, status)
+    _launch(kernel, grid, threads, stream, own.places)
 
 
 def launch_with_table(
@@ -74,15 +72,13 @@ def launch_with_table(
     own = _arguments
     own.table[: len(table)] = table
     own.numbers[0] = start
-    status = _launch_kernel()(
-        kernel, *grid, 1, threads, 1, 1, 0, stream, own.places_with_table, None
-    )
+    _launch(kernel, grid, threads, stream, own.places_with_table)
+
+
+def _launch(kernel: int, grid: tuple[int, int], threads: int, stream: int, places: Any) -> None:
+    status = _launch_kernel()(kernel, *grid, 1, threads, 1, 1, 0, stream, places, None)
     if status:
-        raise _not_launched(grid, status)
-
-
-def _not_launched(grid: tuple[int, int], status: int) -> RuntimeError:
-    return RuntimeError(f"a kernel with a grid of {grid} was not launched: CUDA error {status}")
+        raise RuntimeError(f"a kernel with a grid of {grid} was not launched: CUDA error {status}")
 
 
 @cache

@@ -413,9 +413,8 @@ class Pipeline:
                 call gives the next batch.
             StopIteration: an external source has ended; `reset` begins its next epoch.
         """
-        if inputs:
-            for name, data in inputs.items():
-                self.feed_input(name, data)
+        for name, data in inputs.items():
+            self.feed_input(name, data)
         self._built().schedule(self.iter_setup)
         return self._taken(cuda_stream)
 

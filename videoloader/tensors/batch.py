@@ -127,6 +127,10 @@ class Batch:
             self._samples = list(self.block.unbind())
         return self._samples
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling and copies: what it was made of."""
+        return Batch, (self.data, self.layout, self.source_info)
+
     def __len__(self) -> int:
         return len(self.samples) if self.block is None else self.block.shape[0]
 

@@ -51,10 +51,9 @@ class TensorList(Computable):
         self, samples: Any, layout: str | None = None, *, source_info: Sequence[str] | None = None
     ) -> None:
         self._batch: Batch
-        is_batch = isinstance(samples, Batch)
-        if not is_batch and isinstance(samples, TensorList):
-            samples, is_batch = samples._batch, True
-        if is_batch:
+        if isinstance(samples, TensorList):
+            samples = samples._batch
+        if isinstance(samples, Batch):
             block = samples.block
             if block is not None and layout is None and source_info is None:
                 check_layout(samples.layout, block.ndim - 1)

@@ -144,13 +144,12 @@ class Evaluator:
         if not given:
             return
         slots, kept = part.state.slots, part.state.kept
-        owned = {*range(len(outputs))} if node.operator.owns_outputs else None
+        owned = {*range(len(outputs))} if node.operator.owns_outputs else set()
         for at, data in given:
             if data.branch is None:
-                is_own = owned is not None and data.output in owned
+                is_own = data.output in owned
                 slots[at].place(part.start, outputs[data.output], slots, kept, is_own=is_own)
-                if owned is not None:
-                    owned.discard(data.output)  # the next one gets a copy
+                owned.discard(data.output)  # the next one gets a copy
             else:
                 slots[at].keep(part.start, outputs[data.output])
 

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeGuard
 
@@ -341,7 +340,7 @@ class Program:
             iteration,
             Numbered(first, count),
             [""] * count,
-            list(map(Slots, repeat(count), self._recyclers)),
+            [Slots(count, recycler) for recycler in self._recyclers],
         )
 
     def take(self, node: Node, planned: Sequence[Any] | Columns, state: BatchState) -> None:
@@ -395,7 +394,7 @@ class Program:
             return self._run_stage(compiled, state, resource)
 
     def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
-        run_step = self._run_step if self._mark is None else self._step_runner()
+        run_step = self._step_runner()
         is_here = isinstance(resource, Here)
         stream = resource.stream if is_here else resource
         on_gpu = is_here or isinstance(stream, torch.cuda.Stream)
