@@ -60,6 +60,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "Stream", FakeStream)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: 0, raising=False)
     monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: 70, raising=False)
     streams._here.cache_clear()
     made = pipeline.Program
@@ -242,6 +243,7 @@ def test_a_mode_of_torch_in_the_thread_that_takes_a_batch_does_not_reach_operato
 
 def test_with_another_device_current_the_thread_of_the_stage_works(noted, monkeypatch):
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: 1, raising=False)
     with pipe_of(Function("noted")) as pipe:
         pipe.run()
     assert noted[0] is not threading.current_thread()
