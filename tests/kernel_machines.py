@@ -230,6 +230,7 @@ class CompiledDriver:
         monkeypatch.setattr(launching, "_launch_kernel", lambda: self._launch)
         stream = SimpleNamespace(cuda_stream=0)
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: 0, raising=False)
         monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
         monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: 0, raising=False)
 

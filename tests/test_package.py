@@ -193,7 +193,7 @@ LAYERS = {
     "errors": "",
     "views": "",
     "system": "errors",
-    "runtime": "errors",
+    "runtime": "errors system",
     "cuda": "",
     "types": "errors system",
     "tfrecord": "errors",

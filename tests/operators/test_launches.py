@@ -14,6 +14,7 @@ import torch
 
 from videoloader.cuda import launching
 from videoloader.cuda.launching import TABLE_SIZES, launch_kernel
+from videoloader.cuda.streams import current_device
 from videoloader.operators import kernels
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.context import Context
@@ -35,6 +36,7 @@ class Driver:
         monkeypatch.setattr(kernels, "_functions", {})
         monkeypatch.setattr(launching, "_launch_kernel", lambda: self._launch)
         monkeypatch.setattr(torch.cuda, "current_device", lambda: self.device)
+        monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: self.device, raising=False)
         monkeypatch.setattr(torch.cuda, "device", self._on)
         monkeypatch.setattr(kernels, "_index", lambda device: int("0" + device[5:]))
         monkeypatch.setattr(
@@ -113,6 +115,16 @@ def test_large_tables_are_parameters_where_everything_takes_them(
     for size in (1, 4000, 4001, 16000, 16001, 32000, 32001):
         fitting = [each for each in (4000, 16000, 32000) if size <= each <= largest]
         assert kernels._table_size(size, 0) == (fitting[0] if fitting else 0)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_current_gpu_is_known_with_or_without_a_private_function_of_torch(
+    driver, monkeypatch, is_there
+):
+    if not is_there:
+        monkeypatch.delattr(torch._C, "_cuda_getDevice")
+    for driver.device in (0, 3):
+        assert current_device() == driver.device
 
 
 def test_a_large_table_arrives_whole(driver, monkeypatch):

@@ -207,3 +207,21 @@ def test_changes_of_a_list_leave_the_batch_of_operators():
     assert (batch.layout, batch.block, batch[0].dtype) == ("HW", None, torch.float32)
     seen.reset()
     assert (len(seen), len(batch)) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+@pytest.mark.parametrize("kind", ["block", "samples"])
+def test_a_copy_of_a_batch_has_its_data_and_nothing_of_the_stream_that_used_it(kind, copied):
+    pixels = torch.arange(12).view(2, 3, 2)
+    batch = Batch(pixels if kind == "block" else [pixels[0], pixels[1, :2]], "WC", ["a", "b"])
+    assert batch.samples  # kept, and made anew of the copy
+    batch.held_for = (step for step in ())  # as a stream, no pickle of it is of use
+    again = copied(batch)
+    assert again.held_for is None
+    assert (again.layout, again.source_info) == ("WC", ["a", "b"])
+    for mine, theirs in zip(again, batch, strict=True):
+        assert torch.equal(mine, theirs)
+    if kind == "block":
+        assert again[1].data_ptr() == again.block[1].data_ptr()

@@ -13,6 +13,7 @@ import torch
 __all__ = [
     "Here",
     "as_cupy",
+    "current_device",
     "current_stream",
     "keep_for",
     "stage_stream",
@@ -31,6 +32,14 @@ def current_stream(index: int) -> int:
         return int(torch.cuda.current_stream(index).cuda_stream)
 
 
+def current_device() -> int:
+    """The number of the current GPU of this thread."""
+    try:
+        return int(torch._C._cuda_getDevice())
+    except AttributeError:  # torch has no CUDA, or has removed this private function
+        return int(torch.cuda.current_device())
+
+
 @dataclass(frozen=True, slots=True)
 class Here:
     """The current stream of a consumer's thread that runs a stage itself.
@@ -45,8 +54,7 @@ def torch_is_plain() -> bool:
     """Whether torch is in no mode, such as autocast, that would change results of operators."""
     return not (
         torch.is_inference_mode_enabled()
-        or torch.is_autocast_enabled("cuda")
-        or torch.is_autocast_enabled("cpu")
+        or torch._C._is_any_autocast_enabled()
         or torch._C._len_torch_function_stack()
         or torch._C._len_torch_dispatch_stack()
     )
@@ -58,7 +66,7 @@ def stream_here(device: int) -> Here | None:
     It cannot if another device is the current one, or if torch is in a mode, such as autocast,
     that would change the results of operators.
     """
-    if not torch_is_plain() or torch.cuda.current_device() != device:
+    if not torch_is_plain() or current_device() != device:
         return None
     return _here(current_stream(device), device)
 

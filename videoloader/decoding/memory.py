@@ -65,8 +65,8 @@ class Recycler:
 
     def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
         """An uninitialised tensor, as `torch.empty` gives it."""
-        size = math.prod(shape) * dtype.itemsize
-        if size < _SMALLEST or not str(device).startswith("cpu"):
+        is_kept = str(device).startswith("cpu")
+        if not is_kept or (size := math.prod(shape) * dtype.itemsize) < _SMALLEST:
             return torch.empty(tuple(shape), dtype=dtype, device=device)
         block = self._take(size)
         lease = block.numpy().view(_Lease)

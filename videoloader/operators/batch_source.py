@@ -20,18 +20,18 @@ class Columns:
 
     Attributes:
         batches: one for each output.
-        is_kept: whether the source gives the same memory again; it must not be written to then.
+        kept: addresses of memory that the source gives again; it must not be written to.
     """
 
     batches: tuple[Batch, ...]
-    is_kept: bool = False
+    kept: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.batches[0])
 
     def own(self) -> Columns:
         """The same batch in memory that may be written to."""
-        if not self.is_kept:
+        if not self.kept:
             return self
         return Columns(tuple(batch.each(torch.clone) for batch in self.batches))
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from videoloader.cuda.launching import launch_with_table
-from videoloader.cuda.streams import current_stream
+from videoloader.cuda.streams import current_device, current_stream
 from videoloader.operators.context import Context
 from videoloader.operators.kernels import THREADS, Launch, Queued
 from videoloader.tensors.batch import Batch
@@ -48,8 +48,9 @@ class Launches:
             np.frombuffer(table, launch.rows.dtype, len(launch.rows))
             for launch, (_, _, table, _) in zip(launches, self._launches, strict=True)
         ]
-        self._columns = [
-            [table[name]["address"] for table in tables] for name in ("source", "target")
+        self._columns = [  # signed: blocks move to lower addresses too
+            [table[name]["address"].view(np.int64) for table in tables]
+            for name in ("source", "target")
         ]
         self._lock = threading.Lock()
 
@@ -73,12 +74,12 @@ class Launches:
         source = frames.block
         if source is None or source.stride() != self._strides[0]:
             return NotImplemented
-        if torch.cuda.current_device() != self._gpu:
+        if current_device() != self._gpu:
             return NotImplemented
         stream = current_stream(self._gpu)
         if self._kept is not None and stream != self._stream:
             return NotImplemented  # what is kept was made on another stream
-        out = context.empty()
+        out = context.allocate(0, context.outputs[0])
         target = out.block
         if target is None or target.stride() != self._strides[1]:
             return NotImplemented
@@ -98,6 +99,6 @@ class Launches:
             return False
         for columns, move in zip(self._columns, moves, strict=True):
             for column in columns if move else ():
-                column += np.uint64(move % (1 << 64))
+                column += move
         self._addresses = addresses
         return True

@@ -327,8 +327,9 @@ class Operator:
         results: Any = NotImplemented
         if known.launches is not None:
             results = known.launches.repeat(context, seen[0])
-        if results is NotImplemented:
-            results = self._by_kernel(context, seen, known, is_repeated=is_repeated)
+        kernel = self.kernels.get("cpu" if context.device == "cpu" else "cuda")
+        if results is NotImplemented and kernel is not None:
+            results = self._by_kernel(kernel, context, seen, known, is_repeated=is_repeated)
         if results is NotImplemented:
             results = self.run(context, *seen, **known.taken)
         results = results if isinstance(results, tuple) else (results,)
@@ -377,21 +378,19 @@ class Operator:
             for output in outputs:
                 output.source_info = info
 
+    @staticmethod
     def _by_kernel(
-        self,
+        kernel: Callable[..., Any],
         context: Context,
         inputs: Sequence[Batch],
         known: Inferred,
         *,
         is_repeated: bool,
     ) -> Any:
-        """What the kernel of the device gives; NotImplemented without one, or where it says so.
+        """What the kernel of the device gives; NotImplemented where it says so.
 
         Its launch is kept in `known`, if a call like this one was made before.
         """
-        kernel = self.kernels.get(context.device.partition(":")[0])
-        if kernel is None:
-            return NotImplemented
         made = kernel(context, *inputs, **known.taken)
         if not isinstance(made, Launch):
             return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -44,8 +45,8 @@ class Meter:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._samples: dict[str, int] = {}
-        self._seconds: dict[str, float] = {}
+        self._samples: dict[str, int] = defaultdict(int)
+        self._seconds: dict[str, float] = defaultdict(float)
         self._work = Work()
 
     def measure(self, name: str, count: int = 1) -> AbstractContextManager[None]:
@@ -55,8 +56,8 @@ class Meter:
     def add(self, name: str, count: int, seconds: float) -> None:
         """Count some samples and the time that an operator took for them."""
         with self._lock:
-            self._samples[name] = self._samples.get(name, 0) + count
-            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+            self._samples[name] += count
+            self._seconds[name] += seconds
 
     def add_work(self, work: Work) -> None:
         """Count the work of decoders."""

@@ -8,7 +8,6 @@ no thread: it only puts a marker into each `SimpleQueue`.
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import time
 import weakref
@@ -19,6 +18,7 @@ from videoloader.errors import ArgumentError
 from videoloader.runtime.queues import InOrder, Numbers, Queue, QueueClosedError
 from videoloader.runtime.run_stats import RunStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
+from videoloader.system.forking import reset_after_fork
 
 __all__ = ["StageRunner"]
 
@@ -52,6 +52,7 @@ class StageRunner:
 
     Attributes:
         taken: number of the item that `next` gives next.
+        begins_when_asked: whether the first stage runs in the thread of the consumer, see `ask`.
     """
 
     def __init__(
@@ -78,7 +79,8 @@ class StageRunner:
         self._has_ended = self._is_closed = False
         self._failures: list[BaseException] = []
         self._waited = self._first_at = self._last_at = 0.0
-        self._process = os.getpid()
+        self._is_in_fork = False
+        reset_after_fork(self, StageRunner._note_fork)
         closed = self._closed = ClosedMark()
         closing = [closed, self._numbers, self._resumed, *queues, *close_with]
         failures = self._failures
@@ -97,6 +99,7 @@ class StageRunner:
             if len(threads) == 1 and self._threads and self._threads[-1].stage.threads == 1:
                 self._threads[-1].following = threads[0]
             self._threads += threads
+        self.begins_when_asked = is_asked
         self._asked = self._threads[0] if is_asked else None
         self._has_asked_all = False
         self._callers = [each for each in self._threads[is_asked:] if each.stage.is_callers]
@@ -128,13 +131,14 @@ class StageRunner:
         begin = time.perf_counter()
         resource = self._resource_here() if may_begin else None
         if resource is not None:
-            result = self._done_here(resource)
+            result = self._done_here(resource, begin)
         else:
             if may_begin:
                 self.allow(self.taken + 1)
             result = self._take()
         self._last_at = time.perf_counter()
-        if isinstance(result, FailedItem) and isinstance(result.error, StopIteration):
+        is_failed = isinstance(result, FailedItem)
+        if is_failed and isinstance(result.error, StopIteration):
             self._has_ended = True
             raise StopIteration from result.error
         if self.taken > self._first:
@@ -142,7 +146,7 @@ class StageRunner:
         else:
             self._first_at = self._last_at
         self.taken += 1
-        if isinstance(result, FailedItem):
+        if is_failed:
             raise result.error
         return result
 
@@ -155,7 +159,7 @@ class StageRunner:
 
         At most `depth`, and none that is not allowed; otherwise this does nothing.
         """
-        if self._asked is None or self._closed.is_set or os.getpid() != self._process:
+        if self._asked is None or self._closed.is_set or self._is_in_fork:
             return  # `next` raises the error
         numbers, stop = self._numbers, self.taken + min(count, self._depth)
         while numbers.next < stop and numbers.is_allowed(numbers.next) and not self._has_asked_all:
@@ -229,13 +233,16 @@ class StageRunner:
         self._is_closed = True
         self._end()
         self._ahead.clear()
-        if os.getpid() != self._process:
+        if self._is_in_fork:
             return  # a fork does not have them
         for thread in self._threads:
             if thread.ident is not None and thread is not threading.current_thread():
                 thread.join()
         self._results = Queue(room=1)  # drops results that were not taken
         self._results.close()
+
+    def _note_fork(self) -> None:
+        self._is_in_fork = True
 
     def _ask_once(self, thread: StageThread) -> None:
         """Do the next item of the first stage in this thread, when it is allowed.
@@ -265,21 +272,20 @@ class StageRunner:
         """What this thread makes the next item with; None where the threads of the stages do."""
         if self._here is None or not self._numbers.is_idle(self.taken):
             return None
-        if self._closed.is_set or os.getpid() != self._process:
+        if self._closed.is_set or self._is_in_fork:
             return None
         return self._here()
 
-    def _done_here(self, resource: Any) -> Any:
-        """The next result, made in this thread."""
+    def _done_here(self, resource: Any, begin: float) -> Any:
+        """The next result, made in this thread since `begin`."""
         item: Any = self._numbers.pass_by()
-        begin = time.perf_counter()
         for thread in self._threads:
             item = thread.done(item, resource)
             begin = thread.clock.count_here(begin)
         return item
 
     def _take(self) -> Any:
-        if os.getpid() != self._process:
+        if self._is_in_fork:
             raise ArgumentError(
                 "this pipeline or loader runs in the process that this one forked from; "
                 "make one here"

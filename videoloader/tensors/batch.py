@@ -66,7 +66,8 @@ class Batch:
     """Samples that travel together, through operators and pipelines; users see a `TensorList`.
 
     `block` is one tensor (N, ...) that holds all samples, or None where they have memory of their
-    own. Samples of a block are views of it.
+    own. Samples of a block are views of it. `held_for` is the CUDA stream that its block was last
+    kept allocated for, see `BatchState.hold_for`.
 
     Args:
         data: a tensor (N, ...), or the samples: tensors of any shapes, or paths.
@@ -74,7 +75,7 @@ class Batch:
         source_info: where each sample comes from, such as its file; empty if unknown.
     """
 
-    __slots__ = ("_samples", "_spec", "block", "layout", "source_info")
+    __slots__ = ("_samples", "_spec", "block", "held_for", "layout", "source_info")
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class Batch:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)
         self._spec: Spec | None = None
+        self.held_for: Any = None
         self.layout, self.source_info = layout, source_info
 
     @classmethod
@@ -124,6 +126,10 @@ class Batch:
             assert self.block is not None
             self._samples = list(self.block.unbind())
         return self._samples
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling and copies: what it was made of."""
+        return Batch, (self.data, self.layout, self.source_info)
 
     def __len__(self) -> int:
         return len(self.samples) if self.block is None else self.block.shape[0]

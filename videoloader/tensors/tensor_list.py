@@ -135,7 +135,8 @@ class TensorList(Computable):
         return Count(self._batch.samples[0].ndim if len(self) else 0)
 
     def __len__(self) -> int:
-        return len(self._batch)
+        block = self._batch.block
+        return len(self._batch.samples) if block is None else block.shape[0]
 
     def __iter__(self) -> Iterator[SampleTensor]:
         return map(self._sample, range(len(self)))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
 import torch
 
-from videoloader.cuda.streams import wait_for
+from videoloader.cuda.streams import keep_for, wait_for
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError
 from videoloader.operators.conditional import check_truth
@@ -95,6 +95,9 @@ class Slots:
             is_own: whether the memory of the samples is ours alone, so that those of different
                 shapes need no copy if they are contiguous.
         """
+        if batch.block is not None and batch.block is self._block:  # it was written to its place
+            self._parts[start] = batch
+            return
         for sample in batch.samples if batch.block is None else ():
             if not isinstance(sample, torch.Tensor):
                 raise ArgumentError(
@@ -237,12 +240,17 @@ class BatchState:
 
     def whole(self) -> Part:
         """All samples as one part, which shares the values of the batch."""
-        return Part(self, 0, len(self), self.values, members=self.members)
+        return Part(self, 0, len(self.origins), self.values, self.members)
 
-    def tensors(self) -> Iterator[torch.Tensor]:
-        """Every tensor in it."""
+    def hold_for(self, stream: Any) -> None:
+        """Keep the memory of all values allocated until a stream has finished with them.
+
+        The stream is asked when memory is freed, so it is told once of a block that comes again.
+        """
         for batch in self.values.values():
-            yield from batch.tensors()
+            if batch.block is None or batch.held_for is not stream:
+                keep_for(stream, batch.tensors())
+                batch.held_for = stream
 
 
 @dataclass(slots=True, eq=False)
@@ -296,11 +304,6 @@ class Part:
                 made, self.positions(data.node.branch), self.positions(branch)
             )
         return self.narrowed[key]
-
-    def put(self, ordinal: int, outputs: Sequence[Batch]) -> None:
-        """Take the outputs of a node."""
-        for number, batch in enumerate(outputs):
-            self.values[ordinal, number] = batch
 
     def drop(self, keys: Sequence[tuple[int, int]]) -> None:
         """Drop outputs of nodes."""

@@ -168,7 +168,7 @@ class DebugRun:
         )
         self._take_place(node)
         node.part = self._batch.whole()
-        node.part.put(node.ordinal, [Batch(value.batch.data, value.layout())])
+        node.part.values[node.ordinal, 0] = Batch(value.batch.data, value.layout())
         return DataNode(node, 0, device, branch)
 
     def _run_first(self) -> None:

@@ -99,8 +99,9 @@ class Evaluator:
     def _run(self, node: Node, part: Part) -> None:
         begin = time.perf_counter()
         positions = part.positions(node.branch)
-        if positions or node.branch is None:
-            attempts = self._attempts(node, positions)
+        count = len(positions)
+        if count or node.branch is None:
+            attempts = self._attempts(node, positions) if node.operator.notes_failures else None
             outputs = self._apply(node, part, positions, attempts)
             if attempts is not None and attempts.left_out:
                 chosen = attempts.chosen
@@ -110,11 +111,11 @@ class Evaluator:
         else:
             outputs = (Batch([]),) * node.num_outputs
         self.put(node, outputs, part)
-        self._meter.add(node.name, len(positions), time.perf_counter() - begin)
+        self._meter.add(node.name, count, time.perf_counter() - begin)
 
     def _attempts(self, node: Node, positions: Positions) -> Attempts[int] | None:
-        """At the samples of an operator that decodes; None for others."""
-        failures = self._failures.get(node.name) if node.operator.notes_failures else None
+        """At the samples of an operator that notes failures; None where no policy is followed."""
+        failures = self._failures.get(node.name)
         if failures is None:
             return None
         failures.ask(len(positions))
@@ -135,15 +136,15 @@ class Evaluator:
 
     def put(self, node: Node, outputs: Sequence[Batch], part: Part) -> None:
         """Take the outputs of a node, and write those of the pipeline where they belong."""
-        part.put(node.ordinal, outputs)
+        for number, batch in enumerate(outputs):
+            part.values[node.ordinal, number] = batch
         if self._memory is not None:
             self._memory.count(node.name, outputs, part.state.iteration)
         given = self._given.get(node.ordinal)
         if not given:
             return
         slots, kept = part.state.slots, part.state.kept
-        has_own = node.operator.owns_outputs
-        owned = set(range(len(outputs))) if has_own else set()
+        owned = {*range(len(outputs))} if node.operator.owns_outputs else set()
         for at, data in given:
             if data.branch is None:
                 is_own = data.output in owned
@@ -161,6 +162,7 @@ class Evaluator:
     ) -> tuple[Batch, ...]:
         operator = node.operator
         arguments = node.arguments(positions, part.value)
+        given = self._given.get(node.ordinal)
         context = Context(
             len(positions),
             self._options.torch_device(node.device),
@@ -174,8 +176,8 @@ class Evaluator:
             seed = arguments.pop("seed", None)
             identities = part.state.identities
             context.random = partial(self._generator, node, identities, positions, seed)
-        if node.ordinal in self._given:
-            context.allocate = partial(self._result, node, part)
+        if given:
+            context.allocate = partial(_result, given, part)
         inputs = list(map(part.value, node.inputs))
         outputs = operator.apply(context, inputs, arguments)
         if operator is MERGE:
@@ -204,13 +206,6 @@ class Evaluator:
             into=into,
         )
 
-    def _result(self, node: Node, part: Part, output: int, spec: Spec) -> Batch:
-        """Where a result is written: its place in the batch if the pipeline gives it out."""
-        for at, data in self._given.get(node.ordinal, ()):
-            if data.output == output and data.branch is None:
-                return part.state.slots[at].empty(part.start, spec)
-        return Batch.empty(spec)
-
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error, naming the first sample that also fails when run alone."""
         state = part.state
@@ -237,6 +232,14 @@ def origin_of(node: Node, part: Part, at: int) -> str:
     """The file that one of the samples of a node comes from, "" where its inputs do not say."""
     infos = [part.value(data).source_info for data in node.inputs]
     return next((info[at] for info in infos if info and info[at]), "")
+
+
+def _result(given: Sequence[tuple[int, DataNode]], part: Part, output: int, spec: Spec) -> Batch:
+    """Where a result is written: its place in the batch if the pipeline gives it out."""
+    for at, data in given:
+        if data.output == output and data.branch is None:
+            return part.state.slots[at].empty(part.start, spec)
+    return Batch.empty(spec)
 
 
 def _note_failure(

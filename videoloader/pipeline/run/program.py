@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import torch
 
-from videoloader.cuda.streams import Here, keep_for, stage_stream, stream_here, torch_is_plain
+from videoloader.cuda.streams import Here, stage_stream, stream_here, torch_is_plain
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import (
@@ -127,7 +127,8 @@ class Program:
         """The stages that plan a batch, where the caller asks for what its Python code gives."""
         first = self.compiled[0] if self.compiled else None
         has_more = first is not None and first.kind == "plan"
-        plan = self._plan_and_run if has_more else self.plan
+        has_work = has_more and not (self._only_plans and self._mark is None)
+        plan = self._plan_and_run if has_work else self.plan
         if not self._asked:
             return [Stage("plan", lambda number, _: plan(number))]
         is_little = self._asked == self._planning and (self._only_plans or not has_more)
@@ -265,10 +266,7 @@ class Program:
 
     def _plan_and_run(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
         """Plan a batch, and send it through the first stage."""
-        state = self.plan(iteration, asked)
-        if self._only_plans and self._mark is None:
-            return state
-        return self._run(self.compiled[0], state, None)
+        return self._run(self.compiled[0], self.plan(iteration, asked), None)
 
     def ask(self, iteration: int) -> Planned:
         """What the sources that run in the thread of the caller put into a batch.
@@ -288,6 +286,7 @@ class Program:
         self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
     ) -> Planned:
         """What sources put into a batch; `known` holds what some gave already, and is completed."""
+        in_order = not known
         has_ended = False
         for node in nodes:
             try:
@@ -297,7 +296,7 @@ class Program:
                 has_ended = True
         if has_ended:
             raise StopIteration
-        return {node: known[node] for node in nodes}
+        return known if in_order else {node: known[node] for node in nodes}
 
     def plan(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
         """What every source puts into a batch.
@@ -307,17 +306,21 @@ class Program:
             asked: what `ask` gave, if anything.
         """
         items = self._planned(self._planning, iteration, dict(asked))
-        counts = {len(planned) for planned in items.values()} or {self.options.batch_size}
+        counts = {*map(len, items.values())} or {self.options.batch_size}
         if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())
             raise OperatorError(
                 f"batch {iteration}: sources give different numbers of samples ({sizes})"
             )
-        state = self.new_state(iteration, counts.pop())
-        for node, planned in reversed([*items.items()]):  # the first reader names samples
+        state = self.new_state(iteration, *counts)
+        read: list[Sequence[ReadSample]] = []
+        for node in reversed([*items]):  # the first reader names samples
+            planned = items[node]
             self.take(node, planned, state)
-        if lists := _lists(items):
-            self._leave_out(lists, state)
+            if not isinstance(planned, Columns) and _has_samples(planned):
+                read.append(planned)
+        if read:
+            self._leave_out(read, state)
         return state
 
     def _leave_out(self, lists: Sequence[Sequence[ReadSample]], state: BatchState) -> None:
@@ -357,17 +360,16 @@ class Program:
                 if not self._outputs:  # a definition in debug mode sees the values themselves
                     planned = planned.own()
                 columns: Sequence[Batch] = planned.batches
-                for batch in columns if planned.is_kept else ():
-                    state.kept += batch.addresses()
+                state.kept += planned.kept
             else:
                 columns = [_column(column) for column in zip(*planned, strict=True)]
             self._evaluator.put(node, columns, state.whole())
         except ArgumentError as error:
             raise failure(node, state.iteration, None, "", error) from error
-        is_made = isinstance(planned, Columns) and not self._evaluator.gives(node)
-        if node.device == "gpu" and not is_made:
+        is_placed = not isinstance(planned, Columns) or self._evaluator.gives(node)
+        if node.device == "gpu" and is_placed:
             stream = torch.cuda.current_stream(self.options.gpu)
-            keep_for(stream, state.tensors())  # copies to outputs were queued
+            state.hold_for(stream)  # copies to outputs were queued
             state.ready = stream.record_event()
 
     @contextmanager
@@ -393,22 +395,23 @@ class Program:
 
     def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
         run_step = self._step_runner()
-        stream = resource.stream if isinstance(resource, Here) else resource
-        on_gpu = isinstance(stream, torch.cuda.Stream)
+        is_here = isinstance(resource, Here)
+        stream = resource.stream if is_here else resource
+        on_gpu = is_here or isinstance(stream, torch.cuda.Stream)
         if on_gpu:
             if state.ready is not None:
                 stream.wait_event(state.ready)
-            keep_for(stream, state.tensors())
+            state.hold_for(stream)
         if compiled.kind == "cpu":
             self._sharing.run(compiled, state, resource, run_step)
         else:
             whole = state.whole()
             for step, dropped in zip(compiled.steps, compiled.dropped, strict=True):
                 run_step(step, whole)
-                if len(state) != whole.stop:  # samples were left out
+                if state.places is not None and len(state) != whole.stop:  # samples were left out
                     whole = state.whole()
                 whole.drop(dropped)
-        if on_gpu and stream is resource:
+        if on_gpu and not is_here:
             state.ready = stream.record_event()
         return state
 
@@ -423,11 +426,12 @@ class Program:
             self._run_step(step, part)
 
     def _run_step(self, step: Step, part: Part) -> None:
-        if step.node.operator.decoding:
+        operator = step.node.operator
+        if operator.decoding:
             self._decoder.run(step, part.state)
         elif step.joined is not None:
             self._evaluator.run_joined(step.joined, step.nodes, part)
-        elif step.node.operator.kind == "map":
+        elif operator.kind == "map":
             self._evaluator.run(step.node, part)
 
     def _collect(self, state: BatchState) -> BatchState:
@@ -457,10 +461,6 @@ def _column(samples: Sequence[Sample]) -> Batch:
     return batch
 
 
-def _lists(items: Mapping[Node, Sequence[Any] | Columns]) -> list[Sequence[ReadSample]]:
-    """What readers of stored samples have planned."""
-    return [planned for planned in items.values() if _has_samples(planned)]
-
-
-def _has_samples(planned: Sequence[Any] | Columns) -> TypeGuard[Sequence[ReadSample]]:
-    return not isinstance(planned, Columns) and isinstance(planned[0], ReadSample)
+def _has_samples(planned: Sequence[Any]) -> TypeGuard[Sequence[ReadSample]]:
+    """Whether a reader of stored samples has planned them."""
+    return isinstance(planned[0], ReadSample)

@@ -47,6 +47,7 @@ class StagedRun:
             )
         self._runner: StageRunner | None = None
         self._is_closed = False
+        self._may_begin = not program.sources.is_blocking
         self._scheduled: int | None = None  # None: nothing was, in this epoch
         self._setup_ended = False
         self._places: Sequence[int] | None = None  # of the samples of the last batch
@@ -93,7 +94,9 @@ class StagedRun:
                 break
             self._scheduled += 1
         if self._scheduled:
-            self._started().ask(self._scheduled)
+            runner = self._runner or self._started()
+            if runner.begins_when_asked:
+                runner.ask(self._scheduled)
 
     def take(self) -> tuple[TensorList, ...]:
         """The next batch that was scheduled, safe to use on the current stream.
@@ -104,10 +107,11 @@ class StagedRun:
         if not self._scheduled:
             raise StopIteration
         self._scheduled -= 1
-        runner = self._started()
-        made = runner.next(may_begin=not self.program.sources.is_blocking)
+        runner = self._runner or self._started()
+        made = runner.next(may_begin=self._may_begin)
         try:
-            runner.ask(self._scheduled)  # what was scheduled beyond the depth of the queue
+            if runner.begins_when_asked:
+                runner.ask(self._scheduled)  # what was scheduled beyond the depth of the queue
         except BaseException:  # Ctrl-C in a source; the next call gives the batch
             runner.give_back(made)
             self._scheduled += 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -57,8 +57,12 @@ class Output:
             layout: given along with the data.
             cuda_stream: on which data on a GPU is ready; by default the current one.
         """
-        with _out_of_modes():
-            return self._column(part, layout, cuda_stream)
+        if torch.is_inference_mode_enabled() or torch._C._len_torch_function_stack():
+            # The batch is used outside of the modes of torch that the caller is in.
+            disabled: Any = torch._C.DisableTorchFunction
+            with torch.inference_mode(mode=False), disabled():
+                return self._column(part, layout, cuda_stream)
+        return self._column(part, layout, cuda_stream)
 
     def _column(self, part: Any, layout: str | None, cuda_stream: Any) -> Batch:
         batch, is_own = self._take(part)
@@ -166,12 +170,9 @@ class Output:
                 f"{self.name}: expected data with layout {self.layout!r}, got {layout!r}"
             )
         facts = (dtype, ndim, wanted or layout)
-        for what, before, now in zip(
-            ("element type", "number of dimensions", "layout"),
-            self._last or facts,
-            facts,
-            strict=True,
-        ):
+        known = self._last or facts
+        whats = ("element type", "number of dimensions", "layout")
+        for what, before, now in zip(whats, known, facts, strict=True) if known != facts else ():
             if before != now:
                 raise ArgumentError(
                     f"{self.name}: the {what} of the data has changed from {before} to {now}; "
@@ -192,17 +193,6 @@ class Output:
         if len({sample.shape for sample in samples}) == 1:
             return _moved(torch.stack(samples), self.device, is_own=True)
         return [_moved(sample, self.device) for sample in samples]
-
-
-@contextmanager
-def _out_of_modes() -> Iterator[None]:
-    """Leave the modes of torch that the caller is in: the batch is used outside of them too."""
-    if not torch.is_inference_mode_enabled() and not torch._C._len_torch_function_stack():
-        yield
-        return
-    disabled: Any = torch._C.DisableTorchFunction
-    with torch.inference_mode(mode=False), disabled():
-        yield
 
 
 def outputs_of(
@@ -263,10 +253,13 @@ def _moved(tensor: torch.Tensor, device: str, *, is_own: bool = False) -> torch.
     return copied
 
 
+_NOWHERE = nullcontext()  # may be entered again and again
+
+
 def _copying(tensor: torch.Tensor, device: str) -> Any:
     """Have copies from the CPU to a GPU wait for nothing that the caller has queued there."""
     if tensor.is_cuda or not device.startswith("cuda"):
-        return nullcontext()
+        return _NOWHERE
     return torch.cuda.stream(_copy_stream(device))
 
 
@@ -287,7 +280,7 @@ def _wait_for(*tensors: torch.Tensor) -> None:
 def _on_stream(stream: Any, device: torch.device) -> Any:
     """Have copies from a GPU wait for what a stream of the user's makes."""
     if stream in (None, 1):
-        return nullcontext()
+        return _NOWHERE
     if isinstance(stream, torch.cuda.Stream):
         return torch.cuda.stream(stream)
     handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))

@@ -51,7 +51,7 @@ class ExternalSource(FedSource):
             context.name, self._num_outputs or 1, context.batch_size, context.device, arguments
         )
         self._fed: deque[Batch] = deque()
-        self._last: Batch | None = None
+        self._last: Columns | None = None
         self._epoch = self._next = 0
         self._resumed: int | None = None
         self._give = self._caller()
@@ -84,7 +84,7 @@ class ExternalSource(FedSource):
             if self.parallel is not None:
                 self.parallel.resume(self._epoch, self._next)
         if self.is_fed:
-            return Columns((self._next_fed(),), is_kept=self.repeats_last)
+            return self._next_fed()
         number, self._next = self._next, self._next + 1
         parts: Sequence[Any]
         if self.parallel is not None:
@@ -108,14 +108,15 @@ class ExternalSource(FedSource):
         if self.parallel is not None:
             self.parallel.reset()
 
-    def _next_fed(self) -> Batch:
-        if not self._fed and self._last is None:
+    def _next_fed(self) -> Columns:
+        if self._fed:
+            batch = self._fed.popleft()
+            if not self.repeats_last:
+                return Columns((batch,))
+            self._last = Columns((batch,), tuple(batch.addresses()))
+        if self._last is None:
             raise self._nothing_fed()
-        batch = self._fed.popleft() if self._fed else self._last
-        assert batch is not None
-        if self.repeats_last:
-            self._last = batch
-        return batch
+        return self._last
 
     def _parts(self, number: int) -> Sequence[Any]:
         """What the source gives for each output of a batch."""
