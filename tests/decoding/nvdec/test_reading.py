@@ -4,6 +4,8 @@ import gc
 import logging
 import random
 import threading
+import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -295,47 +297,74 @@ def test_chunks_hold_little_memory(open_video, decoder, gops, monkeypatch):
 
 
 def test_surfaces_are_not_used_after_the_next_call(open_video, gops, monkeypatch):
-    """The emulated decoder overwrites them; with calls of many packets, most are for later chunks."""
+    """The emulated decoder overwrites them; most belong to later chunks."""
     monkeypatch.setattr(hardware_decoder, "MAX_CALL", 32)
     monkeypatch.setattr(reading, "_MOST_ON_GPU", 3)
     assert numbers(open_video(gops)) == list(range(60))
 
 
-@pytest.mark.parametrize("collected", [False, True], ids=["closed", "collected"])
-def test_a_reader_that_is_let_go_leaves_nothing_that_is_written_into_its_memory(
-    open_video, decoder, chunks_of, gops, monkeypatch, collected
-):
+@pytest.fixture
+def held(open_video, decoder, chunks_of, gops, monkeypatch):
+    """A reader of which a chunk is held up while it is decoded; what to let it go on with.
+
+    Gives the reader in a list, a place for what to do meanwhile, and the memory of that chunk.
+    """
     chunks_of(4)
-    begun, may_go_on = threading.Event(), threading.Event()
-    holder, converted, kept = [], [], []
+    holder, meanwhile, memory, late, begun = [], [], [], [], threading.Event()
     convert = Session._convert
 
     def hold(session, frames, tiles, job):
-        if len(converted) == 1:
+        if [id(job)] == late and not memory:
+            memory.append(weakref.ref(job.note.__self__))  # keeps the clips
             begun.set()
-            may_go_on.wait(60)
-            if collected:
-                holder.clear()  # the last reference, in the thread that decodes for it
-        converted.append(job)
-        kept.append(job.note.__self__)  # the clips: not free as long as there is a job
+            while not meanwhile:
+                time.sleep(0.01)
+            meanwhile[0]()
+            gc.collect()
+            assert memory[0]() is not None
         convert(session, frames, tiles, job)
 
-    frames = open_video(gops).iterate()
-    holder.append(frames)
-    next(frames)
-    del frames
+    holder.append(open_video(gops).iterate())
     monkeypatch.setattr(Session, "_convert", hold)
-    threading.Timer(0.05, may_go_on.set).start()
-    if not collected:
-        holder.pop().close()
-        count = len(converted)
-    else:
-        may_go_on.wait(60)
-        threads = decoder._gpu._pool._threads
-        [future.result(20) for future in [threads.submit(int) for _ in range(8)]]
-        count = len(converted)
-        holder.clear()
+    [next(holder[0]) for _ in range(4)]
+    submit = decoder._gpu._pool.submit
+
+    def submit_late(job):
+        late[:] = late or [id(job)]
+        return submit(job)
+
+    monkeypatch.setattr(decoder._gpu._pool, "submit", submit_late)
+    next(holder[0])
+    assert begun.wait(20)
+    return holder, meanwhile, memory
+
+
+def _over(decoder):
+    """Wait until no thread of the pool is at work."""
     threads = decoder._gpu._pool._threads
-    [future.result(20) for future in [threads.submit(int) for _ in range(8)]]
-    assert len(converted) == count
-    assert decoder.stats()["gpu"]["sessions"] >= 1
+    [future.result(20) for future in [threads.submit(time.sleep, 0.01) for _ in range(8)]]
+
+
+def test_a_reader_that_is_closed_waits_for_what_is_being_written(held, decoder):
+    holder, meanwhile, memory = held
+    timer = threading.Timer(0.05, meanwhile.append, [lambda: None])
+    timer.start()
+    holder.pop().close()
+    assert meanwhile
+    gc.collect()
+    assert memory[0]() is None
+    _over(decoder)
+
+
+def test_a_reader_may_be_collected_in_the_thread_that_decodes_for_it(held, decoder, monkeypatch):
+    holder, meanwhile, memory = held
+    waits = []
+    monkeypatch.setattr(FakeEvent, "synchronize", lambda event: waits.append(memory[0]()))
+    meanwhile.append(holder.clear)
+    _over(decoder)
+    assert waits
+    assert None not in waits
+    waits.clear()
+    gc.collect()
+    assert memory[0]() is None
+    assert decoder.stats()["gpu"]["sessions"] == 1

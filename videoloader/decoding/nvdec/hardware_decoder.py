@@ -8,6 +8,7 @@ frames are identified by the original timestamps, and counted in between.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -205,9 +206,12 @@ class Feeder:
     def _behind(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """Yield packets behind those that were fed, up to the last that a run may need, likewise.
 
-        Of the first run, packets that only frames before it need are left out.
+        Of the first run, packets that only frames before it need are left out. The last frame of
+        this run and those behind it, of which one is the last of a later run, begin a call each: by
+        its timestamp, it is known that no frame before it is missing.
         """
         index = self._index
+        last = int(run.frame_packets[run.frames.argmax()])
         stop = min(int(run.packets[-1]) + 1 + _BEHIND, self._end)
         feed = PacketFeed(index, source)
         if self._next == self._begin:
@@ -216,7 +220,7 @@ class Feeder:
             later = np.flatnonzero((packets >= self._begin) & (packets < stop))
             window = plan_run(index, self._begin, stop - 1, first + later, packets[later])
             for numbers, payloads in feed.chunks(window, _READ_AHEAD, "disposable"):
-                for part in self._calls(numbers, payloads):
+                for part in self._calls(numbers, payloads, last):
                     self._next = int(part[0][-1]) + 1
                     yield part
             self._next = stop
@@ -228,20 +232,29 @@ class Feeder:
                 self._fetched = feed.read(numbers)
                 self._budget = min(2 * self._budget, feed.most_bytes)
             numbers = np.arange(self._next, self._next + len(self._fetched))
-            part = next(self._calls(numbers, self._fetched))
+            part = next(self._calls(numbers, self._fetched, last))
             del self._fetched[: len(part[0])]
             self._next += len(part[0])
             yield part
 
     def _calls(
-        self, packets: NDArray[np.int64], payloads: list[bytes]
+        self, packets: NDArray[np.int64], payloads: list[bytes], last: int | None = None
     ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
-        """Divide packets into chunks for one call each."""
+        """Divide packets into chunks for one call each.
+
+        Args:
+            packets: to divide.
+            payloads: of these.
+            last: packet whose frame, and all those behind it, begin a chunk; of none by default.
+        """
+        begins = [] if last is None else self._order.not_before(packets, last)
         start = 0
         while start < len(packets):
             alone = not self._stream.is_delimited
             alone |= int(packets[start]) <= self._order.last_leading
             stop = start + (1 if alone else self._most)
+            if begins:
+                stop = min([stop, *begins[bisect_right(begins, start) :][:1]])
             yield packets[start:stop], payloads[start:stop]
             start = stop
 
@@ -299,6 +312,11 @@ class _ShownOrder:
         self._fed.sort()
         rank = int(ranks[0]) if ranks[0] >= 0 else len(self._packets)
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
+
+    def not_before(self, packets: NDArray[np.int64], last: int) -> list[int]:
+        """Places of those of these packets whose frames are not shown before that of another."""
+        ranks = self._ranks[np.searchsorted(self._all, packets)]
+        return np.flatnonzero(ranks >= self._ranks[np.searchsorted(self._all, last)]).tolist()
 
     def identify(self, timestamps: list[int]) -> list[int]:
         """Packets of the next output frames: by timestamps that are ours, else the next in order.
