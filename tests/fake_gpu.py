@@ -140,7 +140,7 @@ class FakeDecoder:
             size -= left
             self.tags.pop(0)
             left = self.tags[0][0] if self.tags else 0
-        if self.tags:
+        if self.tags and size:
             self.tags[0] = (left - size, None)
         return -1 if tag is None else tag
 
@@ -204,6 +204,9 @@ class FakeEvent:
         pass
 
     def record(self, stream):
+        pass
+
+    def synchronize(self):
         pass
 
 

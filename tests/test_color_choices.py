@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader import fn, pipeline_def
 from videoloader.cli import app
-from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures import swscale
 
 CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
@@ -341,10 +340,6 @@ def test_both_devices_agree_on_what_is_chosen(decoder, tmp_path, matrix, color_r
     options = {"matrix": matrix, "color_range": color_range}
     there = decoder.decode([(path, [0])], **options).frames[0, 0]
     assert mean_difference(there, first(path, **options).astype(float)) < EXACT
-    index = vl.index_video(path)
-    with vl.indexing.open_source(path) as source:
-        pieces = decoder.read(index, source, index.orientation, OutputFormat(**options))
-        assert torch.equal(next(pieces)[0], there)
 
 
 def test_a_video_on_a_gpu_has_the_colours_that_are_chosen(

@@ -25,9 +25,9 @@ from videoloader.decoding.opening.videos import (
     source_name,
 )
 from videoloader.decoding.options import FrameOptions, ResizeOptions, VideoOptions, as_device
-from videoloader.decoding.output import OutputFormat, View, normalize_size
+from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.pictures.surface import Surface
-from videoloader.decoding.reading import read_frames, read_frames_on_gpu
+from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest, as_frame_numbers
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
@@ -186,29 +186,16 @@ class Video:
         )
         if resize_shorter is not None:
             size = shorter_resized(self.size, resize_shorter)
-        height, width = normalize_size(size or self.size)
-        scales = size is not None or self._rules.resolution_change == "scale"
-        output = from_options(OutputFormat, {**self._options, **options})
+        is_on_gpu = self.device.type == "cuda"
         with quick_switches():
-            if self.device.type == "cuda":
-                for frame in read_frames_on_gpu(
-                    batches.shared_decoder(self.device),
-                    self.index,
-                    self._source,
-                    View((height, width), scales=scales),
-                    output,
-                    self._orientation,
-                    start=start,
-                ):
-                    start += 1
-                    yield frame
             for frame in read_frames(
                 request,
                 self._opened,
                 range(start, len(self)),
-                (height, width),
-                output,
+                normalize_size(size or self.size),
+                from_options(OutputFormat, {**self._options, **options}),
                 self._rules,
+                gpu=batches.shared_decoder(self.device) if is_on_gpu else None,
                 threads=self._threads or usable_processors(),
             ):
                 yield frame.to(self.device)

@@ -228,6 +228,11 @@ class Assembly:
             for number, clip in self.clips.items()
         }
 
+    @property
+    def num_requests(self) -> int:
+        """Number of requests, failed ones included."""
+        return len(self._requests)
+
     def count(self, work: Work) -> None:
         """Add work that was done for the batch. Threads may share it."""
         self._work.append(work)  # at once, without a lock
@@ -271,7 +276,7 @@ class Assembly:
         if self.failures and self.rules.is_strict:
             raise self.failures[0].error
         if choose is None or not self.failures:
-            return self._batch([*range(len(self._requests))])
+            return self._batch([*range(self.num_requests)])
         return self._batch(choose(first_failures(self.failures)))
 
     def _fail(self, number: int, error: VideoError) -> None:

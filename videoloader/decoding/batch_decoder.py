@@ -6,7 +6,7 @@ import atexit
 import multiprocessing
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -37,7 +37,7 @@ from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import OpenedVideo, open_videos, source_name
 from videoloader.decoding.options import BatchOptions, as_device
-from videoloader.decoding.output import OutputFormat, View, normalize_size
+from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
@@ -49,11 +49,12 @@ from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
     from videoloader.errors import VideoError
-    from videoloader.indexing.index import Orientation, VideoIndex
+    from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
 
 __all__ = [
     "BatchDecoder",
+    "BegunBatch",
     "ClipBatch",
     "ClipFailure",
     "ClipRequest",
@@ -199,6 +200,19 @@ class BatchDecoder:
             VideoError: the first failure, if `rules` are strict.
             ClosedError: another thread closes the decoder meanwhile.
         """
+        return self.begin(requests, videos, output, rules, size=size, blanks=blanks).finish(choose)
+
+    def begin(
+        self,
+        requests: Sequence[ClipRequest | VideoError],
+        videos: Sequence[OpenedVideo | VideoError],
+        output: OutputFormat,
+        rules: DecodingRules,
+        *,
+        size: tuple[int, int] | int | None = None,
+        blanks: Sequence[Blank] = (),
+    ) -> BegunBatch:
+        """Begin to decode clips as `run` does, where a GPU decodes; arguments as of `run`."""
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
         assembly = Assembly(requests, videos, output, size, rules, blanks)
@@ -207,28 +221,17 @@ class BatchDecoder:
             limit=machine_memory() if gpu is None else None,
         )
         if gpu is None:
-            cpu.decode(assembly.runs(), assembly, assembly.slots())
+            steps = _decoded_here(cpu, assembly)
         else:
-            gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
-        batch = assembly.finish(choose)
+            steps = gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
+        next(steps)
+        return BegunBatch(assembly, steps, self._count)
+
+    def _count(self, clips: int, batch: ClipBatch) -> None:
         with self._lock:
             self._counts["batches"] += 1
-            self._counts["clips"] += len(requests)
+            self._counts["clips"] += clips
             self._counts["failures"] += len(batch.failures)
-        return batch
-
-    def read(
-        self,
-        index: VideoIndex,
-        source: Source,
-        orientation: Orientation,
-        output: OutputFormat | None = None,
-        *,
-        view: View | None = None,
-        start: int = 0,
-    ) -> Iterator[torch.Tensor]:
-        """The frames of a video on a GPU, a few at a time; see `GpuEngine.read`."""
-        return self._gpu_engine().read(index, source, orientation, output, view=view, start=start)
 
     @quick_switches()
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
@@ -313,6 +316,41 @@ class BatchDecoder:
             if self._gpu is None:
                 self._gpu = GpuEngine(self.device)
             return self._gpu
+
+
+class BegunBatch:
+    """A batch that a GPU may be decoding; to be finished or closed. For one thread.
+
+    Args:
+        assembly: of its clips.
+        steps: decodes them, after it has yielded once.
+        count: called with the number of requests, and the batch.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        steps: Generator[None, None, None],
+        count: Callable[[int, ClipBatch], None],
+    ) -> None:
+        self._assembly, self._steps, self._count = assembly, steps, count
+
+    def finish(self, choose: Choose | None = None) -> ClipBatch:
+        """Wait for the clips, and decode those of the CPU; arguments and errors as of `run`."""
+        for _ in self._steps:
+            pass
+        batch = self._assembly.finish(choose)
+        self._count(self._assembly.num_requests, batch)
+        return batch
+
+    def close(self) -> None:
+        """Give up what is not decoded; nothing is written into the clips any more then."""
+        self._steps.close()
+
+
+def _decoded_here(cpu: CpuEngine | LocalEngine, assembly: Assembly) -> Generator[None, None, None]:
+    yield
+    cpu.decode(assembly.runs(), assembly, assembly.slots())
 
 
 def _chosen(

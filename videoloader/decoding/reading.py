@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -14,22 +15,22 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from videoloader.decoding.batch_decoder import BatchDecoder
+from videoloader.decoding.batch_decoder import BatchDecoder, BegunBatch
 from videoloader.decoding.opening.videos import OpenedVideo
-from videoloader.decoding.output import CHANNELS, OutputFormat, View
+from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
-from videoloader.indexing.index import Orientation, VideoIndex
-from videoloader.sources.source import Source
 from videoloader.system.forking import keep_forever
 
-__all__ = ["read_frames", "read_frames_on_gpu"]
+__all__ = ["read_frames"]
 
 # Frames are views of their chunk, so whoever keeps one of them keeps all: few, or little memory.
 _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _MOST = 16  # frames of a chunk
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
+_MOST_ON_GPU = 64  # frames of a chunk there, where a batch costs about as much as 4 small frames
+_AHEAD = 2  # chunks: one that is decoded, and one that is decoded next, without a break
 
 _log = logging.getLogger(__name__)
 
@@ -42,9 +43,10 @@ def read_frames(
     output: OutputFormat,
     rules: DecodingRules,
     *,
+    gpu: BatchDecoder | None,
     threads: int,
 ) -> Iterator[torch.Tensor]:
-    """The frames (H, W, C) of a video, decoded on the CPU. A fork may go on with it.
+    """The frames (H, W, C) of a video. A fork may go on with them on the CPU.
 
     Args:
         request: for any frames.
@@ -53,7 +55,9 @@ def read_frames(
         size: (height, width) of the frames.
         output: form of the frames, of uint8.
         rules: of the video.
-        threads: of the codec; with several, the next chunk is decoded while one is consumed.
+        gpu: decodes them, on a GPU; a warning names the frame from which on it cannot.
+        threads: of the codec on the CPU; with several, the next chunk is decoded while one is
+            consumed.
 
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.
@@ -61,12 +65,20 @@ def read_frames(
     rules = replace(rules, in_order=True)
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
+    # Large pictures come in small chunks also where the frames are small.
+    whole = max(frame_bytes, video.index.height * video.index.width * CHANNELS)
+    most_on_gpu = min(max(1, _LARGE // whole), _MOST_ON_GPU)
 
     def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
-        def decode(first: int, last: int) -> torch.Tensor:
+        def begun(first: int, last: int) -> BegunBatch:
             chunk = replace(request, frames=np.arange(first, last))
-            return decoder.run([chunk], [video], output, rules).clips[0].frames
+            return decoder.begin([chunk], [video], output, rules)
 
+        def decode(first: int, last: int) -> torch.Tensor:
+            return begun(first, last).finish().clips[0].frames
+
+        if decoder is gpu:
+            return _begun_ahead(begun, pairwise(_edges(frames, most_on_gpu)))
         chunks = pairwise(_edges(frames, most))
         if threads == 1:
             return (decode(*chunk) for chunk in chunks)
@@ -74,7 +86,8 @@ def read_frames(
 
     while frames:
         process = os.getpid()
-        decoder = BatchDecoder(workers=0, threads=threads)
+        is_own = gpu is None
+        decoder = BatchDecoder(workers=0, threads=threads) if gpu is None else gpu
         clips = begin(decoder)
         try:
             for clip in clips:
@@ -85,17 +98,24 @@ def read_frames(
                         break
                 if os.getpid() != process:
                     break  # in a fork: the thread that decodes is not here
-        except VideoError:
-            if threads == most == 1:
-                raise
+        except VideoError as error:
+            if gpu is not None and isinstance(error, UnsupportedError | FormatError | DecodeError):
+                name, first = video.index.name, frames.start
+                _log.warning("%s: from frame %d on decoded on the CPU (%s)", name, first, error)
+                gpu = None
             # Frames in front of the damage are given. Threads do not tell which packet it is.
-            threads = most = 1
-        finally:
-            if os.getpid() == process:
-                clips.close()
-                decoder.close()
+            elif gpu is None and (threads, most) != (1, 1):
+                threads = most = 1
             else:
+                raise
+        finally:
+            if os.getpid() != process:
                 keep_forever(clips)
+                gpu = None
+            else:
+                clips.close()
+                if is_own:
+                    decoder.close()
 
 
 def _edges(frames: range, most: int) -> Iterator[int]:
@@ -107,6 +127,23 @@ def _edges(frames: range, most: int) -> Iterator[int]:
         place += count
         count = min(2 * count, most)
     yield frames.stop
+
+
+def _begun_ahead(
+    begin: Callable[[int, int], BegunBatch], chunks: Iterator[tuple[int, int]]
+) -> Generator[torch.Tensor, None, None]:
+    """Decode chunks on a GPU, which always has work: `_AHEAD` are begun before one is given."""
+    begun: deque[BegunBatch] = deque()
+    try:
+        for chunk in chunks:
+            begun.append(begin(*chunk))
+            if len(begun) > _AHEAD:
+                yield begun.popleft().finish().clips[0].frames
+        while begun:
+            yield begun.popleft().finish().clips[0].frames
+    finally:
+        for batch in begun:
+            batch.close()
 
 
 def _one_ahead(
@@ -133,25 +170,3 @@ def _one_ahead(
         raise
     finally:
         thread.shutdown(wait=not is_dropped, cancel_futures=True)
-
-
-def read_frames_on_gpu(
-    decoder: BatchDecoder,
-    index: VideoIndex,
-    source: Source,
-    view: View,
-    output: OutputFormat,
-    orientation: Orientation,
-    *,
-    start: int,
-) -> Iterator[torch.Tensor]:
-    """The frames of a video from one on, as far as the GPU decodes it.
-
-    A warning names the frame from which on it does not.
-    """
-    try:
-        for frames in decoder.read(index, source, orientation, output, view=view, start=start):
-            yield from frames.unbind()
-            start += len(frames)
-    except (UnsupportedError, FormatError, DecodeError) as error:
-        _log.warning("%s: from frame %d on decoded on the CPU (%s)", index.name, start, error)

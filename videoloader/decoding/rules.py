@@ -18,8 +18,9 @@ class DecodingRules:
     """How a batch treats its videos: options of `decode_batch`, checked.
 
     Args:
-        in_order: the batches of this decoder are the chunks of one video, in order: on the CPU its
-            codec has all threads, and stays behind the last frame of each.
+        in_order: batches are the chunks of one video, in order; a decoder stays behind the last
+            frame of each. On the CPU its codec has all threads. What a GPU cannot decode is an
+            error, and not decoded on the CPU.
         is_strict: the first failure ends the batch; else clips that fail are masked and reported.
     """
 

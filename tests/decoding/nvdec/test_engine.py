@@ -14,11 +14,9 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 import videoloader as vl
 from videoloader.decoding.nvdec import engine
 from videoloader.decoding.nvdec.engine import GpuEngine
-from videoloader.decoding.output import View
 from videoloader.demo.videos import read_frame_number
 from videoloader.errors import UnsupportedError
 from videoloader.indexing import index_video
-from videoloader.indexing.index import PacketFlags
 from videoloader.sources.opening import open_source
 
 CLIPS = {
@@ -193,45 +191,6 @@ def test_a_second_interrupt_does_not_free_memory_that_is_written(
     assert consumer.waited == len(futures) > 1
 
 
-def test_all_frames_of_a_video_are_read_in_order(decoder, demo_folder):
-    path = demo_folder / "h264_open_gop.mp4"
-    index = index_video(path)
-    with open_source(path) as source:
-        pieces = list(decoder.read(index, source, index.orientation))
-    frames = [read_frame_number(frame.numpy()) for piece in pieces for frame in piece]
-    assert frames == list(range(index.num_frames))
-
-
-@pytest.mark.parametrize(("start", "size"), [(0, (45, 80)), (23, None), (59, (45, 80)), (90, None)])
-def test_reading_begins_anywhere_and_resizes(decoder, demo_folder, start, size):
-    path = demo_folder / "h264_open_gop.mp4"
-    index = index_video(path)
-    view = None if size is None else View(size)
-    with open_source(path) as source:
-        pieces = decoder.read(index, source, index.orientation, view=view, start=start)
-        frames = [frame for piece in pieces for frame in piece]
-    wanted = decoder.decode([(path, range(start, index.num_frames))], size=size).clips[0].frames
-    assert len(frames) == max(index.num_frames - start, 0)
-    assert all(map(torch.equal, frames, wanted))
-
-
-def test_a_video_iterates_in_one_way_wherever_it_begins(decoder, demo_folder, monkeypatch):
-    path = demo_folder / "h264.mp4"
-    wanted = decoder.decode([(path, range(60, 90))], size=(45, 80)).frames[0]
-    monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
-    monkeypatch.setattr(decoder, "run", None)  # not a batch for every few frames
-    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)
-    with vl.Video(path) as video:
-        cubic = list(video.iterate(85, size=(45, 80), interpolation="bicubic"))
-        video.device = torch.device("cuda", 0)
-        assert all(map(torch.equal, video.iterate(60, size=(45, 80)), wanted))
-        packets = decoder.stats()["gpu"]["packets"]
-        there = list(video.iterate(85, size=(45, 80), interpolation="bicubic"))
-    assert decoder.stats()["gpu"]["packets"] == packets
-    assert len(there) == 5
-    assert all(map(torch.equal, there, cubic))
-
-
 def test_memory_is_of_no_stream_that_works_and_the_caller_is_noted(
     decoder, consumer, demo_folder, monkeypatch
 ):
@@ -262,20 +221,6 @@ def test_memory_is_of_no_stream_that_works_and_the_caller_is_noted(
     monkeypatch.setattr(torch, "empty", empty)
     decoder.decode([(demo_folder / "h264.mp4", [0, 5])])
     assert noted == [allocations, consumer]
-    path = demo_folder / "h264.mp4"
-    index = index_video(path)
-    with open_source(path) as source:
-        pieces = len(list(decoder.read(index, source, index.orientation)))
-    assert noted == [allocations, consumer] * (1 + pieces)
-
-
-def test_a_video_that_begins_at_no_keyframe_is_not_read(decoder, demo_folder):
-    path = demo_folder / "h264.mp4"
-    index = index_video(path)
-    index.packets.flags.writeable = True
-    index.packets["flags"] &= ~np.uint16(PacketFlags.KEY)
-    with open_source(path) as source, pytest.raises(UnsupportedError, match="no keyframe"):
-        list(decoder.read(index, source, index.orientation))
 
 
 def test_a_file_that_the_cpu_decodes_is_not_read_whole(decoder, demo_folder, monkeypatch):

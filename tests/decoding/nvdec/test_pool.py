@@ -1,7 +1,6 @@
 """NVDEC sessions, on a GPU made of FFmpeg: the frames that were asked for, whatever the stream."""
 
 import threading
-import time
 from concurrent.futures import wait
 
 import numpy as np
@@ -21,17 +20,11 @@ from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec import hardware_decoder as hardware_feed
 from videoloader.decoding.nvdec import session as nvdec_session
 from videoloader.decoding.nvdec import sessions
-from videoloader.decoding.nvdec.descriptor import describe
 from videoloader.decoding.nvdec.hardware import unsupported_reason
 from videoloader.decoding.nvdec.pool import NvdecPool
-from videoloader.decoding.nvdec.session import NvdecJob
-from videoloader.decoding.nvdec.targets import picture_of
-from videoloader.decoding.output import View
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing import index_video
-from videoloader.sampling import plan_decode
-from videoloader.sources.opening import open_source
 
 STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
 
@@ -180,61 +173,6 @@ def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
     assert decode(NvdecPool(0, threads=1), demo_folder / "h264.mp4", clips) == clips
 
 
-def slots_of(made, count, index):
-    """Rows for the frames of a new clip (F, H, W, C) of uint8, which goes to those made."""
-    memory = np.zeros((count, index.height, index.width, 3), np.uint8)
-    made.append(memory)
-    step, *strides = memory.strides
-    picture, view = picture_of(index, index.orientation, UINT8), View((index.height, index.width))
-    record = describe(picture, view, UINT8, strides=tuple(strides), name=index.name)
-    rows = np.full(count, record, dtype=record.dtype)
-    rows["destination"] = memory.ctypes.data + step * np.arange(count)
-    return rows
-
-
-def read(pool, path, pieces=None, most=7):
-    """The numbers that frames bear which `NvdecPool.read` gives, piece by piece."""
-    index, source = index_video(path), open_source(path)
-    OPENED.append(source)
-    made = []
-    numbers = []
-    for run in plan_decode(index, np.arange(index.num_frames)):
-        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
-        for _ in pool.read(job, lambda count: slots_of(made, count, index), most):
-            numbers.append([read_frame_number(frame) for frame in made.pop(0)])
-            if len(numbers) == pieces:
-                return numbers
-    return numbers
-
-
-@pytest.mark.parametrize("most", [1, 7, 40, 1000])
-@pytest.mark.parametrize("name", STREAMS)
-def test_a_video_is_read_in_pieces_that_are_all_of_it_in_order(pool, demo_folder, name, most):
-    count = index_video(demo_folder / name).num_frames
-    pieces = read(pool, demo_folder / name, most=most)
-    assert [number for piece in pieces for number in piece] == list(range(count))
-    assert [len(piece) for piece in pieces[:-1]] == [most] * (len(pieces) - 1)
-
-
-def test_a_piece_that_fails_is_not_being_written_into(fake_gpu, demo_folder):
-    fake_gpu.drops = {70}
-    pool = NvdecPool(0, threads=1)
-    session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
-    stream = session._stream = Watched()
-    pool._give_back(session)
-    with pytest.raises(DecodeError, match="gave no frame"):
-        read(pool, demo_folder / "h264.mp4", most=60)
-    # For the first piece, for the second that is not complete, and when the session goes.
-    assert stream.waits == 3
-    pool.close()
-
-
-def test_a_video_that_is_not_read_to_its_end_keeps_no_session(pool, demo_folder):
-    for _ in range(8):
-        assert read(pool, demo_folder / "h264.mp4", pieces=1)[0][0] == 0
-    assert decode(pool, demo_folder / "h264.mp4", [[80], [3]]) == [[80], [3]]
-
-
 class Watched:
     """A stream that notes when it was waited for."""
 
@@ -246,41 +184,6 @@ class Watched:
 
     def __getattr__(self, name):
         return getattr(FakeStream(), name)
-
-
-@pytest.mark.parametrize("collected", [False, True], ids=["closed", "collected"])
-def test_a_reader_that_is_let_go_waits_for_what_is_being_written(
-    fake_gpu,
-    demo_folder,
-    collected,
-):
-    index, source = index_video(demo_folder / "h264.mp4"), open_source(demo_folder / "h264.mp4")
-    OPENED.append(source)
-    pool = NvdecPool(0, threads=1)
-    (run, *_) = plan_decode(index, np.arange(index.num_frames))
-    job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
-    session = pool._take(job)
-    stream = session._stream = Watched()
-    pool._give_back(session)
-    begun, kept = threading.Event(), []
-
-    def make_slots(count):
-        rows = slots_of(kept, count, index)
-        if len(kept) > 1 and collected:
-            begun.wait(10)
-            holder.clear()  # the last reference, in the thread that works for it
-        return rows
-
-    holder = [pool.read(job, make_slots, 7)]
-    next(holder[0])
-    begun.set()
-    while collected and holder:
-        time.sleep(0.01)
-    holder.clear()
-    pool._threads.submit(int).result(10)  # the thread is free again
-    assert stream.waits == len(kept) + 1  # once more when the session goes
-    assert (pool._sessions.idle, pool._sessions.count, pool._sessions.used) == ([], 0, 0)
-    pool.close()
 
 
 def test_jobs_that_are_cancelled_while_they_wait_are_over(fake_gpu, demo_folder, monkeypatch):
@@ -303,37 +206,40 @@ def test_jobs_that_are_cancelled_while_they_wait_are_over(fake_gpu, demo_folder,
     pool.close()
 
 
-def test_more_videos_are_read_at_once_than_there_are_threads(pool, demo_folder):
-    index = index_video(demo_folder / "hevc.mp4")
-    readers, kept = [], []
-    for _ in range(6):
-        source = open_source(demo_folder / "hevc.mp4")
-        OPENED.append(source)
-        (run, *_) = plan_decode(index, np.arange(index.num_frames))
-        job = NvdecJob(index, source, run, np.empty(0), {}, FakeConverter(UINT8))
-        readers.append(pool.read(job, lambda count: slots_of(kept, count, index), 7))
-    begun = [next(reader, "over") for reader in readers]
-    assert "over" not in begun
-    for reader in readers:
-        reader.close()
-
-
 def test_what_a_session_that_goes_has_queued_is_waited_for(fake_gpu, demo_folder, monkeypatch):
     pool = NvdecPool(0, threads=1)
-    _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
-    kept, superfluous = pool._take(job), pool._take(job)
-    kept._stream, superfluous._stream = Watched(), Watched()
-    pool._give_back(superfluous)
-    monkeypatch.setattr(sessions, "_MOST_SESSIONS", 1)
-    pool._give_back(kept)
-    assert (kept._stream.waits, superfluous._stream.waits) == (0, 1)
-    assert (pool._sessions.idle, pool._sessions.count, pool._sessions.used) == (
-        [kept],
-        1,
-        kept.decoder.memory,
-    )
+    stream = watch(pool, demo_folder / "h264.mp4")
+    monkeypatch.setattr(sessions, "_MOST_SESSIONS", 0)
+    decode(pool, demo_folder / "h264.mp4", [[0]])
+    assert stream.waits == 1
+    assert (pool._sessions.idle, pool._sessions.count, pool._sessions.used) == ([], 0, 0)
+    monkeypatch.undo()
     pool.close()
-    assert (kept._stream.waits, superfluous._stream.waits) == (1, 1)
+
+
+def test_what_idle_sessions_have_queued_is_waited_for_at_the_end(fake_gpu, demo_folder):
+    pool = NvdecPool(0, threads=1)
+    stream = watch(pool, demo_folder / "h264.mp4")
+    pool.close()
+    assert stream.waits == 1
+
+
+def test_a_run_that_fails_is_not_being_written_into(fake_gpu, demo_folder):
+    pool = NvdecPool(0, threads=1)
+    stream = watch(pool, demo_folder / "h264.mp4")
+    fake_gpu.drops = {70}
+    with pytest.raises(DecodeError, match="gave no frame"):
+        decode(pool, demo_folder / "h264.mp4", [list(range(90))])
+    assert stream.waits == 2  # when it fails, and when the session goes
+    pool.close()
+
+
+def watch(pool, path):
+    """The stream of the only session of a pool, which is idle."""
+    decode(pool, path, [[0]])
+    (session,) = pool._sessions.idle
+    session._stream = Watched()
+    return session._stream
 
 
 class Queue(Watched):
@@ -375,11 +281,11 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
         stream.queue(table)
         launch(converter, table, stream, tiles)
 
-    monkeypatch.setattr(FakeConverter, "launch", note)
     pool = NvdecPool(0, threads=1)
-    session = pool._take(jobs_of(demo_folder / "h264.mp4", [[0]])[1][0])
+    decode(pool, demo_folder / "h264.mp4", [[0]])
+    (session,) = pool._sessions.idle
     session._stream, session._filled = Queue(), Event()
-    pool._give_back(session)
+    monkeypatch.setattr(FakeConverter, "launch", note)
     memory, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90)), [5, 5, 5]])
     events = [future.result() for future in [pool.submit(job) for job in jobs]]
     assert {event.behind for event in events} == {session._stream.launches}

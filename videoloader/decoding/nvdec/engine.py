@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
-from videoloader.decoding.output import CHANNELS, OutputFormat, View
+from videoloader.decoding.output import OutputFormat
 from videoloader.errors import (
     ClosedError,
     DecodeError,
@@ -28,20 +29,26 @@ from videoloader.errors import (
     UnsupportedError,
     VideoError,
 )
-from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
-from videoloader.sampling import Run, plan_decode
-from videoloader.sampling.plan import MergedRun
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.sampling.plan import MergedRun, Run
 from videoloader.sources.faults import blamed_on
-from videoloader.sources.source import Source
 
 if TYPE_CHECKING:
     from videoloader.decoding.nvdec.convert import Converter
+    from videoloader.decoding.nvdec.session import NvdecJob, Reading
+    from videoloader.decoding.nvdec.targets import GpuClip
 
 __all__ = ["GpuEngine"]
 
-_PIECE = 25 << 20  # bytes of frames to read at a time, 4 of 1080p
-
 _log = logging.getLogger(__name__)
+
+
+class _Submitted(NamedTuple):
+    """A run on its way; `parts` are those that it was joined of, to be read on."""
+
+    run: MergedRun
+    future: Future[Any]
+    parts: Sequence[MergedRun]
 
 
 class GpuEngine:
@@ -85,108 +92,68 @@ class GpuEngine:
         cpu: CpuEngine | LocalEngine,
         *,
         hybrid: bool,
-    ) -> None:
+    ) -> Generator[None, None, None]:
         """Decode runs into clips; the current stream waits for pending conversions.
+
+        Yields once, when all runs that the GPU decodes are on their way. Whoever does not go on
+        closes it, so that nothing is written into the clips afterwards.
 
         Args:
             runs: to decode.
             assembly: has the clips that they fill.
-            cpu: decodes runs that the GPU cannot.
+            cpu: decodes runs that the GPU cannot, unless the rules are `in_order`: whoever reads a
+                video chunk by chunk goes on there by itself.
             hybrid: also give it runs that the GPU has not begun.
         """
-        here, there = self._route(runs, assembly)
-        submitted: list[tuple[MergedRun, Future[Any]]] = []
+        submitted: list[_Submitted] = []
+        is_done, began = False, torch.cuda.current_stream(self._gpu)
         try:
+            here, there = self._route(runs, assembly)
             self._submit(here, assembly, submitted)
+            yield
             self._on_cpu(there, assembly, cpu)
             if hybrid:
                 self._share(submitted, assembly, cpu)
             self._on_cpu(self._collect(submitted, assembly), assembly, cpu)
+            is_done = True
         finally:
-            # After this, nothing writes to the memory of the clips, even after an error.
-            for _, future in submitted:
-                future.cancel()
-            futures = [future for _, future in submitted]
-            while not all(future.done() for future in futures):
-                with suppress(KeyboardInterrupt):  # another one than that which led here
-                    wait(futures)
-            events = {
-                future.result()
-                for future in futures
-                if not future.cancelled() and future.exception() is None
-            }
-            if events:
-                stream = as_cupy(torch.cuda.current_stream(self._gpu))
-                for event in events:
-                    stream.wait_event(event)
+            self._end(submitted, assembly, None if is_done else began)
 
-    def read(
+    def _end(
         self,
-        index: VideoIndex,
-        source: Source,
-        orientation: Orientation,
-        output: OutputFormat | None = None,
-        *,
-        view: View | None = None,
-        start: int = 0,
-    ) -> Iterator[torch.Tensor]:
-        """Yield the frames of a video in pieces (F, H, W, C) uint8, as they are decoded.
+        submitted: Sequence[_Submitted],
+        assembly: Assembly,
+        stream: torch.cuda.Stream | None,
+    ) -> None:
+        """Cancel jobs and wait for those that have begun, also after an error.
+
+        After this, nothing but queued conversions writes to the memory of the clips.
 
         Args:
-            index: of the video.
-            source: its bytes.
-            orientation: rotation and flips to apply.
-            output: interpretation of colours and resize filter; its `dtype` and `layout` are the
-                defaults.
-            view: part of the picture and output size; by default the whole picture unscaled.
-            start: first frame.
-
-        Raises:
-            UnsupportedError: the GPU cannot decode this video or the rest of it, or cannot convert
-                it to this format.
-            DecodeError: frames are missing.
+            submitted: the jobs.
+            assembly: has the clips.
+            stream: that waits for these conversions; the current one by default.
         """
-        from videoloader.decoding.nvdec.descriptor import describe
-        from videoloader.decoding.nvdec.hardware import unsupported_reason
-        from videoloader.decoding.nvdec.session import NvdecJob
-        from videoloader.decoding.nvdec.targets import picture_of
-
-        output = output or OutputFormat()
-        reason = _unmade(output) or unsupported_reason(index, self._gpu)
-        if reason is not None:
-            raise UnsupportedError(f"{index.name}: {reason}")
-        view = view or View(orientation.displayed((index.height, index.width)))
-        size = view.slot
-        row = size[1] * CHANNELS
-        step = size[0] * row  # uint8, so bytes are elements
-        # Limit by the decoded size: a piece of small outputs would have too many frames.
-        most = max(1, _PIECE // max(step, index.height * index.width * CHANNELS))
-        record = describe(
-            picture_of(index, orientation, output),
-            view,
-            output,
-            strides=(row, CHANNELS, 1),
-            name=index.name,
-        )
-        consumer = torch.cuda.current_stream(self._gpu)
-        made: deque[torch.Tensor] = deque()
-
-        def make_slots(count: int) -> NDArray[Any]:
-            with torch.cuda.stream(consumer):  # this is another thread
-                memory = self.allocate((count, *size, CHANNELS), output)
-            made.append(memory)
-            rows = np.full(count, record, dtype=record.dtype)
-            rows["destination"] = memory.data_ptr() + step * np.arange(count)
-            return rows
-
-        for run in plan_decode(index, np.arange(start, index.num_frames)):
-            reason = _unfit(run, index)
-            if reason is not None:
-                raise UnsupportedError(f"{index.name}: {reason}")
-            job = NvdecJob(index, source, run, np.empty(0), {}, self._converter(output))
-            with blamed_on(index.name), self._while_open():
-                for _ in self._pool.read(job, make_slots, most):
-                    yield made.popleft()
+        futures = [each.future for each in submitted]
+        for future in futures:
+            future.cancel()
+        if stream is not None and self._pool.is_worker:
+            # The garbage collector may be what ends this, in the very thread that decodes.
+            for future in futures:
+                future.add_done_callback(partial(_keep_until_converted, assembly))
+            return
+        while not all(future.done() for future in futures):
+            with suppress(KeyboardInterrupt):  # another one than that which led here
+                wait(futures)
+        events = {
+            future.result()
+            for future in futures
+            if not future.cancelled() and future.exception() is None
+        }
+        if events:
+            waiting = as_cupy(stream or torch.cuda.current_stream(self._gpu))
+            for event in events:
+                waiting.wait_event(event)
 
     def stats(self) -> dict[str, int]:
         """Counters of the pool."""
@@ -211,60 +178,110 @@ class GpuEngine:
                 reason = reason or _unfit(run.run, index)
                 if reason is None:
                     here.append(run)
+                elif assembly.rules.in_order:
+                    raise UnsupportedError(f"{index.name}: {reason}")
                 else:
                     self._tell(reason, index.name)
                     there.append(run)
         return here, there
 
     def _submit(
-        self,
-        runs: Sequence[MergedRun],
-        assembly: Assembly,
-        submitted: list[tuple[MergedRun, Future[Any]]],
+        self, runs: Sequence[MergedRun], assembly: Assembly, submitted: list[_Submitted]
     ) -> None:
-        """Submit runs to the pool; appends each run and its future to `submitted` immediately."""
+        """Submit runs to the pool; appends each with its future to `submitted` immediately."""
         if not runs:
             return
-        from videoloader.decoding.nvdec.targets import GpuClip, nvdec_job
+        work: list[tuple[MergedRun, Sequence[MergedRun], Reading | None]] = []
+        of_videos: dict[Hashable, list[MergedRun]] = {}
+        for run in runs:
+            clip = assembly.clips[run.clip]
+            if clip.source is clip.request.source:  # the file stays open between calls
+                of_videos.setdefault(clip.video, []).append(run)
+            else:
+                work.append((run, (), None))
+        for of_video in of_videos.values():
+            work += self._read_on(of_video, assembly)
+        work.sort(key=lambda one: -len(one[0].run.packets))
+        targets = self._targets(runs, assembly)
+        jobs = []
+        for run, parts, reading in work:
+            with assembly.contain(run):
+                jobs.append((run, parts, self._job(run, targets, assembly, reading)))
+        for run, parts, job in jobs:
+            with self._while_open():
+                submitted.append(_Submitted(run, self._pool.submit(job), parts))
 
-        converter = self._converter(assembly.output)
+    def _read_on(
+        self, runs: list[MergedRun], assembly: Assembly
+    ) -> list[tuple[MergedRun, Sequence[MergedRun], Reading | None]]:
+        """Runs of one video, joined where a session goes on to them; see `NvdecPool.reading`."""
+        clip = assembly.clips[runs[0].clip]
+        setups = {clip.index.extradata_of(int(run.run.packets[0])) for run in runs}
+        reading = None
+        if len(setups) == 1:
+            plain = [run.run for run in runs]
+            always = assembly.rules.in_order
+            reading = self._pool.reading(clip.source, clip.index, plain, always=always)
+        if reading is None:
+            return [(run, (), None) for run in runs]
+        return [(_joined(runs), runs, reading)]
+
+    def _targets(self, runs: Sequence[MergedRun], assembly: Assembly) -> dict[int, GpuClip]:
+        """Memory of the clips that want frames of runs, by number."""
+        from videoloader.decoding.nvdec.targets import GpuClip
+
         order = assembly.output.slot_axes
         targets = {}
         for number in {number for run in runs for _, number, _ in run.wants}:
             clip = assembly.clips[number]
             frame, row, column, channel = (clip.strides[axis] for axis in order)
             targets[number] = GpuClip(clip.address, (frame, row, column, channel), clip.view)
-        jobs = []
-        for run in sorted(runs, key=lambda run: -len(run.run.packets)):
-            clip = assembly.clips[run.clip]
-            with assembly.contain(run):
-                job = nvdec_job(
-                    run,
-                    targets,
-                    index=clip.index,
-                    source=clip.source,
-                    output=assembly.output,
-                    orientation=clip.orientation,
-                    converter=converter,
-                )
-                job.note = assembly.count
-                jobs.append((run, job))
-        for run, job in jobs:
-            with self._while_open():
-                submitted.append((run, self._pool.submit(job)))
+        return targets
 
-    def _collect(
-        self, submitted: Sequence[tuple[MergedRun, Future[Any]]], assembly: Assembly
-    ) -> list[MergedRun]:
-        """Wait for jobs; returns the runs that turned out to be unsupported on the GPU."""
+    def _job(
+        self,
+        run: MergedRun,
+        targets: Mapping[int, GpuClip],
+        assembly: Assembly,
+        reading: Reading | None,
+    ) -> NvdecJob:
+        from videoloader.decoding.nvdec.targets import nvdec_job
+
+        clip = assembly.clips[run.clip]
+        job = nvdec_job(
+            run,
+            targets,
+            index=clip.index,
+            source=clip.source,
+            output=assembly.output,
+            orientation=clip.orientation,
+            converter=self._converter(assembly.output),
+        )
+        job.note, job.reading = assembly.count, reading
+        return job
+
+    def _collect(self, submitted: list[_Submitted], assembly: Assembly) -> list[MergedRun]:
+        """Wait for jobs; returns the runs that turned out to be unsupported on the GPU.
+
+        Where going on to a run fails, it is decoded by itself.
+        """
         refused = []
-        for run, future in submitted:
+        for run, future, parts in submitted:  # which grows
             if future.cancelled():
                 continue
             with assembly.contain(run):
                 try:
                     future.result()
                 except (UnsupportedError, FormatError, DecodeError) as error:
+                    if parts:
+                        targets = self._targets(parts, assembly)
+                        for part in parts:
+                            job = self._job(part, targets, assembly, None)
+                            with self._while_open():
+                                submitted.append(_Submitted(part, self._pool.submit(job), ()))
+                        continue
+                    if assembly.rules.in_order:
+                        raise
                     name = assembly.clips[run.clip].index.name
                     reason = str(error).removeprefix(f"{name}: ")
                     self._tell(re.sub(r"packet \d+", "a packet", reason), name)
@@ -273,12 +290,12 @@ class GpuEngine:
 
     def _share(
         self,
-        submitted: list[tuple[MergedRun, Future[Any]]],
+        submitted: Sequence[_Submitted],
         assembly: Assembly,
         cpu: CpuEngine | LocalEngine,
     ) -> None:
         """Decode runs that no engine has begun on the CPU, shortest first, one by one."""
-        for run, future in sorted(submitted, key=lambda pair: len(pair[0].run.packets)):
+        for run, future, _ in sorted(submitted, key=lambda each: len(each.run.run.packets)):
             if future.cancel():
                 self._on_cpu([run], assembly, cpu)
 
@@ -360,6 +377,21 @@ class GpuEngine:
             first = self.routed[reason] == 1
         if first:
             _log.warning("%s: decoded on the CPU and uploaded, since %s", name, reason)
+
+
+def _joined(runs: Sequence[MergedRun]) -> MergedRun:
+    """Runs of one video as one, for a session that decodes what is in between as well."""
+    if len(runs) == 1:
+        return runs[0]
+    names = ("packets", "frames", "frame_packets")
+    parts = (np.concatenate([getattr(run.run, name) for run in runs]) for name in names)
+    return MergedRun(runs[0].clip, Run(*parts), [want for run in runs for want in run.wants])
+
+
+def _keep_until_converted(clips: object, future: Future[Any]) -> None:  # noqa: ARG001
+    """Called when a job is over that writes into the memory of clips."""
+    if not future.cancelled() and future.exception() is None:
+        future.result().synchronize()
 
 
 def _unmade(output: OutputFormat) -> str | None:

@@ -8,6 +8,7 @@ frames are identified by the original timestamps, and counted in between.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
+from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.nvdec.elementary import ElementaryStream
 from videoloader.decoding.nvdec.hardware import (
     MAX_CALL,
@@ -29,12 +31,14 @@ from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.decoding.packets.preamble import has_film_grain
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.sampling import Run
+from videoloader.sampling.plan import Run, plan_run
 from videoloader.sources.source import Source
 
 __all__ = ["Feeder", "HardwareDecoder"]
 
 _READ_AHEAD = 256  # packets to read from the file at a time
+_LEAST_BYTES = 1 << 17  # to read at first where a video is read on
+_BEHIND = 48  # packets to feed behind a run; decoders hold back fewer frames
 
 # A timestamp has three bit fields: number of the run, rank of the frame in it, and low bits for
 # interpolation by the parser.
@@ -97,40 +101,69 @@ class HardwareDecoder:
 
 
 class Feeder:
-    """Feeds a run to a decoder; yields the wanted frames of each call with their packets.
+    """Feeds runs of a video to a decoder; yields the wanted frames of each call with their packets.
+
+    One that reads on leaves the decoder full behind a run, and goes on there with the next one: the
+    packets behind the run are fed as far as its frames are held back. Frames of the last call that
+    belong to later runs are kept; they are valid as long as no other call is made.
 
     Args:
         decoder: must have begun the run.
         index: of the video.
-        source: its bytes.
-        run: packets to feed, and wanted frames.
+        run: the first, or the only one.
         piece: maximum bytes of the surfaces that one call may return.
+        reads_on: whether further runs follow, see `leads_to`.
     """
 
     def __init__(
         self,
         decoder: HardwareDecoder,
         index: VideoIndex,
-        source: Source,
         run: Run,
         *,
         piece: int = MAX_CALL_BYTES,
+        reads_on: bool = False,
     ) -> None:
         self._decoder = decoder
         self._index = index
-        self._source = source
-        self._run = run
-        self._piece = piece
+        self._most = max(1, min(MAX_CALL, piece // surface_bytes(index)))
+        self._reads_on = reads_on
         self._stream = ElementaryStream(index)
-        self._order = _ShownOrder(index, run, decoder.runs)
+        self._begin = self._next = int(run.packets[0])
+        setup = index.extradata_of(self._begin)
+        ends = [
+            packet for packet, data in index.extradata if packet > self._begin and data != setup
+        ]
+        self._end = min(ends, default=len(index.packets))
+        packets = np.arange(self._begin, self._end) if reads_on else run.packets
+        self._order = _ShownOrder(index, packets, decoder.runs)
+        self._last_frame = -1
+        self._held: list[tuple[int, Any]] = []
+        self._fetched: list[bytes] = []  # packets from `_next` on
+        self._budget = _LEAST_BYTES
         self.packets = 0
         """Number of packets fed so far."""
         self.bytes = 0
         """Number of bytes of these packets."""
         self.frames = 0
         """Number of frames output by the decoder so far, wanted or not."""
+        self.is_empty = False
+        """Whether the decoder has output all frames of the packets fed."""
 
-    def __iter__(self) -> Iterator[list[tuple[int, Any]]]:
+    @property
+    def is_over(self) -> bool:
+        """Whether no frame is left for later runs."""
+        return self.is_empty and not self._held
+
+    def leads_to(self, run: Run) -> bool:
+        """Whether going on to a run costs less than beginning at its keyframe."""
+        return (
+            self._begin <= run.packets[0]
+            and run.packets[-1] < self._end
+            and Place(self._last_frame, self._next - 1).leads_to(run)
+        )
+
+    def feed(self, run: Run, source: Source) -> Iterator[list[tuple[int, Any]]]:
         """Yield the wanted frames of each call, each with its packet.
 
         Raises:
@@ -138,53 +171,114 @@ class Feeder:
             DecodeError: a frame is missing.
             SourceError: the file cannot be read, or has changed since it was indexed.
         """
-        missing = set(self._run.frame_packets.tolist())
-        for packets, payloads in self._chunks():
+        self._last_frame = int(run.frames.max())
+        missing = set(run.frame_packets.tolist())
+        yield self._wanted(self._held, missing)
+        if self._reads_on and not missing:
+            return
+        chunks = self._behind(run, source) if self._reads_on else self._run(run, source)
+        for packets, payloads in chunks:
             if not self.packets and has_film_grain(self._index, payloads[0]):
                 raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
             head = b"" if self.packets else self._stream.head(int(packets[0]))
             data = self._stream.join(payloads, head)
             self.packets += len(packets)
             self.bytes += sum(map(len, payloads))
-            yield self._wanted(data, self._order.feed(packets), missing)
-        yield self._wanted(b"", 0, missing)
-        self._order.finish()
+            yield self._wanted(self._call(data, self._order.feed(packets)), missing)
+            if self._reads_on and not missing:
+                return
+        if not self._reads_on or self._next == self._end:
+            self.is_empty = True
+            yield self._wanted(self._call(b"", 0), missing)
+            self._order.finish()
         if missing:
             raise DecodeError(f"{self._index.name}: NVDEC gave no frame for packet {min(missing)}")
 
-    def _chunks(self) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
-        """Yield packets in chunks for one call each."""
-        most = max(1, min(MAX_CALL, self._piece // surface_bytes(self._index)))
-        feed = PacketFeed(self._index, self._source, drop="unneeded")
+    def _run(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """Yield packets of a run in chunks for one call each."""
+        feed = PacketFeed(self._index, source, drop="unneeded")
         try:
-            for packets, payloads in feed.chunks(self._run, _READ_AHEAD):
-                start = 0
-                while start < len(packets):
-                    alone = not self._stream.is_delimited
-                    alone |= int(packets[start]) <= self._order.last_leading
-                    count = 1 if alone else most
-                    yield packets[start : start + count], payloads[start : start + count]
-                    start += count
+            for packets, payloads in feed.chunks(run, _READ_AHEAD):
+                yield from self._calls(packets, payloads)
         finally:
             feed.close()
 
-    def _wanted(
-        self, data: bytes | bytearray, tag: int, missing: set[int]
-    ) -> list[tuple[int, Any]]:
-        """Make a call; returns the wanted frames with their packets."""
+    def _behind(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """Yield packets behind those that were fed, up to the last that a run may need, likewise.
+
+        Of the first run, packets that only frames before it need are left out. The last frame of
+        this run and those behind it, of which one is the last of a later run, begin a call each: by
+        its timestamp, it is known that no frame before it is missing.
+        """
+        index = self._index
+        last = int(run.frame_packets[run.frames.argmax()])
+        stop = min(int(run.packets[-1]) + 1 + _BEHIND, self._end)
+        feed = PacketFeed(index, source)
+        if self._next == self._begin:
+            first = int(run.frames.min())
+            packets = index.frame_packets[first:]
+            later = np.flatnonzero((packets >= self._begin) & (packets < stop))
+            window = plan_run(index, self._begin, stop - 1, first + later, packets[later])
+            for numbers, payloads in feed.chunks(window, _READ_AHEAD, "disposable"):
+                for part in self._calls(numbers, payloads, last):
+                    self._next = int(part[0][-1]) + 1
+                    yield part
+            self._next = stop
+        while self._next < stop:
+            if not self._fetched:
+                sizes = index.packets["size"][self._next : min(self._next + _READ_AHEAD, self._end)]
+                count = int(np.cumsum(sizes, dtype=np.int64).searchsorted(self._budget, "right"))
+                numbers = np.arange(self._next, self._next + max(1, count))
+                self._fetched = feed.read(numbers)
+                self._budget = min(2 * self._budget, feed.most_bytes)
+            numbers = np.arange(self._next, self._next + len(self._fetched))
+            part = next(self._calls(numbers, self._fetched, last))
+            del self._fetched[: len(part[0])]
+            self._next += len(part[0])
+            yield part
+
+    def _calls(
+        self, packets: NDArray[np.int64], payloads: list[bytes], last: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """Divide packets into chunks for one call each.
+
+        Args:
+            packets: to divide.
+            payloads: of these.
+            last: packet whose frame, and all those behind it, begin a chunk; of none by default.
+        """
+        begins = [] if last is None else self._order.not_before(packets, last)
+        start = 0
+        while start < len(packets):
+            alone = not self._stream.is_delimited
+            alone |= int(packets[start]) <= self._order.last_leading
+            stop = start + (1 if alone else self._most)
+            if begins:
+                stop = min([stop, *begins[bisect_right(begins, start) :][:1]])
+            yield packets[start:stop], payloads[start:stop]
+            start = stop
+
+    def _call(self, data: bytes | bytearray, tag: int) -> list[tuple[int, Any]]:
+        """Make a call; returns the frames with their packets."""
         frames = self._decoder.decode(data, tag)
         self.frames += len(frames)
         packets = self._order.identify([frame.timestamp for frame in frames])
-        found = [pair for pair in zip(packets, frames, strict=True) if pair[0] in missing]
-        missing.difference_update(packet for packet, _ in found)
+        return list(zip(packets, frames, strict=True))
+
+    def _wanted(self, frames: list[tuple[int, Any]], missing: set[int]) -> list[tuple[int, Any]]:
+        """The frames of a call that are missing; those behind them are held for later runs."""
+        found = [pair for pair in frames if pair[0] in missing]
+        missing.difference_update([packet for packet, _ in found])
+        if self._reads_on:
+            self._held = [] if missing else frames[frames.index(found[-1]) + 1 if found else 0 :]
         return found
 
 
 class _ShownOrder:
     """Maps output frames, which come in presentation order, to their packets."""
 
-    def __init__(self, index: VideoIndex, run: Run, number: int) -> None:
-        packets = self._all = run.packets
+    def __init__(self, index: VideoIndex, packets: NDArray[np.int64], number: int) -> None:
+        self._all = packets
         shown = (index.packets["flags"][packets] & np.uint16(PacketFlags.HIDDEN)) == 0
         times = index.packets["pts"][packets]
         if index.order is not None:
@@ -218,6 +312,11 @@ class _ShownOrder:
         self._fed.sort()
         rank = int(ranks[0]) if ranks[0] >= 0 else len(self._packets)
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
+
+    def not_before(self, packets: NDArray[np.int64], last: int) -> list[int]:
+        """Places of those of these packets whose frames are not shown before that of another."""
+        ranks = self._ranks[np.searchsorted(self._all, packets)]
+        return np.flatnonzero(ranks >= self._ranks[np.searchsorted(self._all, last)]).tolist()
 
     def identify(self, timestamps: list[int]) -> list[int]:
         """Packets of the next output frames: by timestamps that are ours, else the next in order.

@@ -6,33 +6,43 @@ launch converts all wanted surfaces of a call.
 
 After a run, its session is kept for later streams (`sessions.py`). Waiting jobs whose size has an
 idle session go first, so that with mixed sizes fewer sessions have to change their size.
+
+A file that stays open may be read call by call. Its session then stays behind the last frame of a
+call, and goes on there (`Reading`).
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.nvdec.hardware import (
     DecoderKind,
     StreamNeeds,
     capabilities,
     gpu_memory,
 )
-from videoloader.decoding.nvdec.session import MakeSlots, NvdecJob, Session, Stats
+from videoloader.decoding.nvdec.session import NvdecJob, Reading, Session, Stats
 from videoloader.decoding.nvdec.sessions import Sessions
 from videoloader.decoding.switches import quick_switches
+from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import Run
+from videoloader.sources.source import Source
 
 __all__ = ["NvdecPool"]
 
 _THREADS_PER_ENGINE = 2
 _LEAST_MEMORY, _MEMORY_SHARE = 1 << 30, 16
 _MOST_PASSED = 16
+_PLACES = 4  # where a video is read on, for readers that take turns
+_NEAR = 8  # frames that may be left out between calls
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +63,7 @@ class NvdecPool:
 
     Args:
         gpu: number of the device.
-        threads: runs that are decoded concurrently; by default twice the engines of the GPU. Each
-            stream in `read` has another session, as long as it is read.
+        threads: runs that are decoded concurrently; by default twice the engines of the GPU.
         memory: estimated bytes of GPU memory for all sessions; busy sessions may exceed it. By
             default 1/16 of the GPU's memory, at least 1 GiB.
     """
@@ -71,8 +80,9 @@ class NvdecPool:
         self._sessions = Sessions(memory)
         self._waiting: deque[_Waiting] = deque()
         self._running = 0
-        # Reentrant: the garbage collector may end a `read` iterator, which returns its session,
-        # in a thread that holds the lock.
+        self._readings: WeakKeyDictionary[Source, list[Reading]] = WeakKeyDictionary()
+        # Reentrant: the garbage collector may end a batch, whose jobs are then cancelled, in a
+        # thread that holds the lock.
         self._changed = threading.Condition(threading.RLock())
         self._prefix = f"nvdec-{gpu}"
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=self._prefix)
@@ -81,6 +91,11 @@ class NvdecPool:
     def sessions(self) -> int:
         """Number of open sessions, idle or busy."""
         return self._sessions.count
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether the current thread is one that decodes for this pool."""
+        return threading.current_thread().name.startswith(self._prefix)
 
     def submit(self, job: NvdecJob) -> Future[Any]:
         """Decode a job when a session is free; mostly in the order of submission.
@@ -98,52 +113,42 @@ class NvdecPool:
             self._changed.notify()
         return waiting.future
 
-    def read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
-        """Decode a run of which all frames are wanted, one piece ahead of the consumer.
+    def reading(
+        self, source: Source, index: VideoIndex, runs: Sequence[Run], *, always: bool
+    ) -> Reading | None:
+        """The reading that goes on to runs of a video, where its file stays open between calls.
 
         Args:
-            job: the run; it needs no targets.
-            make_slots: called in another thread with a number of frames; returns rows for the
-                converter, whose slots may be written immediately.
-            most: frames of each piece except the last.
-
-        Yields:
-            None, each time the slots of a piece are filled, in presentation order. Raises the
-            errors of `submit`.
+            source: of the video.
+            index: of the video.
+            runs: of one call, ascending.
+            always: begin one, if there is none. By default, None where no earlier call leads to
+                these runs, or where engines decode them sooner side by side.
         """
-        with quick_switches():
-            yield from self._read(job, make_slots, most)
-
-    def _read(self, job: NvdecJob, make_slots: MakeSlots, most: int) -> Iterator[None]:
-        session = self._take(job)
-        pieces = session.pieces(job, make_slots, most)
-
-        def step() -> bool:
-            return next(pieces, False)
-
-        ahead = self._threads.submit(step)
-        try:
-            while ahead.result():
-                ahead = self._threads.submit(step)
-                yield
-        finally:
-            ahead.cancel()
-            over = threading.Event()
-
-            def finish(_: Future[Any]) -> None:
-                try:
-                    pieces.close()
-                    self._give_back(session)
-                finally:
-                    over.set()
-
-            ahead.add_done_callback(finish)
-            # The garbage collector may be what ends this, in the very thread that would be waited
-            # for; `pieces` holds what is written into until then.
-            is_own = threading.current_thread().name.startswith(self._prefix)
-            while not (is_own or over.is_set()):
-                with suppress(KeyboardInterrupt):  # which would leave it at work
-                    over.wait()
+        first, last = runs[0], runs[-1]
+        end = Place(max(int(run.frames.max()) for run in runs), int(last.packets[-1]))
+        near = max(_NEAR, sum(len(run.frames) for run in runs))
+        with self._changed:
+            known = self._readings.setdefault(source, [])
+            leading = (
+                reading
+                for reading in known
+                if reading.index is index and reading.place.leads_to(first, near)
+            )
+            chosen, reads_on = next(leading, None), always
+            if chosen is None:
+                chosen = Reading(weakref.ref(source), index, end, is_begun=always)
+            else:
+                known.remove(chosen)
+                packets, chosen.place = end.packet - chosen.place.packet, end
+                reads_on |= packets <= max(len(run.packets) for run in runs)
+                chosen.is_begun |= reads_on
+            alike = [reading for reading in known if reading.is_begun == chosen.is_begun]
+            for superfluous in alike[: 1 - _PLACES]:
+                superfluous.is_over = True
+                known.remove(superfluous)
+            known.append(chosen)
+            return chosen if reads_on else None
 
     def close(self) -> None:
         """Finish all submitted jobs and close the decoders."""
@@ -169,6 +174,8 @@ class NvdecPool:
         with self._changed:
             self._running -= 1
             self._sessions.end_run(kind, needs)
+            if (reading := waiting.job.reading) is not None:
+                reading.is_busy = False
             dropped = [] if session is None else self._sessions.give_back(session)
             self._changed.notify_all()
         _close(dropped)  # outside the lock, since it may wait for the GPU
@@ -195,6 +202,8 @@ class NvdecPool:
                 if not waiting.future.set_running_or_notify_cancel():
                     continue
                 self._running += 1
+                if waiting.job.reading is not None:
+                    waiting.job.reading.is_busy = True
                 kind, needs = waiting.kind, waiting.needs
                 self._sessions.begin_run(kind, needs)
                 return waiting, session, self._sessions.claim(session, kind, needs)
@@ -205,9 +214,16 @@ class NvdecPool:
         # Waiting is acceptable if enough other jobs run to keep all engines busy.
         may_wait = self._running >= self._engines
         other: _Waiting | None = None
+        begun: list[Reading] = []
         for waiting in self._waiting:
             kind, needs = waiting.kind, waiting.needs
-            session = self._sessions.ready(kind, needs)
+            reading, session = waiting.job.reading, None
+            if reading is not None:
+                if reading.is_busy or reading in begun:
+                    continue  # its jobs are done one by one
+                begun.append(reading)
+                session = self._sessions.standing(reading)
+            session = session or self._sessions.ready(kind, needs)
             if session is not None:
                 first.passed += waiting is not first
                 return waiting, session
@@ -216,14 +232,6 @@ class NvdecPool:
                 if first.passed >= _MOST_PASSED:
                     break
         return None if other is None else (other, self._sessions.other(other.kind, other.needs))
-
-    def _take(self, job: NvdecJob) -> Session:
-        """A session for a job: an idle one that fits, or a new one."""
-        kind, needs = job.kind(self.gpu), job.needs
-        with self._changed:
-            session = self._sessions.ready(kind, needs) or self._sessions.other(kind, needs)
-            dropped = self._sessions.claim(session, kind, needs)
-        return session or self._make(kind, needs, dropped)
 
     def _make(self, kind: DecoderKind, needs: StreamNeeds, dropped: Sequence[Session]) -> Session:
         """Create a session, which `claim` has counted already."""
@@ -234,12 +242,6 @@ class NvdecPool:
             with self._changed:
                 self._sessions.drop(kind, needs)
             raise
-
-    def _give_back(self, session: Session) -> None:
-        with self._changed:
-            dropped = self._sessions.give_back(session)
-            self._changed.notify_all()
-        _close(dropped)
 
 
 def _close(sessions: Sequence[Session]) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+import weakref
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.nvdec.convert import Converter, pinned_table
 from videoloader.decoding.nvdec.hardware import (
     MAX_CALL_BYTES,
@@ -28,11 +29,33 @@ from videoloader.runtime.run_stats import NoteWork, Work
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
-__all__ = ["MakeSlots", "NvdecJob", "Session", "Stats"]
-
-MakeSlots: TypeAlias = Callable[[int], NDArray[Any]]
+__all__ = ["NvdecJob", "Reading", "Session", "Stats"]
 
 _TABLE_ROWS = 512
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """A video that is decoded call after call, each going on where the one in front ended.
+
+    Its jobs are done one by one, by a session that stays behind the last of them. Where other
+    streams take this session, the next job begins at its keyframe again.
+
+    Attributes:
+        source: its bytes; the session is free for others when they are gone.
+        index: of the video.
+        place: where its last call ends, decoded or not.
+        is_begun: whether a second call has followed on the first one, which is decoded by itself.
+        is_busy: whether one of its jobs is being done.
+        is_over: no job follows.
+    """
+
+    source: weakref.ref[Source]
+    index: VideoIndex
+    place: Place
+    is_begun: bool
+    is_busy: bool = False
+    is_over: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +71,7 @@ class NvdecJob:
         converter: fills the slots, which must not be used by others meanwhile.
         piece: maximum bytes of the surfaces that one call may return.
         note: called with counts of the work when it is done.
+        reading: that the run is a part of, if it is to go on where the session stands.
     """
 
     index: VideoIndex
@@ -58,6 +82,7 @@ class NvdecJob:
     converter: Converter
     piece: int = MAX_CALL_BYTES
     note: NoteWork | None = None
+    reading: Reading | None = None
     needs: StreamNeeds = field(init=False)
     """Requirements of the stream for a decoder of its kind."""
 
@@ -122,9 +147,19 @@ class Session:
         """Coded size of the current or next stream."""
         self._row = 0
         self._surfaces = 0
-        self.is_between_runs = True
-        """Whether its decoder has output all frames of the packets fed."""
+        self._feeder: Feeder | None = None
+        self.reading: Reading | None = None
+        """What it stands behind the last job of."""
+        self._is_empty = True  # whether its decoder has output all frames of the packets fed
+        self.is_sound = True
+        """Whether it may decode another run: its last one did not fail and is not being decoded."""
         stats.add(decoders=1)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is idle in the middle of a video that is read on."""
+        reading = self.reading
+        return reading is not None and not reading.is_over and reading.source() is not None
 
     def close(self) -> None:
         """Wait for queued conversions, since they read the surfaces and the table."""
@@ -142,47 +177,41 @@ class Session:
         self._filled.record(self._stream)
         return self._filled
 
-    def pieces(
-        self, job: NvdecJob, make_slots: MakeSlots, most: int
-    ) -> Generator[Literal[True], None, None]:
-        """Decode a run; yields each time the frames of a piece are in their slots."""
-        left = len(job.run.frames)
-        slots: NDArray[Any] = np.empty(0)
-        filled, tiles = 0, 0
-        with self._translating(job.index):
-            for frames in self._frames(job):
-                while frames:
-                    if filled == len(slots):
-                        slots, filled = make_slots(min(most, left)), 0
-                        tiles = int(slots["tiles"].max())
-                    some, frames = frames[: len(slots) - filled], frames[len(slots) - filled :]
-                    addresses = self._addresses(some, job.index)
-                    rows = slots[filled : filled + len(some)]
-                    self._launch(rows, addresses, tiles, job.converter)
-                    filled += len(some)
-                    left -= len(some)
-                    if filled == len(slots):
-                        self._stream.synchronize()
-                        yield True
-                        self._cuda.Device(self._gpu).use()  # each piece may run on another thread
-
     def _frames(self, job: NvdecJob) -> Generator[list[tuple[int, Any]], None, None]:
         """Decode a run; yields the wanted frames of each call with their packets."""
         self._cuda.Device(self._gpu).use()
-        self.is_between_runs = False
+        self.is_sound = False
         begin = time.perf_counter()
-        self.decoder.begin(job.index, job.needs)
-        before = self._surfaces
-        feeder = Feeder(self.decoder, job.index, job.source, job.run, piece=job.piece)
-        yield from filter(None, feeder)
-        self._stats.add(
-            packets=feeder.packets, frames=feeder.frames, surfaces=self._surfaces - before
+        feeder = self._feeder_of(job)
+        packets, size, frames = feeder.packets, feeder.bytes, feeder.frames
+        surfaces = self._surfaces
+        yield from filter(None, feeder.feed(job.run, job.source))
+        packets, size, frames = (
+            feeder.packets - packets,
+            feeder.bytes - size,
+            feeder.frames - frames,
         )
+        self._stats.add(packets=packets, frames=frames, surfaces=self._surfaces - surfaces)
         if job.note is not None:
             seconds = time.perf_counter() - begin
-            used = len(job.run.frame_packets)
-            job.note(Work(feeder.packets, feeder.bytes, feeder.frames, used, seconds))
-        self.is_between_runs = True
+            job.note(Work(packets, size, frames, len(job.run.frame_packets), seconds))
+        self._is_empty = feeder.is_empty
+        if job.reading is not None and not feeder.is_over:
+            self._feeder, self.reading = feeder, job.reading
+        self.is_sound = True
+
+    def _feeder_of(self, job: NvdecJob) -> Feeder:
+        """What goes on to the run of a job, or begins it."""
+        feeder, self._feeder = self._feeder, None
+        reading, self.reading = self.reading, None
+        if feeder is not None and reading is job.reading and feeder.leads_to(job.run):
+            return feeder
+        if not self._is_empty:
+            self.decoder.decode(b"", 0)
+        self.decoder.begin(job.index, job.needs)
+        self._is_empty = False
+        reads_on = job.reading is not None
+        return Feeder(self.decoder, job.index, job.run, piece=job.piece, reads_on=reads_on)
 
     @contextmanager
     def _translating(self, index: VideoIndex) -> Iterator[None]:

@@ -4,6 +4,9 @@ A new decoder takes 57 ms to its first picture, one that changes its size 6 ms, 
 size 2 ms. Creation and size changes of different sessions do not overlap. So a stream uses an idle
 session of its size if there is one. Otherwise it changes the size of another session; if the size
 is missing repeatedly, a session is created for it, as long as there is room.
+
+A session that stands in the middle of a video, to go on with it (`Reading`), is idle too; others
+get it only where there is no room for a new one.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from videoloader.decoding.nvdec.hardware import DecoderKind, StreamNeeds
-from videoloader.decoding.nvdec.session import Session
+from videoloader.decoding.nvdec.session import Reading, Session
 
 __all__ = ["Sessions"]
 
@@ -47,12 +50,14 @@ class Sessions:
         key = kind, needs.size
         if key not in self._idle_of:  # fast path: with many sizes, most have none
             return None
-        fitting = [
-            session
-            for session in self.idle
-            if (session.decoder.kind, session.size) == key and session.decoder.room.fits(needs)
-        ]
-        return min(fitting, key=lambda one: one.decoder.room.excess(needs), default=None)
+        fitting = self._fitting(kind, needs, needs.size)
+        return min(
+            fitting, key=lambda one: (one.stands, one.decoder.room.excess(needs)), default=None
+        )
+
+    def standing(self, reading: Reading) -> Session | None:
+        """The idle session that a reading goes on with; None if it has to begin anew."""
+        return next((session for session in self.idle if session.reading is reading), None)
 
     def other(self, kind: DecoderKind, needs: StreamNeeds) -> Session | None:
         """The idle session whose size a stream should change; None if a new one is better."""
@@ -66,7 +71,10 @@ class Sessions:
             self._missed.clear()
         self._missed.add(key)
         # Prefer a size with several sessions; among equals, the least recently used one.
-        return min(fitting, key=lambda one: (self._is_single(one), one.decoder.room.excess(needs)))
+        return min(
+            fitting,
+            key=lambda one: (one.stands, self._is_single(one), one.decoder.room.excess(needs)),
+        )
 
     def is_worth_waiting(self, kind: DecoderKind, needs: StreamNeeds) -> bool:
         """Whether a busy session that fits a stream better than idle ones will be idle soon."""
@@ -108,11 +116,11 @@ class Sessions:
 
     def give_back(self, session: Session) -> list[Session]:
         """Mark a session as idle; returns sessions to close."""
-        if session.is_between_runs:
+        if session.is_sound:
             self.idle.append(session)
             self._idle_of[session.decoder.kind, session.size] += 1
             return self._excess()
-        # After an error or an unfinished run, the state of its decoder is undefined.
+        # After an error, the state of its decoder is undefined.
         self._forget(session.decoder.kind, session.size, session.decoder.memory)
         return [session]
 
@@ -139,11 +147,17 @@ class Sessions:
         self.used -= memory
         _one_less(self._kept, (kind, size))
 
-    def _fitting(self, kind: DecoderKind, needs: StreamNeeds) -> Sequence[Session]:
+    def _fitting(
+        self, kind: DecoderKind, needs: StreamNeeds, size: tuple[int, int] | None = None
+    ) -> Sequence[Session]:
+        may_disturb = not self._keeps_limits(kind.memory(needs), sessions=1)
         return [
             session
             for session in self.idle
-            if session.decoder.kind == kind and session.decoder.room.fits(needs)
+            if session.decoder.kind == kind
+            and size in (None, session.size)
+            and session.decoder.room.fits(needs)
+            and (may_disturb or not session.stands)
         ]
 
     def _is_single(self, session: Session) -> bool:
@@ -157,7 +171,7 @@ class Sessions:
         """Remove and return idle sessions until the others are within the limits."""
         dropped = []
         while self.idle and not self._keeps_limits():
-            session = min(self.idle, key=self._is_single)
+            session = min(self.idle, key=lambda one: (one.stands, self._is_single(one)))
             self._remove_idle(session)
             self._forget(session.decoder.kind, session.size, session.decoder.memory)
             dropped.append(session)
