@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
     from videoloader.tensors import TensorList
     from videoloader.video import Video
+    from videoloader.writing.cut import cut
+    from videoloader.writing.write import write_video
 
 __version__ = "0.1.0"
 
@@ -114,6 +116,7 @@ __all__ = [
     "aspect_buckets",
     "backend",
     "collate_samples",
+    "cut",
     "decode_batch",
     "eager",
     "errors",
@@ -133,6 +136,7 @@ __all__ = [
     "tensors",
     "types",
     "unpatchify",
+    "write_video",
 ]
 
 # Names that need torch or worker processes are imported on first use: the module of each, or None
@@ -157,6 +161,7 @@ _LAZY = {
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,
+    "cut": "videoloader.writing.cut",
     "decode_batch": "videoloader.decoding.batch_decoder",
     "fn": None,
     "index_dataset": "videoloader.indexing.dataset",
@@ -170,6 +175,7 @@ _LAZY = {
     "tensors": None,
     "types": None,
     "unpatchify": "videoloader.clip_samples.patches",
+    "write_video": "videoloader.writing.write",
 }
 
 

@@ -1,0 +1,173 @@
+"""`VideoOutput`: a video file that is being encoded, with its sound."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from videoloader.errors import ArgumentError, UnsupportedError, VideoError
+from videoloader.system.scheduling import kept_scheduling
+from videoloader.writing.encoding import Encoding, format_of, pixel_formats
+from videoloader.writing.pictures import Form
+from videoloader.writing.sound import Sound
+
+if TYPE_CHECKING:
+    from av import VideoFrame
+
+__all__ = ["FORMAT_OPTIONS", "VideoOutput", "muxing"]
+
+_IN_FRONT = {"movflags": "+faststart"}  # tables before the packets: one request less to a server
+FORMAT_OPTIONS = {"mp4": _IN_FRONT, "mov": _IN_FRONT}
+"""Options of FFmpeg's muxers."""
+
+
+_EVEN = ("h264", "hevc", "av1")  # encoders of these refuse odd sides where chroma is halved
+
+
+class VideoOutput:
+    """An encoded file in the making. Frames come in presentation order. Not for sharing.
+
+    Use it in a `with` block; the end of the block completes the file.
+
+    Args:
+        path: of the file that is written.
+        target: final name, for its suffix and for messages.
+        encoding: how to encode.
+        form: of the pictures.
+        time_base: seconds a tick of the times of frames.
+        rate: frames a second on average, by which encoders distribute bits.
+        sound: to write beside; its packets are written as the pictures advance.
+        pixel_aspect: width to height of a pixel.
+
+    Raises:
+        ArgumentError, UnsupportedError: the codec, form or container is not available.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        target: Path,
+        encoding: Encoding,
+        form: Form,
+        *,
+        time_base: Fraction,
+        rate: Fraction,
+        sound: Sound | None = None,
+        pixel_aspect: Fraction | None = None,
+    ) -> None:
+        import av
+
+        container = format_of(target)
+        encoder = encoding.encoder(is_rgb=form.is_rgb)
+        formats = pixel_formats(encoder, is_rgb=form.is_rgb)
+        if form.pixel_format not in formats:
+            raise UnsupportedError(
+                f"{target}: {encoder.name} takes no {form.pixel_format}; it takes "
+                f"{', '.join(formats)}"
+            )
+        layout = av.VideoFormat(form.pixel_format, form.width, form.height)
+        halved = (64 // layout.chroma_width(64), 64 // layout.chroma_height(64))
+        if encoding.codec in _EVEN and (form.width % halved[0] or form.height % halved[1]):
+            raise ArgumentError(
+                f"{target}: {encoding.codec} codes {form.pixel_format} with even sides only, the "
+                f"pictures are {form.width}x{form.height}; crop or resize them, pass "
+                'pixel_format="yuv444p", or choose codec="vp9"'
+            )
+        self._target = target
+        self._time_base = time_base
+        self._durations: dict[int, int] = {}
+        self._last: int | None = None
+        self._stack = ExitStack()
+        try:
+            self._stack.enter_context(kept_scheduling())
+            self._stack.enter_context(muxing(target))
+            options = {"fflags": "+bitexact", **FORMAT_OPTIONS.get(container, {})}
+            self._container = self._stack.enter_context(
+                av.open(str(path), "w", format=container, container_options=options)
+            )
+            name = encoder.rgb if form.is_rgb and encoder.rgb else encoder.name
+            if name == "libsvtav1":  # its banner goes to stderr; only the environment disables it
+                os.environ.setdefault("SVT_LOG", "1")
+            self._stream: Any = self._container.add_stream(
+                name, rate=rate, options=encoding.settings(encoder)
+            )
+            context: Any = self._stream.codec_context
+            form.tag(context)
+            context.time_base = time_base
+            if pixel_aspect:
+                context.sample_aspect_ratio = pixel_aspect
+            if container in ("mp4", "mov") and encoding.codec == "hevc":
+                context.codec_tag = "hvc1"  # the tag that players of Apple need
+            self._sound = sound
+            if sound is not None:
+                sound.attach(self._container, container)
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def add(self, frame: VideoFrame, ticks: int, duration: int) -> None:
+        """Encode the next frame.
+
+        Args:
+            frame: of the form that was announced.
+            ticks: when it is shown, after the frame before.
+            duration: ticks that it is shown.
+
+        Raises:
+            ArgumentError: it is not shown after the frame before.
+        """
+        from av.video.frame import PictureType
+
+        if self._last is not None and ticks <= self._last:
+            raise ArgumentError(
+                f"{self._target}: a frame at {float(ticks * self._time_base)} s follows one at "
+                f"{float(self._last * self._time_base)} s; times must ascend"
+            )
+        self._last = ticks
+        frame.pts, frame.time_base = ticks, self._time_base
+        frame.pict_type = PictureType.NONE  # that of a decoded frame would be taken over
+        self._durations[ticks] = duration
+        if self._sound is not None:
+            self._sound.write_until(ticks * self._time_base)
+        self._mux(frame)
+
+    def _mux(self, frame: VideoFrame | None) -> None:
+        for packet in self._stream.encode(frame):
+            if packet.pts is not None:
+                packet.duration = self._durations.pop(packet.pts, packet.duration)
+            self._container.mux(packet)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            if kind is None:
+                self._mux(None)
+                if self._sound is not None:
+                    self._sound.write_until(None)
+        except BaseException as failure:
+            if not self._stack.__exit__(type(failure), failure, failure.__traceback__):
+                raise
+        else:
+            self._stack.__exit__(kind, error, trace)
+
+
+@contextmanager
+def muxing(target: Path) -> Iterator[None]:
+    """Convert errors of FFmpeg to errors that name the file; those of the system stay."""
+    import av
+
+    try:
+        yield
+    except VideoError:
+        raise
+    except (av.error.FFmpegError, ValueError) as error:
+        if isinstance(error, OSError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise UnsupportedError(f"{target}: FFmpeg does not write this file ({reason})") from error

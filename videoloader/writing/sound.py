@@ -1,0 +1,257 @@
+"""The sound of a file that is being written: encoded from samples, or packets that are copied."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.audio import Audio
+from videoloader.errors import ArgumentError
+from videoloader.indexing.libav import fraction_of, open_container
+from videoloader.sources.source import Source
+from videoloader.writing.edits import Shown
+
+if TYPE_CHECKING:
+    from av.container import OutputContainer
+
+__all__ = ["WITH_EDITS", "Sound", "codecs_of", "samples_of", "sound_of_span"]
+
+WITH_EDITS = ("mp4", "mov")
+"""Containers with edit lists."""
+
+# The encoder of sound for each container, and the rates that it takes; empty: all.
+_AAC_RATES = (7350, 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200)
+_AAC = ("aac", (*_AAC_RATES, 96000))
+_ENCODERS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "mp4": _AAC,
+    "mov": _AAC,
+    "mpegts": _AAC,
+    "matroska": ("flac", ()),
+    "webm": ("libopus", (48000,)),
+    "avi": ("pcm_s16le", ()),
+}
+_RATE = 48000  # where an encoder does not take that of the samples
+_CHUNK = 1 << 14  # samples encoded at a time
+_PREROLL = Fraction(1, 4)  # seconds before a cut that decoders may need: Opus takes 80 ms
+
+
+class Sound(Protocol):
+    """What `VideoOutput` writes beside the pictures."""
+
+    def attach(self, container: OutputContainer, form: str) -> None:
+        """Add a stream to a container of a format before the first packet."""
+
+    def write_until(self, seconds: Fraction | None) -> None:
+        """Write what is played before a time, or all that is left."""
+
+    def shown(self, duration: Fraction) -> Shown | None:
+        """The edit list of its track in a file of so many seconds; None where it is right."""
+
+    def close(self) -> None:
+        """Close the file that it comes from."""
+
+
+class EncodedSound:
+    """Samples that are encoded: AAC in MP4, MOV and TS, FLAC in Matroska, Opus in WebM.
+
+    Args:
+        pieces: float32, int16 or int32 arrays (channels, n), which follow on one another.
+        rate: samples a second.
+        audio: that they are read from, closed in the end.
+    """
+
+    def __init__(
+        self, pieces: Iterable[NDArray[Any]], rate: int, audio: Audio | None = None
+    ) -> None:
+        self._audio = audio
+        self._pieces = iter(pieces)
+        self._rate = rate
+        self._first = next(self._pieces, None)
+        self._done = 0
+        self._stream: Any = None
+
+    def attach(self, container: OutputContainer, form: str) -> None:
+        """Add the stream, unless there are no samples."""
+        if self._first is None:
+            return
+        codec, rates = _ENCODERS[form]
+        rate = self._rate if not rates or self._rate in rates else _RATE
+        self._container = container
+        self._stream = container.add_stream(codec, rate=rate, layout=f"{len(self._first)}c")
+        formats = [each.name for each in self._stream.codec_context.codec.audio_formats or ()]
+        given = "s16" if self._first.dtype == np.int16 else "s32"
+        wanted = [given, f"{given}p", "fltp", "flt", "s16"]
+        self._stream.codec_context.format = next(
+            (name for name in wanted if name in formats), formats[0]
+        )
+
+    def write_until(self, seconds: Fraction | None) -> None:
+        """Encode what is played before a time, or all that is left."""
+        import av
+
+        if self._stream is None:
+            return
+        while seconds is None or self._done < seconds * self._rate:
+            piece = self._first if self._first is not None else next(self._pieces, None)
+            self._first = None
+            if piece is None:
+                self._container.mux(self._stream.encode(None))
+                self._stream = None
+                return
+            for start in range(0, piece.shape[1], _CHUNK):
+                part = np.ascontiguousarray(piece[:, start : start + _CHUNK].T).reshape(1, -1)
+                name = {"f": "flt", "i": f"s{8 * part.dtype.itemsize}"}[part.dtype.kind]
+                frame = av.AudioFrame.from_ndarray(part, name, f"{len(piece)}c")
+                frame.sample_rate, frame.time_base = self._rate, Fraction(1, self._rate)
+                frame.pts = self._done
+                self._done += frame.samples
+                self._container.mux(self._stream.encode(frame))
+
+    def shown(self, duration: Fraction) -> Shown | None:  # noqa: ARG002
+        """None: FFmpeg's muxer leaves out the delay of its encoder."""
+        return None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._audio is not None:
+            self._audio.close()
+
+
+def samples_of(audio: Any, name: str) -> EncodedSound:
+    """The sound of an argument: (samples, rate), or an `Audio`.
+
+    Raises:
+        ArgumentError: neither of them, or samples of another type or shape.
+    """
+    if isinstance(audio, Audio):
+        samples, rate = audio.read_seconds(None, None, pad=False), audio.sample_rate
+    else:
+        try:
+            samples, rate = audio
+            samples = np.asarray(samples.cpu() if hasattr(samples, "cpu") else samples)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"{name}: audio is (samples, rate) or a videoloader.Audio, got {audio!r:.80}"
+            ) from error
+    if samples.dtype == np.float64:
+        samples = samples.astype(np.float32)
+    is_known = samples.dtype in (np.float32, np.int16, np.int32)
+    if samples.ndim != 2 or not is_known or int(rate) < 1:
+        raise ArgumentError(
+            f"{name}: audio has samples (channels, n) of float32, int16 or int32 and a rate, got "
+            f"{samples.dtype} {samples.shape} at {rate}"
+        )
+    pieces = [samples] if samples.size else []
+    return EncodedSound(pieces, int(rate))
+
+
+def sound_of_span(source: Source, start: Fraction, stop: Fraction, form: str) -> Sound | None:
+    """The sound of a file between two times in seconds, None if it has none.
+
+    Packets are copied where the container has edit lists and takes the codec. Elsewhere samples are
+    encoded, silence where the file has none.
+    """
+    copied = CopiedSound(source, start, stop)
+    if copied.codec is not None and form in WITH_EDITS and copied.codec in codecs_of(form):
+        return copied
+    copied.close()
+    return None if copied.codec is None else _read_span(source, start, stop)
+
+
+def _read_span(source: Source, start: Fraction, stop: Fraction) -> EncodedSound:
+    audio = Audio(source)
+
+    def pieces() -> Iterator[NDArray[Any]]:
+        begin = start
+        while begin < stop:
+            end = min(begin + 1, stop)
+            yield audio.read_seconds(begin, end, pad=True)  # type: ignore[arg-type]
+            begin = end
+
+    return EncodedSound(pieces(), audio.sample_rate, audio)
+
+
+@cache
+def codecs_of(form: str) -> frozenset[str]:
+    """FFmpeg's names of the codecs that a container takes."""
+    import av
+
+    with av.open(io.BytesIO(), "w", format=form) as container:
+        return frozenset(container.supported_codecs)
+
+
+class CopiedSound:
+    """The packets of a file's sound that cover a span, for MP4; times begin with the span.
+
+    Close it after use. Decoders need packets before the span; `shown` says what is to be played.
+
+    Args:
+        source: the file.
+        start: of the span in seconds.
+        stop: end of the span.
+    """
+
+    def __init__(self, source: Source, start: Fraction, stop: Fraction) -> None:
+        self._start, self._stop = start, stop
+        self._stack = ExitStack()
+        self._container = self._stack.enter_context(open_container(source))
+        streams = self._container.streams
+        self._stream: Any = streams.best("audio") or next(iter(streams.audio), None)
+        self._begins: Fraction | None = None  # of the first packet that was written
+        self._target: Any = None
+        self.codec: str | None = None
+        """FFmpeg's name of the codec; None where there is no sound that FFmpeg decodes."""
+        if self._stream is not None and self._stream.codec_context is not None:
+            self.codec = self._stream.codec_context.codec.canonical_name
+            self._tick = fraction_of(self._stream.time_base)
+            self._shift = round(start / self._tick)
+
+    def attach(self, container: OutputContainer, form: str) -> None:  # noqa: ARG002
+        """Add the stream."""
+        self._packets = self._cover()
+        self._next = next(self._packets, None)
+        if self._next is not None:
+            self._output = container
+            self._target = container.add_stream_from_template(self._stream)
+
+    def _cover(self) -> Iterator[Any]:
+        first = self._start - _PREROLL
+        for packet in self._container.demux(self._stream):
+            if packet.pts is None or not packet.size:
+                continue
+            if (packet.pts + (packet.duration or 0)) * self._tick <= first:
+                continue
+            if packet.pts * self._tick >= self._stop:
+                return
+            yield packet
+
+    def write_until(self, seconds: Fraction | None) -> None:
+        """Copy the packets that are played before a time, or all that are left."""
+        while self._target is not None and self._next is not None:
+            packet = self._next
+            packet.pts -= self._shift
+            begins = packet.pts * self._tick
+            if seconds is not None and begins >= seconds:
+                packet.pts += self._shift
+                return
+            if self._begins is None:
+                self._begins = begins
+            packet.dts = packet.pts
+            packet.stream = self._target
+            self._output.mux(packet)
+            self._next = next(self._packets, None)
+
+    def shown(self, duration: Fraction) -> Shown | None:
+        """The span, without the packets before it that only decoders need."""
+        return None if self._begins is None else Shown(-self._begins, duration)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stack.close()
