@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from videoloader.tensors import TensorList
     from videoloader.video import Video
     from videoloader.writing.cut import cut
+    from videoloader.writing.transcode import transcode
     from videoloader.writing.write import write_video
 
 __version__ = "0.1.0"
@@ -134,6 +135,7 @@ __all__ = [
     "sampling",
     "seed",
     "tensors",
+    "transcode",
     "types",
     "unpatchify",
     "write_video",
@@ -173,6 +175,7 @@ _LAZY = {
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,
+    "transcode": "videoloader.writing.transcode",
     "types": None,
     "unpatchify": "videoloader.clip_samples.patches",
     "write_video": "videoloader.writing.write",

@@ -18,7 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import codec_of
+from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.pictures.color import resolve
 from videoloader.errors import UnsupportedError, VideoError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.libav import open_stream
@@ -97,6 +100,10 @@ def plan_copy(index: VideoIndex, start: int, stop: int, target: Path) -> CopyPla
     ordered = (np.diff(times) > 0).all() and end > times[-1]
     if not ordered or ((pts >= begin) & (pts < end) != shown).any():
         raise UnsupportedError("its timestamps do not tell the frames of the cut from others")
+    if codec_of(index.codec).start_codes is not None and (pts >= end).any():
+        # FFmpeg's decoders of MPEG-1, -2 and -4 give a picture with the next packet that refers to
+        # none, so it would drop another frame in place of the hidden one.
+        raise UnsupportedError(f"{index.codec} frames at the end cannot be hidden")
     if name in _WITHOUT_EDITS:
         if not shown.all():
             raise UnsupportedError(
@@ -147,7 +154,7 @@ def copy_packets(
         given, video = stack.enter_context(open_stream(source, index.stream))
         del given
         made = stack.enter_context(av.open(str(path), "w", format=name, container_options=options))
-        stream = made.add_stream_from_template(video)
+        stream = made.add_stream_from_template(video, opaque=True)
         stream.time_base = index.time_base
         sound = sound_of_span(source, begin, end, name) if audio else None
         if sound is not None:
@@ -199,5 +206,18 @@ def _check(index: VideoIndex, plan: CopyPlan, path: Path) -> None:
                 f"FFmpeg's muxer changes the {name} from {getattr(index, name)} to "
                 f"{getattr(made, name)}"
             )
-    if made.color != index.color:
+    if _colors(made) != _colors(index):
         raise UnsupportedError(f"FFmpeg's muxer loses the colour tags {index.color}")
+
+
+def _colors(index: VideoIndex) -> tuple[str | None, ...]:
+    """What the samples of a video mean; some containers leave out tags that are the default."""
+    color = index.color
+    meaning = resolve(
+        color.matrix,
+        color.range,
+        pixel_format=index.pixel_format or "",
+        height=index.height,
+        output=OutputFormat(),
+    )
+    return (*meaning, color.primaries, color.transfer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
@@ -37,8 +38,14 @@ _ENCODERS: dict[str, tuple[str, tuple[int, ...]]] = {
     "webm": ("libopus", (48000,)),
     "avi": ("pcm_s16le", ()),
 }
+# Lengths of Vorbis packets depend on their neighbours, which a cut parts; FFmpeg writes PCM in MP4
+# only with a known order of channels, which many files do not have.
+_NOT_COPIED = {"vorbis", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le"}
 _RATE = 48000  # where an encoder does not take that of the samples
 _CHUNK = 1 << 14  # samples encoded at a time
+# Containers whose tables FFmpeg seeks in, and how far before the wanted packet.
+_SEEKABLE, _FAR = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"), 1
+_SLACK = Fraction(1, 1000)  # samples by which a time may be late through rounding
 _PREROLL = Fraction(1, 4)  # seconds before a cut that decoders may need: Opus takes 80 ms
 
 
@@ -159,7 +166,7 @@ def sound_of_span(source: Source, start: Fraction, stop: Fraction, form: str) ->
     encoded, silence where the file has none.
     """
     copied = CopiedSound(source, start, stop)
-    if copied.codec is not None and form in WITH_EDITS and copied.codec in codecs_of(form):
+    if form in WITH_EDITS and copied.codec in codecs_of(form) - _NOT_COPIED:
         return copied
     copied.close()
     return None if copied.codec is None else _read_span(source, start, stop)
@@ -203,14 +210,17 @@ class CopiedSound:
         self._stack = ExitStack()
         self._container = self._stack.enter_context(open_container(source))
         streams = self._container.streams
-        self._stream: Any = streams.best("audio") or next(iter(streams.audio), None)
-        self._begins: Fraction | None = None  # of the first packet that was written
+        stream: Any = streams.best("audio") or next(iter(streams.audio), None)
+        self._stream = stream
+        self._begins: Fraction | None = None  # when the first packet begins in the source
         self._target: Any = None
         self.codec: str | None = None
         """FFmpeg's name of the codec; None where there is no sound that FFmpeg decodes."""
-        if self._stream is not None and self._stream.codec_context is not None:
-            self.codec = self._stream.codec_context.codec.canonical_name
-            self._tick = fraction_of(self._stream.time_base)
+        context = None if stream is None else stream.codec_context
+        if context is not None:
+            self.codec = context.codec.canonical_name
+            self._tick = fraction_of(stream.time_base)
+            self._rate: int = context.sample_rate
             self._shift = round(start / self._tick)
 
     def attach(self, container: OutputContainer, form: str) -> None:  # noqa: ARG002
@@ -223,6 +233,8 @@ class CopiedSound:
 
     def _cover(self) -> Iterator[Any]:
         first = self._start - _PREROLL
+        if self._container.format.name in _SEEKABLE and first > _FAR:
+            self._container.seek(int((first - _FAR) / self._tick), stream=self._stream)
         for packet in self._container.demux(self._stream):
             if packet.pts is None or not packet.size:
                 continue
@@ -236,21 +248,23 @@ class CopiedSound:
         """Copy the packets that are played before a time, or all that are left."""
         while self._target is not None and self._next is not None:
             packet = self._next
-            packet.pts -= self._shift
-            begins = packet.pts * self._tick
-            if seconds is not None and begins >= seconds:
-                packet.pts += self._shift
+            moved = packet.pts - self._shift
+            if seconds is not None and moved * self._tick >= seconds:
                 return
             if self._begins is None:
-                self._begins = begins
-            packet.dts = packet.pts
+                self._begins = packet.pts * self._tick
+            packet.pts = packet.dts = moved
             packet.stream = self._target
             self._output.mux(packet)
             self._next = next(self._packets, None)
 
     def shown(self, duration: Fraction) -> Shown | None:
         """The span, without the packets before it that only decoders need."""
-        return None if self._begins is None else Shown(-self._begins, duration)
+        if self._begins is None:
+            return None
+        # Whole samples: the first is the one that a reader takes for the start of the span.
+        skipped = math.ceil((self._start - self._begins) * self._rate - _SLACK)
+        return Shown(Fraction(skipped, self._rate), duration)
 
     def close(self) -> None:
         """Close the file."""
