@@ -35,7 +35,6 @@ from videoloader.writing.sound import WITH_EDITS, sound_of_span
 
 __all__ = ["CopyPlan", "copy_packets", "end_of", "plan_copy"]
 
-_WITHOUT_EDITS = ("matroska", "webm")
 _AT_ONCE = 64  # packets read together
 _MOST_TICKS = (1 << 31) - 1  # a second
 _LATE = 0.00051  # seconds; Matroska has milliseconds
@@ -104,14 +103,11 @@ def plan_copy(index: VideoIndex, start: int, stop: int, target: Path) -> CopyPla
         # FFmpeg's decoders of MPEG-1, -2 and -4 give a picture with the next packet that refers to
         # none, so it would drop another frame in place of the hidden one.
         raise UnsupportedError(f"{index.codec} frames at the end cannot be hidden")
-    if name in _WITHOUT_EDITS:
-        if not shown.all():
-            raise UnsupportedError(
-                f"{target.suffix} has no edit list, and the cut does not begin and end where "
-                "packets can be parted"
-            )
-    elif name not in WITH_EDITS:
-        raise UnsupportedError(f"packets are not copied to {target.suffix}")
+    if name not in WITH_EDITS and not shown.all():
+        raise UnsupportedError(
+            f"{target.suffix} has no edit list, and the cut does not begin and end where packets "
+            "can be parted"
+        )
     # Decode times from the presentation times alone: ascending, and never after them.
     ascending = np.sort(pts)
     if (np.diff(ascending) <= 0).any():

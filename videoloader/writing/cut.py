@@ -73,8 +73,7 @@ def cut(
 
     Args:
         source: path, URL, bytes, a seekable file, or an item of a data set.
-        path: of the file; its suffix chooses the container: .mp4, .m4v, .mov, .mkv, .webm; encoded
-            also .avi and .ts.
+        path: of the file; its suffix chooses the container: .mp4, .m4v, .mov, .mkv or .webm.
         start: first frame; 0 by default.
         stop: end, exclusive; the end of the video by default.
         times: (begin, end) in seconds in place of frame numbers, on the clock of `Clip.times`: the

@@ -29,8 +29,6 @@ FORMATS = {
     ".mov": "mov",
     ".mkv": "matroska",
     ".webm": "webm",
-    ".avi": "avi",
-    ".ts": "mpegts",
 }
 """FFmpeg's name of the container for each suffix that can be written."""
 

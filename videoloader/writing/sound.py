@@ -29,14 +29,13 @@ WITH_EDITS = ("mp4", "mov")
 
 # The encoder of sound for each container, and the rates that it takes; empty: all.
 _AAC_RATES = (7350, 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200)
+_AAC_BITS = 96_000  # a second and channel
 _AAC = ("aac", (*_AAC_RATES, 96000))
 _ENCODERS: dict[str, tuple[str, tuple[int, ...]]] = {
     "mp4": _AAC,
     "mov": _AAC,
-    "mpegts": _AAC,
     "matroska": ("flac", ()),
     "webm": ("libopus", (48000,)),
-    "avi": ("pcm_s16le", ()),
 }
 # Lengths of Vorbis packets depend on their neighbours, which a cut parts; FFmpeg writes PCM in MP4
 # only with a known order of channels, which many files do not have.
@@ -66,7 +65,7 @@ class Sound(Protocol):
 
 
 class EncodedSound:
-    """Samples that are encoded: AAC in MP4, MOV and TS, FLAC in Matroska, Opus in WebM.
+    """Samples that are encoded: AAC in MP4 and MOV, FLAC in Matroska, Opus in WebM.
 
     Args:
         pieces: float32, int16 or int32 arrays (channels, n), which follow on one another.
@@ -92,6 +91,8 @@ class EncodedSound:
         rate = self._rate if not rates or self._rate in rates else _RATE
         self._container = container
         self._stream = container.add_stream(codec, rate=rate, layout=f"{len(self._first)}c")
+        if codec == "aac":  # FFmpeg's choice, 128 kbit/s, is not enough for its encoder
+            self._stream.bit_rate = min(_AAC_BITS * len(self._first), 6 * rate)
         formats = [each.name for each in self._stream.codec_context.codec.audio_formats or ()]
         given = "s16" if self._first.dtype == np.int16 else "s32"
         wanted = [given, f"{given}p", "fltp", "flt", "s16"]

@@ -242,7 +242,86 @@ class _Job:
         """Remove what only an unfinished job needs."""
         self._destination.clean()
 
-    def _failed(item: Item, failure: TaskFailure) -> Row:
+    def _known(self, number: int, item: Item, state: Fingerprint | None) -> Row | None:
+        """The row of a video that is done and has not changed since."""
+        row = self._journal.get(item)
+        if row is None or row.error or row.state is None or row.state != state:
+            return None
+        path = self.path(number)
+        if row.facts["settings"] != self._settings or not path.exists():
+            return None
+        return row if path.stat().st_size == row.facts["video"]["bytes"] else None
+
+
+def transcode_video(
+    task: tuple[int, Item, str], *, settings: Mapping[str, Any], threads: int
+) -> Row:
+    """Transcode one video; a failure becomes a row with its error. For worker processes.
+
+    Args:
+        task: number of the video, the video, and the path of the file to write.
+        settings: of the job.
+        threads: of the decoder and the encoder.
+    """
+    _, item, path = task
+    target = Path(path)
+    encoding = Encoding(
+        codec=settings["codec"],
+        quality=settings["quality"],
+        gop=settings["gop"],
+        options={"threads": str(threads), **settings["options"]},
+    )
+    try:
+        with item.open() as source:
+            index = index_video(source)
+            with written(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(target) as partial:
+                encode_part(
+                    index,
+                    source,
+                    0,
+                    index.num_frames,
+                    partial,
+                    target,
+                    encoding=encoding,
+                    audio=settings["audio"],
+                    resize_shorter=settings["resize_shorter"],
+                    threads=threads,
+                )
+            state = source.fingerprint
+    except VideoError as error:
+        raise_shortage(error, item.name)
+        return Row(item, None, {}, error=str(error), kind=type(error).__name__)
+    video = {
+        "num_frames": index.num_frames,
+        "fps": index.average_fps,
+        "bytes": target.stat().st_size,
+        "bytes_before": state.size,
+    }
+    return Row(item, state, {"settings": dict(settings), "video": video})
+
+
+def _items(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], out: Path
+) -> list[Item]:
+    """The videos, in order; those below `out` are no sources."""
+    if isinstance(sources, str | os.PathLike) and os.fspath(sources).endswith(".parquet"):
+        with open_dataset(os.fspath(sources)) as dataset:
+            return [dataset.item(row) for row in dataset.videos.rows.tolist()]
+    own = os.path.abspath(out) + os.sep
+    items = [item for item in find_items(sources) if not item.path.startswith(own)]
+    if not items:
+        raise ArgumentError(f"{out}: all sources lie in the folder to write to; name another one")
+    return items
+
+
+def _state(item: Item) -> Fingerprint | None:
+    with suppress(VideoError):
+        return item.state()
+    return None
+
+
+def _failed(item: Item, failure: TaskFailure) -> Row:
     """The row of a video whose worker died, or took too long."""
     return Row(item, None, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
-

@@ -58,8 +58,7 @@ def write_video(
         frames: a tensor or array of all frames in `layout`, a `Clip`, a `Video`, or an iterable of
             frames (of the layout without F). uint8 from 0 to 255, or uint16 from 0 to 65535, which
             is coded with 10 bits, or 16 in FFV1.
-        path: of the file; its suffix chooses the container: .mp4, .m4v, .mov, .mkv, .webm, .avi or
-            .ts.
+        path: of the file; its suffix chooses the container: .mp4, .m4v, .mov, .mkv or .webm.
         codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`.
         fps: frames a second; 30000 / 1001 is read as that fraction. Not together with `times`. By
             default the times of a clip or video, which then begin at 0, or else 30.
@@ -76,7 +75,7 @@ def write_video(
         matrix: of Y'CbCr, tagged in the file; `auto` is BT.709 from 720 lines up, BT.601 below.
         color_range: of Y'CbCr, tagged in the file.
         audio: (samples, rate) with samples (channels, n) as `Audio` gives them, or an `Audio`, from
-            time 0 on. AAC in MP4, MOV and TS, FLAC in Matroska, Opus in WebM.
+            time 0 on. AAC in MP4 and MOV, FLAC in Matroska, Opus in WebM.
         options: of FFmpeg's encoder, such as `{"preset": "fast"}`.
 
     Raises:
@@ -161,10 +160,9 @@ def _clock(
     elif fps is None and isinstance(frames, Clip) and (frames.indices >= 0).all():
         seconds = frames.times - frames.times[0]
         ticks = np.rint(seconds * _MICROSECOND.denominator).astype(np.int64)
-    if ticks is None or (len(ticks) == 1 and end is None):
+    if ticks is None:
         rate = _FPS if fps is None else read_rate(fps)
-        first = 0 if ticks is None else int(ticks[0] * time_base * rate)
-        return _Clock(zip(count(first), repeat(1), strict=False), 1 / rate, rate, None)
+        return _Clock(zip(count(), repeat(1), strict=False), 1 / rate, rate, None)
     if (np.diff(ticks) <= 0).any():
         place = int(np.argmax(np.diff(ticks) <= 0))
         raise ArgumentError(
@@ -172,7 +170,8 @@ def _clock(
             "fps= for frames that are not in order"
         )
     if end is None:
-        end = int(2 * ticks[-1] - ticks[-2])
+        step = ticks[-1] - ticks[-2] if len(ticks) > 1 else round(1 / (_FPS * time_base))
+        end = int(ticks[-1] + step)
     rate = len(ticks) / ((end - int(ticks[0])) * time_base)
     durations = np.diff(ticks, append=end)
     moments = list(zip(ticks.tolist(), durations.tolist(), strict=True))
