@@ -298,7 +298,7 @@ def cut(
             stop,
             times=times,
             method=method,  # type: ignore[arg-type]
-            codec=codec,  # type: ignore[arg-type]
+            codec=codec,
             quality=_quality(quality),
             audio=audio,
         )
@@ -314,7 +314,7 @@ def transcode(
         list[str], typer.Argument(help="Folders, globs, lists, .tar, videos, URLs; or a .parquet.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
-    codec: Annotated[str, typer.Option(help="h264, hevc, av1, vp9 or ffv1.")] = "h264",
+    codec: Annotated[str | None, typer.Option(help="h264, hevc, av1, vp9 or ffv1.")] = None,
     quality: Annotated[
         str | None, typer.Option(help="Constant rate factor of the encoder, or lossless.")
     ] = None,
@@ -350,7 +350,7 @@ def transcode(
         made = run(
             sources[0] if whole else sources,
             out,
-            codec=codec,  # type: ignore[arg-type]
+            codec=codec,
             quality=_quality(quality),
             gop=gop,
             resize_shorter=shorter,

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.writing import encoding
+from videoloader.writing import formats
 
 RATE = 48000
 LOSSY = {"h264": "mp4", "hevc": "mov", "av1": "mkv", "vp9": "webm"}
@@ -241,7 +241,7 @@ def test_an_audio_object_is_written(tmp_path):
         (moving(2), {"fps": 3, "times": [0, 1]}, "not both"),
         (moving(2), {"codec": "h263"}, "codec must be one of h264"),
         (moving(2), {"quality": 70}, "0 .best. to 51"),
-        (moving(2), {"codec": "av1", "quality": "lossless"}, "no lossless encoder"),
+        (moving(2), {"codec": "av1", "quality": "lossless"}, "cannot be written without loss"),
         (moving(2), {"codec": "ffv1", "quality": 3}, "ffv1 is lossless"),
         (moving(2), {"gop": 0}, "gop must be"),
         (moving(2), {"layout": "HWC"}, "layout must be one of"),
@@ -269,8 +269,8 @@ def test_another_suffix_is_refused(tmp_path):
 
 
 def test_an_encoder_that_is_missing_is_said_with_those_that_are_there(tmp_path, monkeypatch):
-    found = encoding._codec
-    monkeypatch.setattr(encoding, "_codec", lambda name: None if "265" in name else found(name))
+    found = formats._codec
+    monkeypatch.setattr(formats, "_codec", lambda name: None if "265" in name else found(name))
     with pytest.raises(vl.UnsupportedError, match=r"no encoder of hevc \(libx265\); it writes: h2"):
         vl.write_video(moving(2), tmp_path / "no.mp4", codec="hevc")
     assert not os.listdir(tmp_path)

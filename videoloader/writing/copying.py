@@ -29,9 +29,9 @@ from videoloader.indexing.video import index_video
 from videoloader.sampling import Run, plan_decode
 from videoloader.sources.source import Source
 from videoloader.writing.edits import Shown, write_edits
-from videoloader.writing.encoding import format_of
-from videoloader.writing.output import FORMAT_OPTIONS, muxing
-from videoloader.writing.sound import WITH_EDITS, sound_of_span
+from videoloader.writing.formats import Muxer, muxer_of
+from videoloader.writing.output import muxing
+from videoloader.writing.sound import sound_of_span
 
 __all__ = ["CopyPlan", "copy_packets", "end_of", "plan_copy"]
 
@@ -72,13 +72,12 @@ def end_of(index: VideoIndex, stop: int) -> int:
     return int(index.pts[stop - 1]) + max(int(index.packets["duration"][last]), 1)
 
 
-def plan_copy(index: VideoIndex, start: int, stop: int, target: Path) -> CopyPlan:
+def plan_copy(index: VideoIndex, start: int, stop: int, muxer: Muxer) -> CopyPlan:
     """The packets of the frames from `start` to before `stop`.
 
     Raises:
         UnsupportedError: copying cannot give just these frames; says why.
     """
-    name = format_of(target)
     frames = np.arange(start, stop)
     runs = plan_decode(index, frames).runs
     first = min(int(run.packets[0]) for run in runs)
@@ -103,10 +102,10 @@ def plan_copy(index: VideoIndex, start: int, stop: int, target: Path) -> CopyPla
         # FFmpeg's decoders of MPEG-1, -2 and -4 give a picture with the next packet that refers to
         # none, so it would drop another frame in place of the hidden one.
         raise UnsupportedError(f"{index.codec} frames at the end cannot be hidden")
-    if name not in WITH_EDITS and not shown.all():
+    if not muxer.has_edit_lists and not shown.all():
         raise UnsupportedError(
-            f"{target.suffix} has no edit list, and the cut does not begin and end where packets "
-            "can be parted"
+            f"{muxer.suffixes[0]} has no edit list, and the cut does not begin and end where "
+            "packets can be parted"
         )
     # Decode times from the presentation times alone: ascending, and never after them.
     ascending = np.sort(pts)
@@ -137,25 +136,26 @@ def copy_packets(
     """
     import av
 
-    name = format_of(target)
+    muxer = muxer_of(target)
     begin = int(index.pts[plan.frames[0]]) * index.time_base
     end = begin + plan.end * index.time_base
     ticks = index.time_base.denominator
-    options = {"avoid_negative_ts": "disabled", "fflags": "+bitexact"}
-    if name in WITH_EDITS:
-        options |= FORMAT_OPTIONS.get(name, {})
+    options = {"avoid_negative_ts": "disabled", "fflags": "+bitexact", **muxer.options}
+    if muxer.has_edit_lists:
         options |= {"video_track_timescale": str(ticks), "movie_timescale": str(ticks)}
     with ExitStack() as stack:
         stack.enter_context(muxing(target))
         given, video = stack.enter_context(open_stream(source, index.stream))
         del given
-        made = stack.enter_context(av.open(str(path), "w", format=name, container_options=options))
+        made = stack.enter_context(
+            av.open(str(path), "w", format=muxer.name, container_options=options)
+        )
         stream = made.add_stream_from_template(video, opaque=True)
         stream.time_base = index.time_base
-        sound = sound_of_span(source, begin, end, name) if audio else None
+        sound = sound_of_span(source, begin, end, muxer) if audio else None
         if sound is not None:
             stack.callback(sound.close)
-            sound.attach(made, name)
+            sound.attach(made, muxer)
         table = index.packets
         feed = PacketFeed(index, source, drop="nothing")
         stack.callback(feed.close)
@@ -174,7 +174,7 @@ def copy_packets(
                 made.mux(packet)
         if sound is not None:
             sound.write_until(None)
-    if name in WITH_EDITS:
+    if muxer.has_edit_lists:
         duration = plan.end * index.time_base
         skipped = -int(plan.dts[0]) * index.time_base
         heard = None if sound is None else sound.shown(duration)

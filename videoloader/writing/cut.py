@@ -19,9 +19,9 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.writing import written_whole
 from videoloader.writing.copying import CopyPlan, copy_packets, plan_copy
-from videoloader.writing.encoding import CodecName, Encoding, Quality, codecs_here, format_of
+from videoloader.writing.encoding import Encoding, Quality
+from videoloader.writing.formats import Muxer, codecs_here, muxer_of
 from videoloader.writing.reencoding import encode_part
-from videoloader.writing.sound import codecs_of
 
 __all__ = ["Cut", "cut"]
 
@@ -60,7 +60,7 @@ def cut(
     times: Sequence[float] | None = None,
     method: Method = "auto",
     index: VideoIndex | None = None,
-    codec: CodecName | None = None,
+    codec: str | None = None,
     quality: Quality = None,
     gop: int | None = None,
     options: Mapping[str, str] | None = None,
@@ -99,7 +99,7 @@ def cut(
         VideoError: the source cannot be read or decoded.
     """
     target = Path(path)
-    format_of(target)
+    muxer = muxer_of(target)
     if method not in get_args(Method):
         raise ArgumentError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
     with blamed_on(source_name(source)):
@@ -115,7 +115,7 @@ def cut(
         reason = ""
         if method != "encode":
             try:
-                return _copy(index, opened, plan_copy(index, first, end, target), target, audio)
+                return _copy(index, opened, plan_copy(index, first, end, muxer), target, audio)
             except UnsupportedError as error:
                 if method == "copy":
                     raise UnsupportedError(
@@ -132,7 +132,7 @@ def cut(
                 partial,
                 target,
                 encoding=Encoding(
-                    codec=codec or _usual_codec(index, target),
+                    codec=codec or _usual_codec(index, muxer),
                     quality=quality,
                     gop=gop,
                     options=options or {},
@@ -152,12 +152,10 @@ def _copy(index: VideoIndex, source: Source, plan: CopyPlan, target: Path, audio
     return Cut(target, int(frames[0]), int(frames[-1]) + 1, "copy", len(plan.packets))
 
 
-def _usual_codec(index: VideoIndex, target: Path) -> CodecName:
-    form = format_of(target)
-    for name in codecs_here():
-        if name == index.codec and name in codecs_of(form):
-            return name
-    return "vp9" if form == "webm" else "h264"
+def _usual_codec(index: VideoIndex, muxer: Muxer) -> str:
+    """The codec of the source if it can be written, else that of the container."""
+    is_kept = index.codec in codecs_here() and muxer.takes(index.codec)
+    return index.codec if is_kept else muxer.codec
 
 
 def _range(

@@ -11,21 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.system.scheduling import kept_scheduling
-from videoloader.writing.encoding import Encoding, format_of, pixel_formats
+from videoloader.writing.encoding import Encoding
+from videoloader.writing.formats import muxer_of
 from videoloader.writing.pictures import Form
 from videoloader.writing.sound import Sound
 
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["FORMAT_OPTIONS", "VideoOutput", "muxing"]
-
-_IN_FRONT = {"movflags": "+faststart"}  # tables before the packets: one request less to a server
-FORMAT_OPTIONS = {"mp4": _IN_FRONT, "mov": _IN_FRONT}
-"""Options of FFmpeg's muxers."""
-
-
-_EVEN = ("h264", "hevc", "av1")  # encoders of these refuse odd sides where chroma is halved
+__all__ = ["VideoOutput", "muxing"]
 
 
 class VideoOutput:
@@ -61,9 +55,9 @@ class VideoOutput:
     ) -> None:
         import av
 
-        container = format_of(target)
+        muxer = muxer_of(target)
         encoder = encoding.encoder(is_rgb=form.is_rgb)
-        formats = pixel_formats(encoder, is_rgb=form.is_rgb)
+        formats = encoder.pixel_formats(is_rgb=form.is_rgb)
         if form.pixel_format not in formats:
             raise UnsupportedError(
                 f"{target}: {encoder.name} takes no {form.pixel_format}; it takes "
@@ -71,7 +65,8 @@ class VideoOutput:
             )
         layout = av.VideoFormat(form.pixel_format, form.width, form.height)
         halved = (64 // layout.chroma_width(64), 64 // layout.chroma_height(64))
-        if encoding.codec in _EVEN and (form.width % halved[0] or form.height % halved[1]):
+        is_odd = form.width % halved[0] or form.height % halved[1]
+        if is_odd and not encoder.odd_sides:
             raise ArgumentError(
                 f"{target}: {encoding.codec} codes {form.pixel_format} with even sides only, the "
                 f"pictures are {form.width}x{form.height}; crop or resize them, pass "
@@ -85,13 +80,13 @@ class VideoOutput:
         try:
             self._stack.enter_context(kept_scheduling())
             self._stack.enter_context(muxing(target))
-            options = {"fflags": "+bitexact", **FORMAT_OPTIONS.get(container, {})}
+            options = {"fflags": "+bitexact", **muxer.options}
             self._container = self._stack.enter_context(
-                av.open(str(path), "w", format=container, container_options=options)
+                av.open(str(path), "w", format=muxer.name, container_options=options)
             )
-            name = encoder.rgb if form.is_rgb and encoder.rgb else encoder.name
-            if name == "libsvtav1":  # its banner goes to stderr; only the environment disables it
-                os.environ.setdefault("SVT_LOG", "1")
+            # The banner of SVT-AV1 goes to stderr; only the environment disables it.
+            os.environ.setdefault("SVT_LOG", "1")
+            name = encoder.name_for(is_rgb=form.is_rgb)
             self._stream: Any = self._container.add_stream(
                 name, rate=rate, options=encoding.settings(encoder)
             )
@@ -100,11 +95,11 @@ class VideoOutput:
             context.time_base = time_base
             if pixel_aspect:
                 context.sample_aspect_ratio = pixel_aspect
-            if container in ("mp4", "mov") and encoding.codec == "hevc":
-                context.codec_tag = "hvc1"  # the tag that players of Apple need
+            if encoder.tag and muxer.has_edit_lists:
+                context.codec_tag = encoder.tag
             self._sound = sound
             if sound is not None:
-                sound.attach(self._container, container)
+                sound.attach(self._container, muxer)
         except BaseException as error:
             self._stack.__exit__(type(error), error, error.__traceback__)
             raise

@@ -20,10 +20,11 @@ from videoloader.sources.source import Source
 from videoloader.workers.processors import usable_processors
 from videoloader.writing.copying import end_of
 from videoloader.writing.edits import write_edits
-from videoloader.writing.encoding import Encoding, format_of, pixel_formats
+from videoloader.writing.encoding import Encoding
+from videoloader.writing.formats import muxer_of
 from videoloader.writing.output import VideoOutput
 from videoloader.writing.pictures import Form, SurfacePictures, form_of, is_rgb_name
-from videoloader.writing.sound import WITH_EDITS, sound_of_span
+from videoloader.writing.sound import sound_of_span
 
 __all__ = ["encode_part"]
 
@@ -60,7 +61,7 @@ def encode_part(
     Raises:
         VideoError: frames do not decode, or cannot be encoded so.
     """
-    name = format_of(target)
+    muxer = muxer_of(target)
     pts = index.pts[start:stop]
     pts = np.maximum.accumulate(pts - np.arange(len(pts))) + np.arange(len(pts))  # ascending
     end = max(end_of(index, stop), int(pts[-1]) + 1)
@@ -68,7 +69,7 @@ def encode_part(
     begin, duration = int(pts[0]) * index.time_base, (end - int(pts[0])) * index.time_base
     ticks = (pts - pts[0]).tolist()
     with ExitStack() as stack:
-        sound = sound_of_span(source, begin, begin + duration, name) if audio else None
+        sound = sound_of_span(source, begin, begin + duration, muxer) if audio else None
         if sound is not None:
             stack.callback(sound.close)
         decoder = CpuDecoder(index, source, threads=threads or usable_processors())
@@ -100,7 +101,7 @@ def encode_part(
                         f"{wanted[0]}x{wanted[1]}; write parts of one size"
                     )
                 output.add(pictures.frame(surface), ticks[place], durations[place])
-        if name in WITH_EDITS and sound is not None:
+        if muxer.has_edit_lists and sound is not None:
             write_edits(path, [None, sound.shown(duration)])
 
 
@@ -109,7 +110,7 @@ def _form(
 ) -> Form:
     """The form in which the frames of a video are encoded."""
     is_rgb = encoding.is_lossless and surface.frame.format.is_rgb
-    formats = pixel_formats(encoding.encoder(is_rgb=is_rgb), is_rgb=is_rgb)
+    formats = encoding.encoder(is_rgb=is_rgb).pixel_formats(is_rgb=is_rgb)
     if not is_rgb:
         formats = [name for name in formats if not is_rgb_name(name)]
     size = index.orientation.displayed((surface.height, surface.width))

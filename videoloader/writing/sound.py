@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,28 +16,17 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.libav import fraction_of, open_container
 from videoloader.sources.source import Source
 from videoloader.writing.edits import Shown
+from videoloader.writing.formats import Muxer
 
 if TYPE_CHECKING:
     from av.container import OutputContainer
 
-__all__ = ["WITH_EDITS", "Sound", "codecs_of", "samples_of", "sound_of_span"]
+__all__ = ["Sound", "samples_of", "sound_of_span"]
 
-WITH_EDITS = ("mp4", "mov")
-"""Containers with edit lists."""
-
-# The encoder of sound for each container, and the rates that it takes; empty: all.
-_AAC_RATES = (7350, 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200)
-_AAC_BITS = 96_000  # a second and channel
-_AAC = ("aac", (*_AAC_RATES, 96000))
-_ENCODERS: dict[str, tuple[str, tuple[int, ...]]] = {
-    "mp4": _AAC,
-    "mov": _AAC,
-    "matroska": ("flac", ()),
-    "webm": ("libopus", (48000,)),
-}
 # Lengths of Vorbis packets depend on their neighbours, which a cut parts; FFmpeg writes PCM in MP4
 # only with a known order of channels, which many files do not have.
 _NOT_COPIED = {"vorbis", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le"}
+_MOST_BITS = 6  # a sample, of AAC
 _RATE = 48000  # where an encoder does not take that of the samples
 _CHUNK = 1 << 14  # samples encoded at a time
 # Containers whose tables FFmpeg seeks in, and how far before the wanted packet.
@@ -51,8 +38,8 @@ _PREROLL = Fraction(1, 4)  # seconds before a cut that decoders may need: Opus t
 class Sound(Protocol):
     """What `VideoOutput` writes beside the pictures."""
 
-    def attach(self, container: OutputContainer, form: str) -> None:
-        """Add a stream to a container of a format before the first packet."""
+    def attach(self, container: OutputContainer, muxer: Muxer) -> None:
+        """Add a stream to a container before the first packet."""
 
     def write_until(self, seconds: Fraction | None) -> None:
         """Write what is played before a time, or all that is left."""
@@ -83,16 +70,16 @@ class EncodedSound:
         self._done = 0
         self._stream: Any = None
 
-    def attach(self, container: OutputContainer, form: str) -> None:
+    def attach(self, container: OutputContainer, muxer: Muxer) -> None:
         """Add the stream, unless there are no samples."""
         if self._first is None:
             return
-        codec, rates = _ENCODERS[form]
+        rates = muxer.sound_rates
         rate = self._rate if not rates or self._rate in rates else _RATE
         self._container = container
-        self._stream = container.add_stream(codec, rate=rate, layout=f"{len(self._first)}c")
-        if codec == "aac":  # FFmpeg's choice, 128 kbit/s, is not enough for its encoder
-            self._stream.bit_rate = min(_AAC_BITS * len(self._first), 6 * rate)
+        self._stream = container.add_stream(muxer.sound, rate=rate, layout=f"{len(self._first)}c")
+        if muxer.sound_bits:
+            self._stream.bit_rate = min(muxer.sound_bits * len(self._first), _MOST_BITS * rate)
         formats = [each.name for each in self._stream.codec_context.codec.audio_formats or ()]
         given = "s16" if self._first.dtype == np.int16 else "s32"
         wanted = [given, f"{given}p", "fltp", "flt", "s16"]
@@ -160,14 +147,15 @@ def samples_of(audio: Any, name: str) -> EncodedSound:
     return EncodedSound(pieces, int(rate))
 
 
-def sound_of_span(source: Source, start: Fraction, stop: Fraction, form: str) -> Sound | None:
+def sound_of_span(source: Source, start: Fraction, stop: Fraction, muxer: Muxer) -> Sound | None:
     """The sound of a file between two times in seconds, None if it has none.
 
     Packets are copied where the container has edit lists and takes the codec. Elsewhere samples are
     encoded, silence where the file has none.
     """
     copied = CopiedSound(source, start, stop)
-    if form in WITH_EDITS and copied.codec in codecs_of(form) - _NOT_COPIED:
+    is_copied = muxer.takes(copied.codec) and copied.codec not in _NOT_COPIED
+    if muxer.has_edit_lists and is_copied:
         return copied
     copied.close()
     return None if copied.codec is None else _read_span(source, start, stop)
@@ -184,15 +172,6 @@ def _read_span(source: Source, start: Fraction, stop: Fraction) -> EncodedSound:
             begin = end
 
     return EncodedSound(pieces(), audio.sample_rate, audio)
-
-
-@cache
-def codecs_of(form: str) -> frozenset[str]:
-    """FFmpeg's names of the codecs that a container takes."""
-    import av
-
-    with av.open(io.BytesIO(), "w", format=form) as container:
-        return frozenset(container.supported_codecs)
 
 
 class CopiedSound:
@@ -224,7 +203,7 @@ class CopiedSound:
             self._rate: int = context.sample_rate
             self._shift = round(start / self._tick)
 
-    def attach(self, container: OutputContainer, form: str) -> None:  # noqa: ARG002
+    def attach(self, container: OutputContainer, muxer: Muxer) -> None:  # noqa: ARG002
         """Add the stream."""
         self._packets = self._cover()
         self._next = next(self._packets, None)

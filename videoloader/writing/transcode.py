@@ -23,7 +23,8 @@ from videoloader.system.writing import written, written_whole
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
 from videoloader.writing.destinations import Folder, Shards, remove_partial
-from videoloader.writing.encoding import CodecName, Encoding, Quality, format_of
+from videoloader.writing.encoding import Encoding, Quality
+from videoloader.writing.formats import muxer_of
 from videoloader.writing.gain import Gain, GainWatch
 from videoloader.writing.reencoding import encode_part
 
@@ -67,7 +68,7 @@ def transcode(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],
     *,
-    codec: CodecName = "h264",
+    codec: str | None = None,
     quality: Quality = None,
     gop: int | None = 16,
     resize_shorter: int | None = None,
@@ -92,7 +93,7 @@ def transcode(
         sources: folders, globs, text lists, tar archives, videos or URLs, as for `index_dataset`;
             or a data set index (.parquet).
         out: folder to write to, not one of the sources.
-        codec: as for `write_video`.
+        codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
         quality: as for `write_video`.
         gop: most frames from one keyframe to the next.
         resize_shorter: length of the shorter side; smaller videos keep their size, sides become
@@ -115,7 +116,8 @@ def transcode(
         SourceError: sources do not exist, or `out` cannot be written.
     """
     target = Path(out)
-    format_of(Path(f"video{suffix}"))
+    muxer = muxer_of(Path(f"video{suffix}"))
+    codec = codec or muxer.codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
     encoding.encoder()  # rather found missing now than in every worker
     if videos_per_shard is not None and videos_per_shard < 1:

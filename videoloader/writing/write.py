@@ -21,7 +21,8 @@ from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
-from videoloader.writing.encoding import CodecName, Encoding, Quality, format_of, pixel_formats
+from videoloader.writing.encoding import Encoding, Quality
+from videoloader.writing.formats import DEFAULT_CODEC, muxer_of
 from videoloader.writing.output import VideoOutput
 from videoloader.writing.pictures import RgbPictures, form_for_rgb
 from videoloader.writing.sound import samples_of
@@ -38,7 +39,7 @@ def write_video(
     frames: Frames,
     path: str | os.PathLike[str],
     *,
-    codec: CodecName = "h264",
+    codec: str = DEFAULT_CODEC,
     fps: float | Fraction | None = None,
     times: ArrayLike | None = None,
     quality: Quality = None,
@@ -89,7 +90,7 @@ def write_video(
     >>> vl.write_video(frames, "exact.mkv", codec="ffv1", fps=30000 / 1001)  # doctest: +SKIP
     """
     target = Path(path)
-    format_of(target)
+    muxer_of(target)
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
     if layout not in get_args(Layout):
         raise ArgumentError(f"layout must be one of {', '.join(get_args(Layout))}, got {layout!r}")
@@ -182,7 +183,7 @@ def _usual_format(encoding: Encoding, dtype: np.dtype[Any]) -> str:
     """The pixel format for RGB of an element type."""
     if not encoding.is_lossless:
         return "yuv420p" if dtype == np.uint8 else "yuv420p10le"
-    formats = pixel_formats(encoding.encoder(is_rgb=True), is_rgb=True)
+    formats = encoding.encoder(is_rgb=True).pixel_formats(is_rgb=True)
     wanted = ("gbrp", "bgr0", "rgb24") if dtype == np.uint8 else ("gbrp16le",)
     found = next((name for name in wanted if name in formats), None)
     if found is None:
