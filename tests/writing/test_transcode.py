@@ -161,6 +161,7 @@ def test_videos_in_archives_are_transcoded_too(source, tmp_path):
             tar.add(source / name, name)
     made = transcode(tmp_path / "in.tar", tmp_path / "out")
     assert made.written == 3
+    assert transcode(tmp_path / "in.tar", tmp_path / "out").kept == 3
     assert files(made.out)[:3] == ["cats/a.mp4", "cats/b.mp4", "dogs/a.mp4"]
 
 

@@ -37,7 +37,8 @@ __all__ = ["CopyPlan", "copy_packets", "end_of", "plan_copy"]
 
 _AT_ONCE = 64  # packets read together
 _MOST_TICKS = (1 << 31) - 1  # a second
-_LATE = 0.00051  # seconds; Matroska has milliseconds
+# Seconds: rounding of floats, and of times to the milliseconds of Matroska.
+_EXACT, _LATE = 1e-9, 0.00051
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ def plan_copy(index: VideoIndex, start: int, stop: int, muxer: Muxer) -> CopyPla
         raise UnsupportedError("its packets do not say which frames they show")
     if not flags[0] & PacketFlags.KEY:
         raise UnsupportedError("it does not begin with a keyframe")
-    if len({index.extradata_of(packet) for packet in (0, first, last)}) > 1:
+    changes = any(first < packet <= last for packet, _ in index.extradata)
+    if changes or index.extradata_of(first) != index.extradata_of(0):
         raise UnsupportedError("its parameter sets change")
     shown = np.zeros(len(packets), np.bool_)
     shown[index.frame_packets[frames] - first] = True
@@ -179,11 +181,14 @@ def copy_packets(
         skipped = -int(plan.dts[0]) * index.time_base
         heard = None if sound is None else sound.shown(duration)
         write_edits(path, [Shown(skipped, duration), heard])
-    _check(index, plan, path)
+    _check(index, plan, path, late=_EXACT if muxer.has_edit_lists else _LATE)
 
 
-def _check(index: VideoIndex, plan: CopyPlan, path: Path) -> None:
-    """Fail unless a file has the frames of a plan, at their times, and shows them as the source."""
+def _check(index: VideoIndex, plan: CopyPlan, path: Path, *, late: float) -> None:
+    """Fail unless a file has the frames of a plan and shows them as the source does.
+
+    `late` is by how many seconds their times may differ.
+    """
     try:
         made = index_video(path)
     except VideoError as error:
@@ -192,7 +197,7 @@ def _check(index: VideoIndex, plan: CopyPlan, path: Path) -> None:
         ) from error
     wanted = (index.pts[plan.frames] - index.pts[plan.frames[0]]) * float(index.time_base)
     found = made.pts * float(made.time_base)
-    if len(found) != len(wanted) or np.abs(found - wanted).max() > _LATE:
+    if len(found) != len(wanted) or np.abs(found - wanted).max() > late:
         raise UnsupportedError(
             f"FFmpeg's muxer loses frames or times ({len(found)} of {len(wanted)} frames are there)"
         )

@@ -22,7 +22,7 @@ from videoloader.system.writing import written, written_whole
 
 __all__ = ["Folder", "Shards", "remove_partial"]
 
-_PARTIAL = re.compile(r"\.[0-9a-f]{8}\.partial$")  # names of `written_whole`
+_PARTIAL = re.compile(r"(\.\w+)\.[0-9a-f]{8}\.partial")  # ends of names of `written_whole`
 _STAGED = ".staged"
 
 
@@ -124,7 +124,7 @@ class Shards:
                 tar.addfile(member, io.BytesIO(facts.encode()))
         status = os.stat(target)
         state = Fingerprint(status.st_size, status.st_mtime_ns)
-        self._journal.add(Row(Item(str(target)), state, self._contents[shard]))
+        self._journal.add(Row(Item(target.name), state, self._contents[shard]))
         self._packed.add(shard)
         for n in good:
             self.path(n).unlink(missing_ok=True)
@@ -136,7 +136,7 @@ class Shards:
 
     def _is_current(self, shard: int) -> bool:
         target = self._tar(shard)
-        row = self._journal.get(Item(str(target)))
+        row = self._journal.get(Item(target.name))
         if row is None or row.state is None or not target.exists():
             return False
         status = os.stat(target)
@@ -174,9 +174,10 @@ def _plain(item: Item) -> str:
     return "/".join(part for part in path.split("/") if part not in ("", ".", ".."))
 
 
-def remove_partial(folder: Path) -> None:
-    """Delete what a killed job left unfinished."""
+def remove_partial(folder: Path, suffix: str) -> None:
+    """Delete the videos and archives that a killed job left unfinished."""
     with written(folder):
         for path in folder.rglob("*.partial"):
-            if _PARTIAL.search(path.name):
+            found = _PARTIAL.search(path.name)
+            if found is not None and found[1] in (suffix, ".tar"):
                 path.unlink(missing_ok=True)

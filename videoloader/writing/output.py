@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.system.scheduling import kept_scheduling
 from videoloader.writing.encoding import Encoding
-from videoloader.writing.formats import muxer_of
+from videoloader.writing.formats import Muxer, muxer_of
 from videoloader.writing.pictures import Form
 from videoloader.writing.sound import Sound
 
@@ -77,32 +77,38 @@ class VideoOutput:
         self._durations: dict[int, int] = {}
         self._last: int | None = None
         self._stack = ExitStack()
+        self._sound = sound
         try:
-            self._stack.enter_context(kept_scheduling())
-            self._stack.enter_context(muxing(target))
-            options = {"fflags": "+bitexact", **muxer.options}
-            self._container = self._stack.enter_context(
-                av.open(str(path), "w", format=muxer.name, container_options=options)
-            )
-            # The banner of SVT-AV1 goes to stderr; only the environment disables it.
-            os.environ.setdefault("SVT_LOG", "1")
-            name = encoder.name_for(is_rgb=form.is_rgb)
-            self._stream: Any = self._container.add_stream(
-                name, rate=rate, options=encoding.settings(encoder)
-            )
-            context: Any = self._stream.codec_context
-            form.tag(context)
-            context.time_base = time_base
-            if pixel_aspect:
-                context.sample_aspect_ratio = pixel_aspect
-            if encoder.tag and muxer.has_edit_lists:
-                context.codec_tag = encoder.tag
-            self._sound = sound
-            if sound is not None:
-                sound.attach(self._container, muxer)
-        except BaseException as error:
-            self._stack.__exit__(type(error), error, error.__traceback__)
+            with muxing(target):
+                self._open(path, muxer, encoding, form, rate)
+                context = self._stream.codec_context
+                if pixel_aspect:
+                    context.sample_aspect_ratio = pixel_aspect
+                if encoder.tag and muxer.has_edit_lists:
+                    context.codec_tag = encoder.tag
+                if sound is not None:
+                    sound.attach(self._container, muxer)
+        except BaseException:
+            self._give_up()
             raise
+
+    def _open(
+        self, path: Path, muxer: Muxer, encoding: Encoding, form: Form, rate: Fraction
+    ) -> None:
+        import av
+
+        self._stack.enter_context(kept_scheduling())
+        options = {"fflags": "+bitexact", **muxer.options}
+        container = av.open(str(path), "w", format=muxer.name, container_options=options)
+        self._container = self._stack.enter_context(container)
+        # The banner of SVT-AV1 goes to stderr; only the environment disables it.
+        os.environ.setdefault("SVT_LOG", "1")
+        encoder = encoding.encoder(is_rgb=form.is_rgb)
+        name = encoder.name_for(is_rgb=form.is_rgb)
+        settings = encoding.settings(encoder)
+        self._stream: Any = container.add_stream(name, rate=rate, options=settings)
+        form.tag(self._stream.codec_context)
+        self._stream.codec_context.time_base = self._time_base
 
     def add(self, frame: VideoFrame, ticks: int, duration: int) -> None:
         """Encode the next frame.
@@ -126,9 +132,10 @@ class VideoOutput:
         frame.pts, frame.time_base = ticks, self._time_base
         frame.pict_type = PictureType.NONE  # that of a decoded frame would be taken over
         self._durations[ticks] = duration
-        if self._sound is not None:
-            self._sound.write_until(ticks * self._time_base)
-        self._mux(frame)
+        with muxing(self._target):
+            if self._sound is not None:
+                self._sound.write_until(ticks * self._time_base)
+            self._mux(frame)
 
     def _mux(self, frame: VideoFrame | None) -> None:
         for packet in self._stream.encode(frame):
@@ -136,20 +143,27 @@ class VideoOutput:
                 packet.duration = self._durations.pop(packet.pts, packet.duration)
             self._container.mux(packet)
 
+    def _give_up(self) -> None:
+        """Close what is open; the file is not needed, so neither are its errors."""
+        with suppress(Exception):
+            self._stack.close()
+
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            self._give_up()
+            return
         try:
-            if kind is None:
+            with muxing(self._target):
                 self._mux(None)
                 if self._sound is not None:
                     self._sound.write_until(None)
-        except BaseException as failure:
-            if not self._stack.__exit__(type(failure), failure, failure.__traceback__):
-                raise
-        else:
-            self._stack.__exit__(kind, error, trace)
+                self._stack.close()
+        except BaseException:
+            self._give_up()
+            raise
 
 
 @contextmanager

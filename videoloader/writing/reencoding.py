@@ -12,7 +12,7 @@ import numpy as np
 from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.pictures.surface import Surface
-from videoloader.errors import DecodeError, UnsupportedError
+from videoloader.errors import DecodeError, FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import read_stream_header
 from videoloader.sampling import plan_decode
@@ -62,6 +62,8 @@ def encode_part(
         VideoError: frames do not decode, or cannot be encoded so.
     """
     muxer = muxer_of(target)
+    if start >= stop:
+        raise FormatError(f"{index.name}: there is no frame in it")
     pts = index.pts[start:stop]
     pts = np.maximum.accumulate(pts - np.arange(len(pts))) + np.arange(len(pts))  # ascending
     end = max(end_of(index, stop), int(pts[-1]) + 1)
@@ -79,6 +81,7 @@ def encode_part(
         first = begun[1]
         form = _form(index, first, encoding, resize_shorter)
         pictures = SurfacePictures(form, index.orientation)
+        aspect = read_stream_header(source, index.stream).pixel_aspect_ratio
         with VideoOutput(
             path,
             target,
@@ -87,7 +90,7 @@ def encode_part(
             time_base=index.time_base,
             rate=(Fraction(len(pts)) / duration).limit_denominator(_MOST_DENOMINATOR),
             sound=sound,
-            pixel_aspect=read_stream_header(source, index.stream).pixel_aspect_ratio,
+            pixel_aspect=1 / aspect if aspect and index.orientation.transpose else aspect,
         ) as output:
             for place, (number, surface) in enumerate(chain([begun], given)):
                 if number != start + place:

@@ -143,7 +143,7 @@ def transcode(
     before = after = 0
     journal = Journal(target / _JOURNAL)
     try:
-        remove_partial(target)
+        remove_partial(target, suffix)
         job = _Job(target, items, settings, journal, videos_per_shard)
         missing = job.missing()
         count = usable_processors() if workers is None else workers
