@@ -220,14 +220,15 @@ LAYERS = {
     "plugin": "errors system runtime cuda tensors sampling sources clip_samples readers "
     "pipeline fn ops",
     "video": "errors views system sampling sources workers indexing decoding",
+    "writing": "errors system codecs sampling sources workers indexing audio decoding video",
     "compat": "errors system sampling sources workers indexing audio decoding video",
     "epoch_sampler": "errors system sampling",
     "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
     "epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
     "report": "errors views system runtime sources indexing decoding video",
-    "demo": "errors views sampling indexing fn plugin report",
-    "cli": "errors views sampling sources indexing decoding video report demo",
+    "demo": "errors views system sampling indexing fn plugin report",
+    "cli": "errors views sampling sources indexing decoding video writing report demo",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do

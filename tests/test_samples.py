@@ -158,3 +158,12 @@ def test_the_examples_on_a_data_set_name_its_columns():
     used = {*json.loads(pandas), *polars, *", ".join(queries).split(", ")}
     assert {"error", "duration", "height", "member", "num_keyframes"} <= used
     assert used <= set(schema().names)
+
+
+def test_the_cutting_sample_prepares_a_folder(folder, tmp_path):
+    words = ("samples/cut_and_transcode.py", folder, "--out", tmp_path)
+    lines = run(*words).splitlines()
+    assert [line.rpartition(" ")[2] for line in lines[:3]] == ["copy"] * 3
+    assert "3 videos written, 0 were done" in lines[4]
+    assert lines[-1] == "a batch (1, 8, 3, 64, 64)"
+    assert "0 videos written, 3 were done" in run(*words)

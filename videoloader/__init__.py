@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     from videoloader.pipeline import Pipeline, newaxis, pipeline_def
     from videoloader.tensors import TensorList
     from videoloader.video import Video
+    from videoloader.writing.cut import cut
+    from videoloader.writing.transcode import transcode
+    from videoloader.writing.write import write_video
 
 __version__ = "0.1.0"
 
@@ -114,6 +117,7 @@ __all__ = [
     "aspect_buckets",
     "backend",
     "collate_samples",
+    "cut",
     "decode_batch",
     "eager",
     "errors",
@@ -131,8 +135,10 @@ __all__ = [
     "sampling",
     "seed",
     "tensors",
+    "transcode",
     "types",
     "unpatchify",
+    "write_video",
 ]
 
 # Names that need torch or worker processes are imported on first use: the module of each, or None
@@ -157,6 +163,7 @@ _LAZY = {
     "TensorList": "videoloader.tensors",
     "Video": "videoloader.video",
     "backend": None,
+    "cut": "videoloader.writing.cut",
     "decode_batch": "videoloader.decoding.batch_decoder",
     "fn": None,
     "index_dataset": "videoloader.indexing.dataset",
@@ -168,8 +175,10 @@ _LAZY = {
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
     "tensors": None,
+    "transcode": "videoloader.writing.transcode",
     "types": None,
     "unpatchify": "videoloader.clip_samples.patches",
+    "write_video": "videoloader.writing.write",
 }
 
 

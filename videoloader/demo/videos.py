@@ -12,7 +12,6 @@ import os
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
+from videoloader.system.scheduling import kept_scheduling
 
 __all__ = [
     "DEMO_VIDEOS",
@@ -296,21 +296,6 @@ def _write_rotation(path: str | os.PathLike[str], degrees: int) -> None:
         file.write(
             struct.pack(">9i", cos * one, -sin * one, 0, sin * one, cos * one, 0, 0, 0, 1 << 30)
         )
-
-
-@contextmanager
-def kept_scheduling() -> Iterator[None]:
-    """Restore the scheduling policy of this thread after the block.
-
-    As root, SVT-AV1 gives the calling thread the highest real-time priority and does not reset it.
-    A busy thread, or a program that it starts, would then block the rest of the machine.
-    """
-    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        yield
-    finally:
-        if os.sched_getscheduler(0) != policy:
-            os.sched_setscheduler(0, policy, parameters)
 
 
 def read_frame_number(rgb: ArrayLike) -> int:

@@ -1,0 +1,1 @@
+"""Frames become files: encoding, cutting, and transcoding of whole data sets."""

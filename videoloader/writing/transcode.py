@@ -1,0 +1,329 @@
+"""`transcode`: the videos of a data set made quick to train on; may be killed and goes on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.dataset import find_items, open_dataset
+from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.video import index_video
+from videoloader.sampling import ClipSampler
+from videoloader.sources.faults import raise_shortage
+from videoloader.sources.items import Item
+from videoloader.sources.source import Fingerprint
+from videoloader.system.writing import written, written_whole
+from videoloader.workers.processors import usable_processors
+from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.writing.destinations import Folder, Shards, remove_partial
+from videoloader.writing.encoding import Encoding, Quality
+from videoloader.writing.formats import muxer_of
+from videoloader.writing.gain import Gain, GainWatch
+from videoloader.writing.reencoding import encode_part
+
+__all__ = ["TranscodeFailure", "Transcoded", "transcode", "transcode_video"]
+
+_JOURNAL = "transcode.journal"
+
+
+class TranscodeFailure(NamedTuple):
+    """A video that could not be transcoded: its name, the kind of its error, and the error."""
+
+    name: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcoded:
+    """What a job did.
+
+    Attributes:
+        out: folder that holds the results.
+        written: videos that this call transcoded.
+        kept: videos that an earlier call had transcoded.
+        failures: of this call.
+        bytes_before: size of the sources of what was written.
+        bytes_after: size of what was written.
+        gain: packets a clip, if a sampler was given.
+    """
+
+    out: Path
+    written: int
+    kept: int
+    failures: tuple[TranscodeFailure, ...]
+    bytes_before: int
+    bytes_after: int
+    gain: Gain | None
+
+
+def transcode(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    codec: str | None = None,
+    quality: Quality = None,
+    gop: int | None = 16,
+    resize_shorter: int | None = None,
+    audio: bool = True,
+    options: Mapping[str, str] | None = None,
+    suffix: str = ".mp4",
+    videos_per_shard: int | None = None,
+    sampler: ClipSampler | None = None,
+    workers: int | None = None,
+    time_limit: float = 24 * 3600.0,
+    progress: Progress | None = None,
+    tell_gain: Callable[[Gain], None] | None = None,
+) -> Transcoded:
+    """Encode all videos of a data set again, with short groups of pictures and at a smaller size.
+
+    The job may be interrupted at any moment, also by SIGKILL: a journal in `out` keeps what is
+    done, and the same call goes on from there. A later call does only what is new or has changed,
+    what has failed, or all if it is called with other settings. No file is there under its name
+    before it is complete. Frames keep their numbers and times; rotated videos become upright.
+
+    Args:
+        sources: folders, globs, text lists, tar archives, videos or URLs, as for `index_dataset`;
+            or a data set index (.parquet).
+        out: folder to write to, not one of the sources.
+        codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
+        quality: as for `write_video`.
+        gop: most frames from one keyframe to the next.
+        resize_shorter: length of the shorter side; smaller videos keep their size, sides become
+            even.
+        audio: keep the sound.
+        options: of FFmpeg's encoder.
+        suffix: of the files; chooses the container.
+        videos_per_shard: write tar archives of so many videos each, for WebDataset and
+            `index_dataset`, in place of files. Archives are not made again for videos in them that
+            failed, unless these change.
+        sampler: of the clips that will be trained on; the packets that they take are counted
+            before and after, for up to 32 of the videos.
+        workers: processes; one per usable processor by default, 0 for none.
+        time_limit: seconds that one video may take in a worker.
+        progress: is called with (videos done, all videos, failed videos).
+        tell_gain: is called with the predicted gain before the first video.
+
+    Raises:
+        ArgumentError: a setting has no meaning, or another suffix than those that can be written.
+        SourceError: sources do not exist, or `out` cannot be written.
+    """
+    target = Path(out)
+    muxer = muxer_of(Path(f"video{suffix}"))
+    codec = codec or muxer.codec
+    encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
+    encoding.encoder()  # rather found missing now than in every worker
+    if videos_per_shard is not None and videos_per_shard < 1:
+        raise ArgumentError(f"videos_per_shard must be at least 1, got {videos_per_shard}")
+    if resize_shorter is not None and resize_shorter < 2:
+        raise ArgumentError(f"resize_shorter must be at least 2, got {resize_shorter}")
+    items = _items(sources, target)
+    settings: dict[str, Any] = {
+        "codec": codec,
+        "quality": quality,
+        "gop": gop,
+        "options": dict(options or {}),
+        "resize_shorter": resize_shorter,
+        "audio": audio,
+        "suffix": suffix,
+    }
+    with written(target):
+        target.mkdir(parents=True, exist_ok=True)
+    watch = None if sampler is None else GainWatch(sampler, items, gop)
+    if watch is not None and tell_gain is not None and watch.predicted is not None:
+        tell_gain(watch.predicted)
+    failures: list[TranscodeFailure] = []
+    before = after = 0
+    journal = Journal(target / _JOURNAL)
+    try:
+        remove_partial(target, suffix)
+        job = _Job(target, items, settings, journal, videos_per_shard)
+        missing = job.missing()
+        count = usable_processors() if workers is None else workers
+        results = run_tasks(
+            f"{__name__}:transcode_video",
+            [(number, items[number], str(job.path(number))) for number in missing],
+            workers=count,
+            time_limit=time_limit,
+            arguments={
+                "settings": settings,
+                "threads": max(usable_processors() // max(min(count, len(missing)), 1), 1),
+            },
+        )
+        for done, ((number, item, path), result) in enumerate(results, 1 + job.num_done):
+            row = _failed(item, result) if isinstance(result, TaskFailure) else result
+            if row.error:
+                failures.append(TranscodeFailure(item.name, row.kind, row.error))
+            else:
+                before += row.facts["video"]["bytes_before"]
+                after += row.facts["video"]["bytes"]
+                if watch is not None:
+                    watch.note(number, path)
+            job.finish(number, row)
+            if progress is not None:
+                progress(done, len(items), len(failures))
+        job.clean()
+    finally:
+        journal.close()
+    return Transcoded(
+        out=target,
+        written=len(missing) - len(failures),
+        kept=job.num_done,
+        failures=tuple(failures),
+        bytes_before=before,
+        bytes_after=after,
+        gain=None if watch is None else watch.result(),
+    )
+
+
+class _Job:
+    """What is done of a job, and what is missing.
+
+    Args:
+        out: folder of the results.
+        items: the videos.
+        settings: of the job; what was done with others is done again.
+        journal: keeps what is done.
+        videos_per_shard: of each archive; None for files.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        items: Sequence[Item],
+        settings: dict[str, Any],
+        journal: Journal,
+        videos_per_shard: int | None,
+    ) -> None:
+        self._journal, self._settings = journal, settings
+        states = [_state(item) for item in items]
+        suffix = settings["suffix"]
+        self._destination: Folder | Shards = Folder(out, items, suffix)
+        if videos_per_shard is not None:
+            self._destination = Shards(
+                out,
+                items,
+                suffix,
+                size=videos_per_shard,
+                journal=journal,
+                settings=settings,
+                states=states,
+            )
+        pairs = enumerate(zip(items, states, strict=True))
+        self._rows = [self._known(number, item, state) for number, (item, state) in pairs]
+        for number in range(len(items)):  # archives that a killed job did not get to
+            self._destination.pack(number, self._rows)
+        self.num_done = len(items) - len(self.missing())
+
+    def path(self, number: int) -> Path:
+        """The file that a video is written to."""
+        return self._destination.path(number)
+
+    def missing(self) -> list[int]:
+        """Numbers of the videos that are not done."""
+        return [
+            number
+            for number, row in enumerate(self._rows)
+            if row is None and not self._destination.is_packed(number)
+        ]
+
+    def finish(self, number: int, row: Row) -> None:
+        """Record what became of a video."""
+        self._journal.add(row)
+        self._rows[number] = row
+        self._destination.pack(number, self._rows)
+
+    def clean(self) -> None:
+        """Remove what only an unfinished job needs."""
+        self._destination.clean()
+
+    def _known(self, number: int, item: Item, state: Fingerprint | None) -> Row | None:
+        """The row of a video that is done and has not changed since."""
+        row = self._journal.get(item)
+        if row is None or row.error or row.state is None or row.state != state:
+            return None
+        path = self.path(number)
+        if row.facts["settings"] != self._settings or not path.exists():
+            return None
+        return row if path.stat().st_size == row.facts["video"]["bytes"] else None
+
+
+def transcode_video(
+    task: tuple[int, Item, str], *, settings: Mapping[str, Any], threads: int
+) -> Row:
+    """Transcode one video; a failure becomes a row with its error. For worker processes.
+
+    Args:
+        task: number of the video, the video, and the path of the file to write.
+        settings: of the job.
+        threads: of the decoder and the encoder.
+    """
+    _, item, path = task
+    target = Path(path)
+    encoding = Encoding(
+        codec=settings["codec"],
+        quality=settings["quality"],
+        gop=settings["gop"],
+        options={"threads": str(threads), **settings["options"]},
+    )
+    try:
+        with item.open() as source:
+            index = index_video(source)
+            with written(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(target) as partial:
+                encode_part(
+                    index,
+                    source,
+                    0,
+                    index.num_frames,
+                    partial,
+                    target,
+                    encoding=encoding,
+                    audio=settings["audio"],
+                    resize_shorter=settings["resize_shorter"],
+                    threads=threads,
+                )
+            state = source.fingerprint
+    except VideoError as error:
+        raise_shortage(error, item.name)
+        return Row(item, None, {}, error=str(error), kind=type(error).__name__)
+    video = {
+        "num_frames": index.num_frames,
+        "fps": index.average_fps,
+        "bytes": target.stat().st_size,
+        "bytes_before": state.size,
+    }
+    return Row(item, state, {"settings": dict(settings), "video": video})
+
+
+def _items(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], out: Path
+) -> list[Item]:
+    """The videos, in order; those below `out` are no sources."""
+    if isinstance(sources, str | os.PathLike) and os.fspath(sources).endswith(".parquet"):
+        with open_dataset(os.fspath(sources)) as dataset:
+            return [dataset.item(row) for row in dataset.videos.rows.tolist()]
+    own = os.path.abspath(out) + os.sep
+    items = [item for item in find_items(sources) if not item.path.startswith(own)]
+    if not items:
+        raise ArgumentError(f"{out}: all sources lie in the folder to write to; name another one")
+    return items
+
+
+def _state(item: Item) -> Fingerprint | None:
+    with suppress(VideoError):
+        return item.state()
+    return None
+
+
+def _failed(item: Item, failure: TaskFailure) -> Row:
+    """The row of a video whose worker died, or took too long."""
+    return Row(item, None, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
