@@ -224,9 +224,11 @@ LAYERS = {
     "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
     "epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
+    "curation": "errors system codecs sampling sources workers indexing audio decoding "
+    "clip_samples video",
     "report": "errors system runtime indexing",
     "demo": "errors sampling indexing fn plugin report",
-    "cli": "errors sampling sources indexing decoding video report demo",
+    "cli": "errors sampling sources indexing decoding video curation report demo",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["CallbackPickler", "pickle_by_value"]
+__all__ = ["CallbackPickler", "pack_for_program", "pickle_by_value"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _BY_VALUE = "_pickle_by_value"
@@ -82,6 +82,25 @@ def _dumps(value: Any) -> bytes:
     return stream.getvalue()
 
 
+def pack_for_program(value: Any) -> bytes:
+    """Pickle a callable for a worker that does not import the main script of this process.
+
+    Functions of the main script go by value.
+
+    Raises:
+        ArgumentError: it refers to a class of the main script, or does not pickle.
+    """
+    stream = io.BytesIO()
+    try:
+        _ProgramPickler(stream).dump(value)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise ArgumentError(
+            f"{value!r:.80} cannot travel to worker processes ({error}); make what does not pickle "
+            "inside the function, or use workers=0"
+        ) from error
+    return stream.getvalue()
+
+
 class _Pickler(pickle.Pickler):
     """Pickles lambdas, inner functions and those of `pickle_by_value` as code."""
 
@@ -91,6 +110,21 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, FunctionType) and _goes_by_value(value):
             return _reduce(value)
         return NotImplemented
+
+
+class _ProgramPickler(_Pickler):
+    """Pickles the functions of the main script as code too."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if getattr(value, "__module__", None) == "__main__":
+            if isinstance(value, FunctionType):
+                return _reduce(value)
+            if isinstance(value, type):
+                raise ArgumentError(
+                    f"{value.__qualname__} is a class of the main script, which worker processes "
+                    "do not import; move it to a module, or use workers=0"
+                )
+        return super().reducer_override(value)
 
 
 def _goes_by_value(function: FunctionType) -> bool:
