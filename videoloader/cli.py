@@ -238,7 +238,7 @@ def dedupe(
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
     distance: Annotated[
         float, typer.Option(min=0, max=63, help="Most differing bits of near copies, of 64.")
-    ] = 8.0,
+    ] = 10.0,
     copies: Annotated[
         bool, typer.Option("--copies", help="Copies alone; decodes nothing.")
     ] = False,

@@ -42,9 +42,10 @@ def dedupe(
 ) -> CurationResult:
     """Find copies and near copies."""
     table = find_duplicates(_source(sources), out, distance=distance, **options)
-    groups = len(set(table["group"].to_pylist()))
-    text = f"{out}: {len(table)} videos in {groups} groups; {len(table) - groups} can be left out"
-    return CurationResult(text, [])
+    errors = _errors(table)
+    found, groups = len(table) - len(errors), len({*table["group"].to_pylist()} - {None})
+    text = f"{out}: {found} videos in {groups} groups; {found - groups} can be left out"
+    return CurationResult(text, errors)
 
 
 def score(sources: Sequence[str], out: Path, *, sound: bool, **options: Any) -> CurationResult:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.clip_samples.sources import ClipSources
-from videoloader.curation.hashes import HashedFrames, differing_bits, hash_video, packet_digest
+from videoloader.curation.hashes import differing_bits, hash_video, packet_digest
 from videoloader.curation.mapping import find_videos, map_clips
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset import Item, Videos
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["find_duplicates", "near_pairs", "video_distance"]
 
 _BANDS, _BAND_BITS = 4, 16
+_PICTURES = 4  # of a video that are hashed
 _REACH = 7  # bits of two pictures: of four bands one then differs in at most one bit
 _COMMON = 50  # videos that may share a picture; more have an intro in common, or a logo
 _AT_ONCE = 1 << 22  # pairs of pictures compared at once
@@ -44,8 +45,7 @@ def find_duplicates(
     source: ClipSources,
     out: str | os.PathLike[str],
     *,
-    distance: float | None = 8.0,
-    frames: HashedFrames = "times",
+    distance: float | None = 10.0,
     device: str = "cpu",
     workers: int | None = None,
     time_limit: float = 3600.0,
@@ -65,17 +65,17 @@ def find_duplicates(
     7 bits, and groups are what pairs connect.
 
     A resumable job, see `map_clips`: files beside `out`, whose names begin with its own, keep what
-    is done until it is written. Videos that cannot be decoded are in no group of near copies.
+    is done until it is written.
 
     Args:
         source: as for `map_clips`.
         out: Parquet file to write: a row for each video that is in a group, with `row` and `key`
             as of `map_clips`, `group` (a number), `is_representative`, `kind` (`copy` of the
-            representative, or `near`), and `distance` to it. Groups are in the order of their
-            first videos. The representative is the video with the most pixels, then frames, then
-            bytes, then the first.
+            representative, or `near`), and `distance` to it; then a row for each video that could
+            not be read, without a group, with its `error`. Groups are in the order of their first
+            videos. The representative is the video with the most pixels, then frames, then bytes,
+            then the first.
         distance: the largest of near copies; None to look for copies only, which decodes nothing.
-        frames: that are hashed, see `hash_video`.
         device: that decodes.
         workers: processes, see `map_clips`.
         time_limit: seconds that one video may take in a worker.
@@ -99,9 +99,10 @@ def find_duplicates(
         "progress": progress,
     }
     parts = [target.with_name(f"{target.name}.{name}") for name in ("hashes", "digests")]
-    function = partial(_describe, frames=None if distance is None else frames)
+    function = partial(_describe, count=0 if distance is None else _PICTURES)
     described = map_clips(videos, function, parts[0], keep=True, **options).to_pylist()
-    copies = _copies(videos, described, parts[1], options)
+    copies, unread = _copies(videos, described, parts[1], options)
+    errors = {n: row["error"] for n, row in enumerate(described) if row["error"]} | unread
     near: list[_Pair] = []
     if distance is not None:
         later = {number for group in copies for number in group[1:]}
@@ -111,7 +112,7 @@ def find_duplicates(
             if each.get("hashes") and number not in later
         }
         near = [_Pair(*pair) for pair in near_pairs(hashes, distance)]
-    table = _table(described, copies, near)
+    table = _table(described, copies, near, errors)
     with written_whole(target) as partial_file:
         pq.write_table(table, partial_file, compression="zstd")
     for part in parts:
@@ -119,10 +120,10 @@ def find_duplicates(
     return table
 
 
-def _describe(video: Video, *, frames: HashedFrames | None) -> dict[str, Any]:
+def _describe(video: Video, *, count: int) -> dict[str, Any]:
     """Hashes of a video, and what makes it preferable to its copies."""
     index = video.index
-    return hash_video(video, frames=frames)._asdict() | {
+    return hash_video(video, count=count)._asdict() | {
         "quality": [
             index.width * index.height,
             index.num_frames,
@@ -136,21 +137,26 @@ def _copies(
     described: list[dict[str, Any]],
     out: Path,
     options: dict[str, Any],
-) -> list[list[int]]:
-    """Groups of videos with the same packets; only those with the same sizes of them are read."""
+) -> tuple[list[list[int]], dict[int, str]]:
+    """Groups of videos with the same packets, and errors, by number.
+
+    Only videos with the same sizes of packets are read.
+    """
     alike = _groups_by((each.get("packets"), number) for number, each in enumerate(described))
     chosen = sorted(number for group in alike for number in group)
     if not chosen:
-        return []
+        return [], {}
     if isinstance(videos, Videos):
         part: ClipSources = Videos(videos.dataset, videos.rows[chosen])
     else:
         part = [videos[number] for number in chosen]
     digests = map_clips(part, packet_digest, out, keep=True, **options).to_pylist()
-    return _groups_by(
-        (row.get("digest") and (described[number]["packets"], row["digest"]), number)
-        for number, row in zip(chosen, digests, strict=True)
+    found = dict(zip(chosen, digests, strict=True))
+    copies = _groups_by(
+        (not row["error"] and (described[number]["packets"], row["digest"]), number)
+        for number, row in found.items()
     )
+    return copies, {number: row["error"] for number, row in found.items() if row["error"]}
 
 
 def _groups_by(members: Iterable[tuple[Any, int]]) -> list[list[int]]:
@@ -236,8 +242,13 @@ def video_distance(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
     return float(np.concatenate([bits.min(axis=0), bits.min(axis=1)]).mean())
 
 
-def _table(described: list[dict[str, Any]], copies: list[list[int]], near: list[_Pair]) -> pa.Table:
-    """The groups that copies and near copies make up together."""
+def _table(
+    described: list[dict[str, Any]],
+    copies: list[list[int]],
+    near: list[_Pair],
+    errors: Mapping[int, str],
+) -> pa.Table:
+    """The groups that copies and near copies make up together, and what could not be read."""
     import pyarrow as pa
 
     edges = [(group[0], number) for group in copies for number in group[1:]]
@@ -253,7 +264,7 @@ def _table(described: list[dict[str, Any]], copies: list[list[int]], near: list[
         first, second = sorted((root(one), root(other)))
         parent[second] = first
     alike = {number: group[0] for group in copies for number in group}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, group in enumerate(_groups_by((root(n) + 1, n) for n in range(len(parent)))):
         best = max(group, key=lambda each: (*described[each]["quality"], -each))
         for member in group:
@@ -267,9 +278,14 @@ def _table(described: list[dict[str, Any]], copies: list[list[int]], near: list[
                     "distance": 0.0 if is_copy else _distance(described, best, member),
                 }
             )
+    grouped = {row["row"] for row in rows}
+    for number in sorted(errors):
+        place = {name: described[number][name] for name in ("row", "key")}
+        if place["row"] not in grouped:
+            rows.append(place | {"error": errors[number]})
     fields = [("row", pa.int64()), ("key", pa.string()), ("group", pa.int64())]
     fields += [("is_representative", pa.bool_()), ("kind", pa.string())]
-    fields += [("distance", pa.float64())]
+    fields += [("distance", pa.float64()), ("error", pa.string())]
     return pa.Table.from_pylist(rows, schema=pa.schema(fields))
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.curation.pictures import AnyVideo, keyframes_of, opened, read_gray, spread
-from videoloader.errors import ArgumentError
+from videoloader.curation.pictures import AnyVideo, opened, read_gray
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import PacketReader
 from videoloader.video import Video
 
-__all__ = ["HashedFrames", "VideoHash", "differing_bits", "hash_video", "packet_digest"]
-__all__ += ["picture_hash"]
-
-HashedFrames: TypeAlias = Literal["times", "keyframes"]
+__all__ = ["VideoHash", "differing_bits", "hash_video", "packet_digest", "picture_hash"]
 
 _SIDE, _LOW = 32, 8  # of the picture that is hashed, and of its lowest frequencies
 _FLAT = 4.0  # standard deviation of the luma below which a picture says nothing
@@ -39,33 +35,25 @@ class VideoHash(NamedTuple):
     hashes: NDArray[np.uint64]
 
 
-def hash_video(
-    video: AnyVideo, *, frames: HashedFrames | None = "times", count: int = 4
-) -> VideoHash:
+def hash_video(video: AnyVideo, *, count: int = 4) -> VideoHash:
     """Hashes of a video; a function for `map_clips`.
+
+    The pictures are those on screen at times that divide the video evenly, so copies have them in
+    common whatever their encoder did. Keyframes are elsewhere in each copy.
 
     Args:
         video: to hash.
-        frames: which pictures: at `times` that divide the video evenly, which copies have in
-            common whatever their encoder, or `keyframes`, which costs less; None for none.
-        count: pictures; flat ones, such as black frames, are left out.
+        count: pictures, 0 for none; flat ones, such as black frames, are left out.
     """
     with opened(video) as found:
         index = found.index
-        chosen = np.zeros(0, np.int64)
-        if frames == "times":
-            times = index.boundaries[0] + (np.arange(count) + 0.5) / count * index.duration
-            chosen = np.searchsorted(index.boundaries[1:-1], times, side="right")
-        elif frames == "keyframes":
-            chosen = spread(keyframes_of(index), count)
-        elif frames is not None:
-            raise ArgumentError(f'frames must be "times", "keyframes" or None, got {frames!r}')
-        chosen = np.unique(chosen).astype(np.int64)
-        pictures = read_gray(found, chosen, size=(_SIDE, _SIDE)) if len(chosen) else None
-    if pictures is None:
-        return VideoHash(_sizes_digest(index), chosen, np.zeros(0, np.uint64))
+        times = index.boundaries[0] + (np.arange(count) + 0.5) / max(count, 1) * index.duration
+        frames = np.unique(np.searchsorted(index.boundaries[1:-1], times, side="right"))
+        if not count:
+            return VideoHash(_sizes_digest(index), frames, np.zeros(0, np.uint64))
+        pictures = read_gray(found, frames, size=(_SIDE, _SIDE))
     rich = pictures.std(axis=(1, 2)) >= _FLAT
-    return VideoHash(_sizes_digest(index), chosen[rich], picture_hash(pictures[rich]))
+    return VideoHash(_sizes_digest(index), frames[rich], picture_hash(pictures[rich]))
 
 
 def picture_hash(pictures: NDArray[np.uint8]) -> NDArray[np.uint64]:

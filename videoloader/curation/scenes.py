@@ -287,8 +287,8 @@ def _recolored(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Share of pixels whose colours are not in the picture before, whatever has moved; 0 to 1."""
     codes = (pixels // 43).astype(np.int64) @ [36, 6, 1]  # six levels of each channel
     counts = np.array([np.bincount(each.ravel(), minlength=216) for each in codes])
-    changed: NDArray[np.float64] = np.abs(np.diff(counts, axis=0)).sum(axis=1)
-    changed /= 2 * codes[0].size
+    shares = counts / codes[0].size
+    changed: NDArray[np.float64] = np.abs(shares[1:] - shares[:-1]).sum(axis=1) / 2
     return changed
 
 
