@@ -226,9 +226,11 @@ LAYERS = {
     "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
     "epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
+    "curation": "errors system codecs sampling sources workers indexing audio decoding "
+    "clip_samples video",
     "report": "errors views system runtime sources indexing decoding video",
     "demo": "errors views system sampling indexing fn plugin report",
-    "cli": "errors views sampling sources indexing decoding video writing report demo",
+    "cli": "errors views sampling sources indexing decoding video writing curation report demo",
 }
 
 USERS = {"demo", "cli"}  # take public names from the package itself, as its users do

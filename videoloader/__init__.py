@@ -44,11 +44,12 @@ from videoloader.sampling.seeding import seed
 from videoloader.system.eager_calls import eager
 
 if TYPE_CHECKING:
-    from videoloader import backend, fn, math, ops, pipeline, tensors, types
+    from videoloader import backend, curation, fn, math, ops, pipeline, tensors, types
     from videoloader.audio import Audio
     from videoloader.clip_samples.columns import TableColumns
     from videoloader.clip_samples.labels import LabelColumn
     from videoloader.clip_samples.patches import patchify, unpatchify
+    from videoloader.curation import find_duplicates, find_scenes, map_clips, score_video
     from videoloader.dataset import ClipDataset, collate_samples
     from videoloader.decoding.batch_decoder import (
         BatchDecoder,
@@ -118,13 +119,17 @@ __all__ = [
     "backend",
     "collate_samples",
     "cut",
+    "curation",
     "decode_batch",
     "eager",
     "errors",
+    "find_duplicates",
+    "find_scenes",
     "fn",
     "index_dataset",
     "index_video",
     "indexing",
+    "map_clips",
     "math",
     "newaxis",
     "open_dataset",
@@ -133,6 +138,7 @@ __all__ = [
     "pipeline",
     "pipeline_def",
     "sampling",
+    "score_video",
     "seed",
     "tensors",
     "transcode",
@@ -164,9 +170,13 @@ _LAZY = {
     "Video": "videoloader.video",
     "backend": None,
     "cut": "videoloader.writing.cut",
+    "curation": None,
     "decode_batch": "videoloader.decoding.batch_decoder",
+    "find_duplicates": "videoloader.curation",
+    "find_scenes": "videoloader.curation",
     "fn": None,
     "index_dataset": "videoloader.indexing.dataset",
+    "map_clips": "videoloader.curation",
     "math": None,
     "newaxis": "videoloader.pipeline",
     "open_dataset": "videoloader.indexing.dataset",
@@ -174,6 +184,7 @@ _LAZY = {
     "patchify": "videoloader.clip_samples.patches",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
+    "score_video": "videoloader.curation",
     "tensors": None,
     "transcode": "videoloader.writing.transcode",
     "types": None,

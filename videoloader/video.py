@@ -132,6 +132,11 @@ class Video:
         return self._source.name
 
     @property
+    def source(self) -> Source:
+        """The bytes of the file, open until `close`."""
+        return self._source
+
+    @property
     def size(self) -> tuple[int, int]:
         """Height and width of the frames given by default, rotation applied."""
         height, width = self.index.height, self.index.width

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,14 +14,12 @@ from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.job import Progress, part_of
-from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.video_job import VideoJob, run_video_job
 from videoloader.sampling import plan_decode
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Check
-from videoloader.system.writing import check_target, written, written_whole
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.tasks import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,50 +104,42 @@ def check_dataset(
     import pyarrow.parquet as pq
 
     rows = part_of(dataset.videos.rows.tolist(), shard)
-    target = Path(out)
-    check_target(target)
-    with written(target):  # rather found out now than when all is done
-        target.parent.mkdir(parents=True, exist_ok=True)
-    journal = Journal(target.with_name(f"{target.name}.journal"))
-    try:
-        damage = {row: _known(journal, dataset, row) for row in rows}
-        missing = [(row, dataset.item(row)) for row in rows if damage[row] is None]
-        done, failed = len(rows) - len(missing), sum(map(bool, damage.values()))
-        function = f"{__name__}:check_video"
-        arguments = {"dataset": str(dataset.path), "root": dataset.root, "check": dataset.check}
-        if ray:
-            results = run_on_ray(function, missing, arguments=arguments, batch=1)
-        else:
-            results = run_tasks(
-                function, missing, workers=workers, time_limit=time_limit, arguments=arguments
-            )
-        for (row, item), result in results:
-            is_lost = isinstance(result, TaskFailure)
-            found = [Damage((), result.kind, result.reason)] if is_lost else result
-            facts = {"damage": found}
-            journal.add(Row(item, dataset[row].fingerprint, facts))
-            damage[row] = found
-            done, failed = done + 1, failed + bool(found)
-            if progress is not None:
-                progress(done, len(rows), failed)
-        table = _table(dataset, damage)
-        with written_whole(target) as partial:
-            pq.write_table(table, partial, compression="zstd")
-        journal.remove()
-    finally:
-        journal.close()
-    return table
+    tasks = [(row, dataset.item(row)) for row in rows]
+    job = VideoJob(
+        f"{__name__}:check_video",
+        {"dataset": str(dataset.path), "root": dataset.root, "check": dataset.check},
+        name="check",
+        state=lambda row: dataset[row].fingerprint,
+        as_row=_as_row,
+        is_failed=lambda row: bool(row.facts["damage"]),
+    )
+    tables: list[pa.Table] = []
+
+    def write(target: Path, found: Callable[[Item], Row]) -> None:
+        damage = {row: found(item).facts["damage"] for row, item in tasks}
+        tables.append(_table(dataset, damage))
+        pq.write_table(tables[0], target, compression="zstd")
+
+    run_video_job(
+        job,
+        tasks,
+        out,
+        write,
+        workers=workers,
+        time_limit=time_limit,
+        ray=ray,
+        progress=progress,
+    )
+    return tables[0]
 
 
-def _known(journal: Journal, dataset: DatasetIndex, row: int) -> list[Damage] | None:
-    """What an interrupted job found of a video, None if it did not get to it as it is now."""
-    known = journal.get(dataset.item(row))
-    if known is None or known.state != dataset[row].fingerprint:
-        return None
-    return [Damage(tuple(frames), kind, why) for frames, kind, why in known.facts["damage"]]
+def _as_row(item: Item, result: list[Damage] | TaskFailure) -> Row:
+    if isinstance(result, TaskFailure):
+        result = [Damage((), result.kind, result.reason)]
+    return Row(item, None, {"damage": result})
 
 
-def _table(dataset: DatasetIndex, damage: dict[int, list[Damage] | None]) -> pa.Table:
+def _table(dataset: DatasetIndex, damage: dict[int, list[Damage]]) -> pa.Table:
     import pyarrow as pa
 
     text, number = pa.string(), pa.int64()
@@ -158,6 +149,6 @@ def _table(dataset: DatasetIndex, damage: dict[int, list[Damage] | None]) -> pa.
     for row, found in sorted(damage.items()):
         item = dataset.item(row)
         place = {"row": row, "key": dataset.key(row), "path": item.path, "member": item.member}
-        for frames, kind, reason in found or []:
+        for frames, kind, reason in found:
             rows.append(place | {"frames": frames, "error_kind": kind, "reason": reason})
     return pa.Table.from_pylist(rows, schema=pa.schema(fields))

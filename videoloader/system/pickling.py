@@ -82,11 +82,16 @@ def pickle_for_program(value: Any) -> bytes:
     Functions of the main script go by value, too.
 
     Raises:
-        ArgumentError: a class is of the main script.
-        Exception: something cannot be pickled.
+        ArgumentError: something cannot be pickled, or is a class of the main script.
     """
     stream = io.BytesIO()
-    _ProgramPickler(stream).dump(value)
+    try:
+        _ProgramPickler(stream).dump(value)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise ArgumentError(
+            f"{value!r:.80} cannot be pickled for another process ({error}); make what does not "
+            "pickle inside the function that needs it"
+        ) from error
     return stream.getvalue()
 
 
@@ -116,8 +121,8 @@ class _ProgramPickler(_Pickler):
                 return _reduce(value)
             if isinstance(value, type):
                 raise ArgumentError(
-                    f"class {value.__qualname__} is of the main script, which the process does not "
-                    "run; define it in a module that can be imported"
+                    f"{value.__qualname__} is a class of the main script, which other processes do "
+                    "not run; define it in a module that can be imported"
                 )
         return super().reducer_override(value)
 

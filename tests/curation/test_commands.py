@@ -1,0 +1,60 @@
+"""The commands `scenes`, `dedupe` and `score`."""
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import videoloader as vl
+from videoloader.cli import app
+from videoloader.demo.shots import encode_shots
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A video twice, another one, and a file that is no video."""
+    folder = tmp_path_factory.mktemp("commands") / "videos"
+    folder.mkdir()
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        encode_shots(folder / f"{name}.mp4", [12, 14], seed=seed, size=(160, 90))
+    (folder / "d.mp4").write_bytes(b"no video")
+    vl.index_dataset(folder, folder.parent / "set.parquet", 0)
+    return folder
+
+
+def run(*words):
+    return CliRunner().invoke(app, [*map(str, words), "--workers", "0"])
+
+
+def test_scenes_and_thumbnails_are_written(folder, tmp_path):
+    out, thumbnails = tmp_path / "scenes.parquet", tmp_path / "thumbnails.parquet"
+    words = ["scenes", folder.parent / "set.parquet", "-o", out, "--exact"]
+    told = run(*words, "--thumbnails", thumbnails)
+    assert told.exit_code == 1  # of the file that is no video
+    assert "6 scenes of 3 videos" in told.output
+    assert "d.mp4" in told.output
+    table = pq.read_table(out)
+    assert table["start"].to_pylist() == [0, 12] * 3 + [None]
+    first = pq.read_table(thumbnails).to_pylist()[0]
+    assert len(first["thumbnails"]) == len(first["thumbnail_frames"]) * 27 * 48 * 3
+
+
+@pytest.mark.parametrize("more", [[], ["--copies"], ["--distance", "4"]])
+def test_duplicates_are_found(folder, tmp_path, more):
+    told = run("dedupe", folder.parent / "set.parquet", "-o", tmp_path / "out.parquet", *more)
+    assert told.exit_code == 1
+    assert "2 videos in 1 groups; 1 can be left out" in told.output
+    assert "d.mp4" in told.output
+
+
+def test_videos_are_scored(folder, tmp_path):
+    paths = [folder / "a.mp4", folder / "c.mp4"]
+    told = run("score", *paths, "-o", tmp_path / "out.parquet", "--sound")
+    assert told.exit_code == 0, told.output
+    assert "2 videos scored" in told.output
+    assert pq.read_table(tmp_path / "out.parquet")["silence"].to_pylist() == [None, None]
+
+
+def test_a_job_that_cannot_be_done_says_why(tmp_path):
+    told = run("score", tmp_path / "none.parquet", "-o", tmp_path / "out.parquet")
+    assert told.exit_code == 2
+    assert "none.parquet" in told.output

@@ -1,0 +1,397 @@
+"""`map_clips`: calls a function for every clip or video of a data set, into a Parquet file."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
+
+import numpy as np
+
+from videoloader.clip_samples.sources import (
+    ClipSources,
+    IndexedVideos,
+    ListedVideos,
+    find_sources,
+)
+from videoloader.curation.columns import as_rows, completed, decode_table, encode_rows, unified
+from videoloader.decoding.options import FrameOptions, VideoOptions
+from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
+from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
+from videoloader.indexing.dataset.job import Progress, part_of
+from videoloader.indexing.dataset.rows import Row, as_error
+from videoloader.indexing.dataset.video_job import VideoJob, run_video_job
+from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import ClipSampler, generator, sample_frames
+from videoloader.sources.address import is_url
+from videoloader.sources.faults import raise_shortage
+from videoloader.sources.source import Fingerprint
+from videoloader.system.options import documented
+from videoloader.system.pickling import pickle_for_program
+from videoloader.video import Video
+from videoloader.workers.tasks import TaskFailure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MapOptions", "find_videos", "map_clips", "map_video"]
+
+_GROUP = 4096  # rows in a row group
+_JOB = b"videoloader_job"  # in the metadata of the file
+
+Function: TypeAlias = Callable[[Any], Any]
+
+
+@documented(FrameOptions, VideoOptions)
+class MapOptions(FrameOptions, VideoOptions, total=False):
+    """Options of the clips of `map_clips`, as of `Video` and `Video.get_frames`."""
+
+
+class _Work(NamedTuple):
+    """What a worker does with each video; the same for all.
+
+    Attributes:
+        function: of the user, pickled where it has travelled to another process.
+        columns: names of the values that it returns; empty where it returns dictionaries.
+        clips: sampler of its clips; None where it takes the whole video.
+        dataset: path, root and check of the data set index; None where there is none.
+        indexes: by number, of listed videos.
+        device: that decodes.
+        seed: of random samplers.
+        options: of the clips.
+    """
+
+    function: bytes | Function
+    columns: tuple[str, ...]
+    clips: ClipSampler | None
+    dataset: tuple[str, str | None, Any] | None
+    device: str
+    seed: int
+    options: MapOptions
+
+
+class _Outcome(NamedTuple):
+    """Rows of a video, as `encode_rows` packs them; or what failed."""
+
+    data: bytes
+    error: str = ""
+    kind: str = ""
+
+
+def map_clips(
+    source: ClipSources,
+    function: Function,
+    out: str | os.PathLike[str],
+    *,
+    clips: ClipSampler | None = None,
+    columns: str | Sequence[str] = (),
+    device: str = "cpu",
+    workers: int | None = None,
+    on_error: Literal["record", "raise"] = "record",
+    time_limit: float = 3600.0,
+    shard: tuple[int, int] = (0, 1),
+    ray: bool = False,
+    seed: int = 0,
+    keep: bool = False,
+    progress: Progress | None = None,
+    **options: Unpack[MapOptions],
+) -> pa.Table:
+    """Call a function for every clip, or video, of a data set, and write what it returns.
+
+    The job may be interrupted at any moment, also by SIGKILL: a journal beside `out` keeps the
+    videos that are done, and the same call goes on from there. It takes a function for the same if
+    it has the same name: delete the journal of an interrupted job whose function has changed. The
+    result depends neither on interruptions nor on the number of workers.
+
+    Rows are in the order of the videos, all of one video together. They have the columns `row`
+    (of the data set index, or number in the list), `key` (as `DatasetIndex.keys`, for joins),
+    `clip` (number of the row in its video), with `clips` the list `frames` of frame numbers, then
+    `error` and `error_kind`, null where nothing went wrong, and the columns of the function. A
+    video that fails has one row with its error; rows of the index that are failures keep theirs.
+
+    Args:
+        source: a data set index or its path, videos of one (`dataset.filter(...)`), or what
+            `index_dataset` takes: a folder, paths, items.
+        function: called with each `Clip` of `clips`, or with the open `Video` where there are none.
+            Returns a row: a dictionary, a NamedTuple, or the value or values of `columns`; or a
+            list of dictionaries or NamedTuples for several rows. Values are what Parquet can hold:
+            numbers, texts, bytes, lists; arrays and tensors become lists of their element type.
+            For worker processes it must pickle; lambdas and functions of the main script do.
+        out: Parquet file to write.
+        clips: the sampler that takes the clips of each video; random ones draw by `seed` and the
+            number of the video.
+        columns: names of the values, where the function returns no dictionary.
+        device: where the frames of clips are given: `cpu`, `cuda` or `cuda:N`.
+        workers: processes, each with the function and its state; by default one for a GPU, and
+            else as many as this process may use processors; 0 calls it in this process.
+        on_error: `record` what goes wrong with a video, or `raise` it.
+        time_limit: seconds that one video may take in a worker.
+        shard: (i, n) takes the i-th of n parts of the videos, for n machines.
+        ray: work on the Ray cluster at hand instead of in processes here.
+        seed: of random samplers.
+        keep: return what is in `out` if it is the result of this job for these videos, as they are
+            now; by default it is made anew.
+        progress: is told how far the job is: videos done, all, failed.
+        **options: of the video and of its clips.
+
+    Returns:
+        The table that was written.
+
+    Raises:
+        ArgumentError: a video is listed twice, or arguments contradict each other.
+        VideoError: with `on_error="raise"`, of the first video that fails.
+    """
+    import pyarrow.parquet as pq
+
+    if on_error not in ("record", "raise"):
+        raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    _check_options(options, clips)
+    videos = _as_videos(find_videos(source))
+    if workers is None and device != "cpu":
+        workers = 1
+    numbers = part_of(list(range(len(videos))), shard)
+    place = _dataset_of(videos)
+    travels = ray or workers != 0
+    work = _Work(
+        pickle_for_program(function) if travels else function,
+        names,
+        clips,
+        place,
+        device,
+        seed,
+        options,
+    )
+    job = VideoJob(
+        f"{__name__}:map_video",
+        {"work": work},
+        name=_name_of(function, work),
+        state=partial(_state, videos),
+        as_row=partial(_as_row, raises=on_error == "raise"),
+        is_failed=lambda row: bool(row.error),
+    )
+    tasks = [(videos.row(number), videos.item(number)) for number in numbers]
+    told = _digest(job.name, *((*task, job.state(task[0])) for task in tasks))
+    if keep and _job_of(out) == told:
+        return pq.read_table(out)
+    all_keys = videos.keys()
+    keys = [all_keys[number] for number in numbers]
+    run_video_job(
+        job,
+        tasks,
+        out,
+        partial(
+            _write, tasks=tasks, keys=keys, names=names, has_frames=clips is not None, told=told
+        ),
+        workers=workers,
+        time_limit=time_limit,
+        ray=ray,
+        progress=progress,
+    )
+    return pq.read_table(out)
+
+
+def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
+    """Call the function for the clips of one video; what goes wrong is returned.
+
+    Args:
+        task: number of the video, and where it is.
+        work: what to do.
+
+    Raises:
+        ResourceError: the machine lacks open files or the like, which ends the job.
+    """
+    number, item = task
+    try:
+        index = _index_of(number, work)
+        of_video = {k: v for k, v in work.options.items() if k in VideoOptions.__annotations__}
+        of_clip = {k: v for k, v in work.options.items() if k in FrameOptions.__annotations__}
+        function = _unpacked(work.function)
+        with Video(item, work.device, index, threads=1, **of_video) as video:  # type: ignore[arg-type]
+            if work.clips is None:
+                return _Outcome(encode_rows(as_rows(function(video), work.columns)))
+            rng = generator(work.seed, sample=number)
+            frames = np.atleast_2d(sample_frames(work.clips, video.index, rng=rng))
+            rows = []
+            for each in frames:
+                clip = video.get_frames(each, **of_clip)  # type: ignore[arg-type]
+                rows += [
+                    {"frames": clip.indices, **row} for row in as_rows(function(clip), work.columns)
+                ]
+            return _Outcome(encode_rows(rows))
+    except Exception as error:  # noqa: BLE001  (costs this video, not the job)
+        raise_shortage(error, item.name)
+        kind = type(error).__name__
+        text = str(error) if isinstance(error, VideoError) else f"{item.name}: {kind}: {error}"
+        return _Outcome(b"", text, kind)
+
+
+def _check_options(options: MapOptions, clips: ClipSampler | None) -> None:
+    for name in options:
+        if name not in MapOptions.__annotations__:
+            raise ArgumentTypeError(f"map_clips() got an unexpected keyword argument {name!r}")
+        if clips is None and name not in VideoOptions.__annotations__:
+            raise ArgumentError(
+                f"{name} is of clips; give clips=, or ask the video that the function gets for them"
+            )
+
+
+def find_videos(source: ClipSources) -> Videos | list[Item]:
+    """The videos of a job, in order; those of a whole data set index include its failures."""
+    if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".parquet"):
+        source = open_dataset(source)
+    if isinstance(source, DatasetIndex):
+        return Videos(source, np.arange(len(source)))
+    found = find_sources(source, {})
+    return found.videos if isinstance(found, IndexedVideos) else found.items
+
+
+def _as_videos(videos: Videos | list[Item]) -> IndexedVideos | ListedVideos:
+    return IndexedVideos(videos) if isinstance(videos, Videos) else ListedVideos(videos, {})
+
+
+def _dataset_of(videos: IndexedVideos | ListedVideos) -> tuple[str, str | None, Any] | None:
+    if isinstance(videos, ListedVideos):
+        return None
+    dataset = videos.videos.dataset
+    return str(dataset.path), dataset.root, dataset.check
+
+
+def _index_of(number: int, work: _Work) -> VideoIndex | None:
+    """The index of a video, or the recorded error; None where the video is only listed."""
+    if work.dataset is None:
+        return None
+    path, root, check = work.dataset
+    with DatasetIndex(path, root=root, check=check) as dataset:
+        return dataset[number]
+
+
+def _state(videos: IndexedVideos | ListedVideos, row: int) -> Fingerprint | None:
+    """The state of a video as it was indexed, or as it is now; None if unknown."""
+    try:
+        if isinstance(videos, IndexedVideos):
+            return videos.videos.dataset[row].fingerprint
+        item = videos.item(row)
+        return None if is_url(item.path) and item.listed is None else item.state()
+    except VideoError:
+        return None
+
+
+def _unpacked(function: bytes | Function) -> Function:
+    return _loaded(function) if isinstance(function, bytes) else function
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(data: bytes) -> Function:
+    """The function of the user, once for each worker, so that a model in it is loaded once."""
+    function: Function = pickle.loads(data)
+    return function
+
+
+def _name_of(function: Any, work: _Work) -> str:
+    """What tells this job from others with the same `out`: the function by name, and options."""
+    given: tuple[Any, ...] = ()
+    while isinstance(function, partial):
+        given += (function.args, sorted(function.keywords.items()))
+        function = function.func
+    if not hasattr(function, "__qualname__"):
+        function = type(function)
+    name = f"{function.__module__}.{function.__qualname__}"
+    told = (given, work.columns, work.clips, work.seed, sorted(work.options.items()))
+    return f"{name} {_digest(*told)}"
+
+
+def _digest(*values: object) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for value in values:
+        digest.update(repr(value).encode())
+    return digest.hexdigest()
+
+
+def _job_of(path: str | os.PathLike[str]) -> str:
+    """The job and the videos that a file of `map_clips` is of; empty if there is no such file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowException):
+        return ""
+    return str(metadata.get(_JOB, b"").decode())
+
+
+def _as_row(item: Item, result: _Outcome | TaskFailure, *, raises: bool) -> Row:
+    if isinstance(result, TaskFailure):
+        result = _Outcome(b"", f"{item.name}: {result.reason}", result.kind)
+    if result.error and raises:
+        raise as_error(result.kind, result.error)
+    return Row(item, None, {}, result.data, result.error, result.kind)
+
+
+def _write(
+    target: Path,
+    found: Callable[[Item], Row],
+    *,
+    tasks: list[tuple[int, Item]],
+    keys: list[str],
+    names: tuple[str, ...],
+    has_frames: bool,
+    told: str,
+) -> None:
+    """Write the rows of all videos in their order, a group at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = pa.string()
+    own = [("row", pa.int64()), ("key", text), ("clip", pa.int32())]
+    own += [("frames", pa.list_(pa.int64()))] * has_frames
+    own += [("error", text), ("error_kind", text)]
+    fields = {name: pa.field(name, kind) for name, kind in own}
+    schemas = (decode_table(data).schema for _, item in tasks if (data := found(item).index))
+    for field in unified(schemas, names):
+        if field.name == "frames" and has_frames:
+            continue
+        if field.name in dict(own):
+            raise ArgumentError(
+                f"the function has a column {field.name!r}, which map_clips has too"
+            )
+        fields[field.name] = field
+    schema = pa.schema(fields.values(), metadata={_JOB: told})
+
+    def tables() -> Iterator[pa.Table]:
+        for (number, item), key in zip(tasks, keys, strict=True):
+            row = found(item)
+            if row.error:
+                table = pa.table({"error": [row.error], "error_kind": [row.kind]})
+            else:
+                table = decode_table(row.index)
+            count = len(table)
+            facts = {
+                "row": pa.array([number] * count, pa.int64()),
+                "key": pa.array([key] * count, text),
+                "clip": pa.array(np.arange(count, dtype=np.int32)),
+            }
+            yield completed(table, schema, facts)
+
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for group in _groups(tables()):
+            writer.write_table(pa.concat_tables(group))
+
+
+def _groups(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
+    """Tables of about a row group together."""
+    group: list[pa.Table] = []
+    size = 0
+    for table in tables:
+        group.append(table)
+        size += len(table)
+        if size >= _GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -1,0 +1,306 @@
+"""`find_scenes`: hard cuts between shots, from packet tables and thumbnails of a few frames.
+
+At a cut nothing of the picture can be predicted, so an encoder either places a keyframe there or
+spends about as many bytes on a packet as on a keyframe. So the tables name the suspects, and
+thumbnails decide: those of keyframes tell whether the picture has changed from one to the next;
+decoded frames around a suspect tell where.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.codecs.registry import codec_of
+from videoloader.curation.pictures import AnyVideo, keyframes_of, opened, read_thumbnails
+from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.video import Video
+
+__all__ = ["Scene", "Suspect", "find_scenes", "find_suspects"]
+
+_CHANGED = 8.0  # mean difference of two thumbnails, of 255, from which they may be of two shots
+_STANDS_OUT = 3.0  # times the differences beside it
+_RECOLORED = 0.4  # share of pixels with other colours that motion within a GOP rarely makes
+_LARGE = 0.3  # between a usual packet (0) and a keyframe (1)
+_LARGE_HIDDEN = 0.8  # the same where packets hold hidden frames, which are large without a cut
+_FAR = 40  # packets on each side that tell what is usual
+_USUAL = 0.85  # quantile; above the B-frames, so that it is a size of P-frames
+_TELLING = 0.35  # most share of a keyframe's size that usual packets may have to be told apart
+_AHEAD = 32  # frames that a packet with hidden frames may be about
+_APART = 8  # least frames between the keyframes that are compared
+
+
+class Scene(NamedTuple):
+    """Frames from one cut to the next.
+
+    Attributes:
+        start: first frame.
+        stop: end, exclusive.
+        start_seconds: presentation time of the first frame.
+        stop_seconds: when the last frame ends.
+        is_exact: whether the frames on both sides of the cut at `start` were compared; if not, the
+            cut may be some frames away.
+    """
+
+    start: int
+    stop: int
+    start_seconds: float
+    stop_seconds: float
+    is_exact: bool
+
+
+class Suspect(NamedTuple):
+    """A packet as large as after a cut: a shot may begin with one of the frames `first` to `last`.
+
+    `size` is 0 for a usual packet and 1 for one as large as a keyframe.
+    """
+
+    first: int
+    last: int
+    size: float
+
+
+def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
+    """The shots of a video, which hard cuts separate. Fades and dissolves are not looked for.
+
+    Args:
+        source: a video, or what `Video` takes. Also a function for `map_clips`.
+        exact: also decode frames around suspected cuts, to know the frame and to reject large
+            packets without a cut. Otherwise keyframes alone are decoded; a cut between two of them
+            is where the packet sizes say, up to half a second away, and cuts between two keyframes
+            that look alike are not found.
+
+    Returns:
+        At least one; `start` of all but the first are the cuts.
+    """
+    with opened(source) as video:
+        index = video.index
+        cuts = dict(_confirmed(video) if exact else _likely(video))
+        starts = [0, *sorted(cuts)]
+        times = index.boundaries
+        return [
+            Scene(start, stop, float(times[start]), float(times[stop]), cuts.get(start, True))
+            for start, stop in zip(starts, [*starts[1:], len(index)], strict=True)
+        ]
+
+
+def find_suspects(index: VideoIndex) -> list[Suspect]:
+    """Where the packet sizes of a video suggest cuts between keyframes; nothing is decoded."""
+    sizes, is_key = _sizes(index)
+    usual, whole = _usual_sizes(sizes, is_key)
+    relative = (sizes - usual) / np.maximum(whole - usual, 1)
+    shown = np.full(len(sizes), -1)
+    shown[index.frame_packets] = np.arange(len(index))
+    before = np.maximum.accumulate(
+        np.concatenate([[-1], shown[:-1]])
+    )  # last frame, in decode order
+    hides = _hides_frames(index)
+    found = []
+    least = _LARGE_HIDDEN if hides else _LARGE
+    for packet in np.flatnonzero((relative >= least) & ~is_key).tolist():
+        first = int(before[packet]) + 1
+        last = max(int(shown[packet]), first) + (_AHEAD if hides else 0)
+        found.append(Suspect(first, min(last, len(index) - 1), float(relative[packet])))
+    return sorted(found)
+
+
+def _sizes(index: VideoIndex) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Bytes of each packet, in decode order, and which are keyframes."""
+    is_key = (index.packets["flags"] & np.uint16(PacketFlags.KEY)) != 0
+    return index.packets["size"].astype(np.float64), is_key
+
+
+def _hides_frames(index: VideoIndex) -> bool:
+    """Whether packets may hold later frames too, as of codecs that have no B-frames but those."""
+    return codec_of(index.codec).reorders is False
+
+
+class _Gop(NamedTuple):
+    """Frames from one keyframe that is compared to the next.
+
+    Attributes:
+        start, stop: the keyframes; of the last one, the end of the video.
+        pixels: their thumbnails; of the last one that of `start` alone.
+        change: mean difference of their thumbnails; infinite where the video ends.
+        recolored: share of the pixels whose colours the other thumbnail lacks, 0 to 1.
+        suspects: packets in it as large as after a cut.
+        is_telling: whether usual packets are so small that a cut in it would be suspect.
+        is_chosen: whether the encoder placed the keyframe `stop` for its picture, not its number.
+    """
+
+    start: int
+    stop: int
+    pixels: NDArray[np.uint8]
+    change: float
+    recolored: float
+    suspects: list[Suspect]
+    is_telling: bool
+    is_chosen: bool
+
+
+def _gops(video: Video) -> list[_Gop]:
+    """The video from keyframe to keyframe, whose thumbnails are decoded."""
+    index = video.index
+    keys = keyframes_of(index)
+    chosen = keys[_thinned(keys)]
+    pixels = read_thumbnails(video, chosen).pixels
+    changes = [*_differences(pixels).tolist(), np.inf]
+    recolored = [*_recolored(pixels).tolist(), 0.0]
+    suspects = find_suspects(index)
+    firsts = [each.first for each in suspects]
+    sizes, is_key = _sizes(index)
+    usual, whole = _usual_sizes(sizes, is_key)
+    telling = (is_key | (usual <= _TELLING * whole))[index.frame_packets]
+    lengths = np.diff(keys)
+    length_of = dict(zip(keys[1:].tolist(), lengths.tolist(), strict=True))
+    regular = _regular_lengths(lengths)
+    gops = []
+    for place, (start, stop) in enumerate(pairwise([*chosen.tolist(), len(index)])):
+        own = suspects[bisect_left(firsts, start) : bisect_left(firsts, stop)]
+        is_telling = bool(telling[start:stop].all()) and not _hides_frames(index)
+        is_chosen = stop in length_of and length_of[stop] not in regular
+        measures = pixels[place : place + 2], changes[place], recolored[place]
+        gops.append(_Gop(start, stop, *measures, own, is_telling, is_chosen))
+    return gops
+
+
+def _thinned(keys: NDArray[np.int64]) -> list[int]:
+    """Places of keyframes at least `_APART` frames apart."""
+    places = [0] if len(keys) else []
+    for place, key in enumerate(keys.tolist()):
+        if key - keys[places[-1]] >= _APART:
+            places.append(place)
+    return places
+
+
+def _regular_lengths(lengths: NDArray[np.int64]) -> set[int]:
+    """Lengths of GOPs that come of an encoder's interval between keyframes, not of a cut."""
+    values, counts = np.unique(lengths, return_counts=True)
+    often = (counts > 1) & (counts >= len(lengths) / 5)
+    regular = set(values[often].tolist())
+    if len(values) and (values[-1] % 10 == 0 or values[-1] % 12 == 0):
+        regular.add(int(values[-1]))  # the longest, of a round number of frames
+    return regular
+
+
+def _likely(video: Video) -> Iterator[tuple[int, bool]]:
+    """Cuts between keyframes that differ, where the packet sizes say."""
+    hides = _hides_frames(video.index)
+    for gop in _gops(video):
+        is_last = gop.stop == len(video)
+        if gop.change < _CHANGED or (hides and not is_last and gop.recolored < _RECOLORED):
+            continue
+        found = _largest(gop.suspects)
+        for suspect in found:
+            is_exact = suspect.first == suspect.last
+            middle = suspect.first + (
+                _AHEAD // 4 if hides else (suspect.last - suspect.first + 1) // 2
+            )
+            yield min(max(middle, 1), gop.stop - 1), is_exact
+        if is_last:
+            continue
+        if gop.is_chosen and gop.recolored >= _RECOLORED / 2:
+            yield gop.stop, True
+        elif not found and gop.recolored >= _RECOLORED:
+            yield gop.stop, False
+
+
+def _largest(suspects: list[Suspect]) -> list[Suspect]:
+    """Of suspects that may be of one cut, the one with the largest packet."""
+    kept: list[Suspect] = []
+    for suspect in sorted(suspects, key=lambda each: -each.size):
+        reach = max(_APART, suspect.last - suspect.first)
+        if all(abs(suspect.first - other.first) > reach for other in kept):
+            kept.append(suspect)
+    return kept
+
+
+def _confirmed(video: Video) -> Iterator[tuple[int, bool]]:
+    """Cuts between frames that were compared, in GOPs where there may be some."""
+    for gop in _gops(video):
+        if gop.change < _CHANGED and not gop.suspects:
+            continue
+        last = min(gop.stop, len(video) - 1)
+        whole = np.arange(gop.start, last + 1)
+        if gop.is_telling:
+            cuts, is_explained = _cuts_near(video, gop, whole)
+        else:
+            cuts, is_explained = [], False
+        if not is_explained:
+            cuts = _cuts_in(whole, read_thumbnails(video, whole).pixels)
+        for cut in cuts:
+            yield cut, True
+
+
+def _cuts_near(video: Video, gop: _Gop, whole: NDArray[np.int64]) -> tuple[list[int], bool]:
+    """Cuts where the packet sizes suggest them, and whether they explain the change of the GOP."""
+    is_last = gop.stop == len(video)
+    if gop.is_chosen and not gop.suspects:
+        return [gop.stop], True
+    cuts: list[int] = []
+    behind = gop.pixels[0]
+    if gop.suspects:
+        near = {frame for each in gop.suspects for frame in range(each.first - 3, each.last + 3)}
+        frames = whole[np.isin(whole, [*near])]
+        pixels = read_thumbnails(video, frames).pixels
+        cuts, behind = _cuts_in(frames, pixels), pixels[-1]
+    if is_last or gop.stop in cuts or _recolored(np.stack([behind, gop.pixels[1]])) < _RECOLORED:
+        return cuts, True
+    if gop.is_chosen:
+        return [*cuts, gop.stop], True
+    at_stop = _cuts_in(whole[-4:], read_thumbnails(video, whole[-4:]).pixels)
+    return cuts + at_stop, bool(at_stop)
+
+
+def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
+    """First frames of shots among some frames, of which those that follow on one another count.
+
+    A cut stands out from the differences beside it, as in PySceneDetect's AdaptiveDetector, and
+    the picture does not come back at once, as after a flash.
+    """
+    steps = _differences(pixels)
+    steps[np.diff(frames) != 1] = 0
+    cuts = []
+    for place in np.flatnonzero(steps >= _CHANGED).tolist():
+        beside = np.concatenate([steps[max(place - 2, 0) : place], steps[place + 1 : place + 3]])
+        if len(beside) and steps[place] < _STANDS_OUT * beside.mean():
+            continue
+        later = min(place + 3, len(pixels) - 1)
+        if _differences(pixels[[place, later]])[0] >= steps[place] / 2:
+            cuts.append(int(frames[place + 1]))
+    return cuts
+
+
+def _differences(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Mean absolute difference of each picture from the one before it."""
+    levels = pixels.astype(np.int16)
+    means: NDArray[np.float64] = np.abs(levels[1:] - levels[:-1]).mean(axis=(1, 2, 3))
+    return means
+
+
+def _recolored(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Share of pixels whose colours are not in the picture before, whatever has moved; 0 to 1."""
+    codes = (pixels // 43).astype(np.int64) @ [36, 6, 1]  # six levels of each channel
+    counts = np.array([np.bincount(each.ravel(), minlength=216) for each in codes])
+    shares = counts / codes[0].size
+    changed: NDArray[np.float64] = np.abs(shares[1:] - shares[:-1]).sum(axis=1) / 2
+    return changed
+
+
+def _usual_sizes(
+    sizes: NDArray[np.float64], is_key: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float]:
+    """The size of the larger packets around each one, keyframes apart; and that of keyframes."""
+    whole = float(np.median(sizes[is_key])) if is_key.any() else float(sizes.max(initial=1))
+    others = np.flatnonzero(~is_key)
+    usual = np.full(len(sizes), whole)
+    if len(others):
+        padded = np.pad(sizes[others], _FAR, mode="reflect" if len(others) > _FAR else "edge")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _FAR + 1)
+        usual[others] = np.quantile(windows, _USUAL, axis=1)
+    return usual, whole

@@ -1,0 +1,134 @@
+"""A job over videos: calls one function for each, and can be interrupted and resumed.
+
+`check_dataset` and `map_clips` run as such jobs; `index_dataset`, whose rows are the index itself,
+has a loop of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.on_ray import run_on_ray
+from videoloader.indexing.dataset.rows import Row
+from videoloader.sources.items import Item
+from videoloader.sources.source import Fingerprint
+from videoloader.system.writing import check_target, written, written_whole
+from videoloader.workers.tasks import run_tasks
+
+__all__ = ["VideoJob", "run_video_job"]
+
+Task: TypeAlias = tuple[int, Item]
+"""Number of a video in its data set, and where it is."""
+
+
+class VideoJob(NamedTuple):
+    """What a job does with each video.
+
+    Attributes:
+        function: `module:name` of a function that is called as `name(task, **arguments)`.
+        arguments: of every call, picklable.
+        name: results of an interrupted job count only if they have the same name.
+        state: the fingerprint of a video as it is now; results of another state do not count.
+        as_row: makes the row for the journal from what the function gave, which is a
+            `TaskFailure` if its process died or took too long.
+        is_failed: whether a row counts as a failure.
+    """
+
+    function: str
+    arguments: dict[str, Any]
+    name: str
+    state: Callable[[int], Fingerprint | None]
+    as_row: Callable[[Item, Any], Row]
+    is_failed: Callable[[Row], bool]
+
+
+def run_video_job(
+    job: VideoJob,
+    tasks: Sequence[Task],
+    out: str | os.PathLike[str],
+    write: Callable[[Path, Callable[[Item], Row]], None],
+    *,
+    workers: int | None = None,
+    time_limit: float = 3600.0,
+    ray: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Do a job for videos, and write its result.
+
+    What is done is kept beside `out` in a journal until the result is written; the same call goes
+    on from there.
+
+    Args:
+        job: what to do.
+        tasks: the videos, each once.
+        out: file to write.
+        write: writes it to the path it is given, from the rows of the videos.
+        workers: processes; as many as this process may use processors by default, 0 for none.
+        time_limit: seconds that one video may take in a worker.
+        ray: work on the Ray cluster at hand instead of in processes here.
+        progress: is told how far the job is.
+    """
+    target = Path(out)
+    check_target(target)
+    with written(target):  # rather found out now than when all is done
+        target.parent.mkdir(parents=True, exist_ok=True)
+    _check_once(tasks)
+    journal = Journal(target.with_name(f"{target.name}.journal"))
+    try:
+        missing, failed = [], 0
+        for number, item in tasks:
+            row = journal.get(item)
+            mark = _mark(job, number)
+            if row is None or row.facts.get("job") != mark or row.state != job.state(number):
+                missing.append((number, item))
+            else:
+                failed += job.is_failed(row)
+        done = len(tasks) - len(missing)
+        if ray:
+            results = run_on_ray(job.function, missing, arguments=job.arguments, batch=1)
+        else:
+            results = run_tasks(
+                job.function,
+                missing,
+                workers=workers,
+                time_limit=time_limit,
+                arguments=job.arguments,
+            )
+        for (number, item), result in results:
+            row = job.as_row(item, result)
+            facts = row.facts | {"job": _mark(job, number)}
+            journal.add(replace(row, state=job.state(number), facts=facts))
+            done, failed = done + 1, failed + job.is_failed(row)
+            if progress is not None:
+                progress(done, len(tasks), failed)
+        with written_whole(target) as partial:
+            write(partial, lambda item: _found(journal, item))
+        journal.remove()
+    finally:
+        journal.close()
+
+
+def _check_once(tasks: Sequence[Task]) -> None:
+    seen = set()
+    for _, item in tasks:
+        if item.place() in seen:
+            raise ArgumentError(f"{item.name}: is listed twice; a job does each video once")
+        seen.add(item.place())
+
+
+def _mark(job: VideoJob, number: int) -> list[Any]:
+    """What a result is of: the job, and the number of the video, on which random draws depend."""
+    return [job.name, number]
+
+
+def _found(journal: Journal, item: Item) -> Row:
+    row = journal.get(item)
+    assert row is not None, f"{item.name} has no row"
+    return row
