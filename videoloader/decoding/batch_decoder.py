@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from numpy.typing import ArrayLike
 
-from videoloader.audio.request import DecodedSound, SoundRequest
+from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly, Choose
 from videoloader.decoding.attempts import Attempts
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
+from videoloader.decoding.clip_sound import decode_clip_sounds
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
@@ -210,6 +211,8 @@ class BatchDecoder:
             cpu.decode(assembly.runs(), assembly, assembly.slots())
         else:
             gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
+        if rules.audio:
+            decode_clip_sounds(assembly, cpu)
         batch = assembly.finish(choose)
         with self._lock:
             self._counts["batches"] += 1
@@ -240,8 +243,8 @@ class BatchDecoder:
         return self._cpu_engine().decode_images(requests, form)
 
     @quick_switches()
-    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
-        """Decode sounds on the CPU; for each its samples, or the error that it costs.
+    def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
+        """Decode sounds on the CPU; for each what it gives, or the error that it costs.
 
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
