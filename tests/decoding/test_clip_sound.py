@@ -1,16 +1,20 @@
 """`audio=True`: the sound of a clip is the part of FFmpeg's whole decode that its frames span."""
 
 import math
+import signal
 from fractions import Fraction
 from itertools import pairwise
 
+import av
 import numpy as np
 import pytest
 import torch
 from audio_files import decode_all, make_signal, write_sound
+from misbehaving import Misbehaving
 
 import videoloader as vl
 from videoloader.decoding.clip_sound import sound_spans
+from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.demo.videos import encode_video
 
 RATE = 48000
@@ -318,3 +322,55 @@ def test_audio_options_without_meaning_are_errors(folder):
     ):
         with pytest.raises(vl.ArgumentError, match="audio_"):
             vl.decode_batch([(folder / "stereo.mp4", [0])], **options)
+
+
+@pytest.fixture(scope="module")
+def damaged(folder):
+    """A video whose pictures are whole, and whose sound has a damaged packet at 1 s."""
+    path = folder / "damaged.mp4"
+    data = bytearray((folder / "stereo.mp4").read_bytes())
+    with av.open(str(folder / "stereo.mp4")) as container:
+        packets = [packet for packet in container.demux(audio=0) if packet.size]
+    for packet in packets:
+        if 1 <= packet.pts * packet.time_base < 1.1:
+            data[packet.pos : packet.pos + packet.size] = b"\xff" * packet.size
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_damaged_sound_fails_its_clip_as_damaged_pictures_do(folder, damaged, workers):
+    requests = [(damaged, range(20, 30)), (folder / "stereo.mp4", range(20, 30))]
+    with vl.BatchDecoder(workers=workers) as decoder:
+        with pytest.raises(vl.DecodeError, match=r"damaged\.mp4: a packet at 1\.0"):
+            decoder.decode(requests, audio=True)
+        skipped = decoder.decode(requests, audio=True, on_error="skip")
+        replaced = decoder.decode(requests, audio=True, on_error="replace")
+        masked = decoder.decode(requests, audio=True, on_error="mask")
+        good = decoder.decode([*requests[:1]]).clips[0]
+        before = decoder.decode([(damaged, range(5, 20))], audio=True)
+    assert skipped.requests.tolist() == [1]
+    assert torch.equal(skipped.audio[0], replaced.audio[0])
+    assert torch.equal(skipped.audio[0], replaced.audio[1])
+    assert masked.audio_lengths.tolist() == [0, 10 * RATE // 25]
+    assert torch.equal(masked.clips[0].frames, good.frames)
+    assert masked.clips[0].mask.all()
+    (failure,) = masked.failures
+    assert (failure.request, failure.frame) == (0, None)
+    assert before.audio_lengths.tolist() == [15 * RATE // 25]
+
+
+def test_a_crash_of_the_sound_decoder_costs_its_clip(folder, monkeypatch):
+    good = str(folder / "stereo.mp4")
+    bad = Misbehaving(good, "die", signal.SIGSEGV)
+    source = CpuEngine.sound_source
+
+    def misbehave(self, given, opened):
+        return bad if given == str(folder / "mono.mov") else source(self, given, opened)
+
+    monkeypatch.setattr(CpuEngine, "sound_source", misbehave)
+    requests = [(str(folder / "mono.mov"), [1]), (good, [1])]
+    with vl.BatchDecoder(workers=1) as decoder:
+        batch = decoder.decode(requests, audio=True, on_error="mask")
+    assert batch.audio_lengths.tolist() == [0, RATE // 25]
+    assert "SIGSEGV" in str(batch.failures[0].error)

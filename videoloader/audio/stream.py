@@ -7,7 +7,7 @@ uncompressed sound and FLAC: their packets are independent, and times follow fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -304,7 +304,7 @@ class SoundStream:
         self.is_broken = at.denominator != 1 or at > number
         return not self.is_broken
 
-    def _frames(self) -> Iterator[av.AudioFrame]:
+    def _frames(self) -> Generator[av.AudioFrame, None, None]:
         """Decoded frames from the current position on.
 
         A few undecodable packets before the first frame or after the last one are ignored: they
@@ -346,7 +346,13 @@ class SoundStream:
         return values if frame.format.is_planar else values.reshape(-1, self.num_channels).T
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let go of the mixer.
+
+        Its threads would be waited for where garbage of this process is collected in a fork.
+        """
+        self.is_broken = True
+        self._decoded.close()
+        self._mixer = None
         self._stack.close()
 
 
