@@ -32,6 +32,9 @@ def write_sound(
     with_video=False,
     late=0.0,
     gap=None,
+    pictures=None,
+    coder="mpeg4",
+    fps=25,
 ):
     """Encode a signal into a file whose suffix names the container.
 
@@ -43,9 +46,12 @@ def write_sound(
         options: of the encoder.
         form: element type that the encoder takes; its first one by default.
         layout: of the channels.
-        with_video: whether there are pictures too: 25 a second, as long as the sound.
+        with_video: whether there are pictures too, as long as the sound.
         late: seconds that the sound begins after the pictures.
         gap: (first, last) of the packets that are left out.
+        pictures: uint8 (H, W, 3), in place of those of `with_video`.
+        coder: encoder of the pictures.
+        fps: pictures a second.
     """
     layout = layout or {1: "mono", 2: "stereo", 6: "5.1"}.get(len(signal))
     with av.open(str(path), "w") as container:
@@ -54,12 +60,17 @@ def write_sound(
         stream.codec_context.format = form
         packets = []
         if with_video:
-            pictures = container.add_stream("mpeg4", rate=25, options={"threads": "1"})
-            pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
-            for number in range(round((signal.shape[1] / rate + late) * 25)):
-                pixels = np.full((48, 64, 3), number * 5 % 256, np.uint8)
-                packets += pictures.encode(av.VideoFrame.from_ndarray(pixels))
-            packets += pictures.encode()
+            count = round((signal.shape[1] / rate + late) * fps)
+            pictures = [np.full((48, 64, 3), number * 5 % 256, np.uint8) for number in range(count)]
+        if pictures is not None:
+            shown = container.add_stream(coder, rate=fps, options={"threads": "1"})
+            shown.height, shown.width = pictures[0].shape[:2]
+            shown.pix_fmt = "yuv420p"
+            for number, pixels in enumerate(pictures):
+                picture = av.VideoFrame.from_ndarray(pixels)
+                picture.pts, picture.time_base = number, 1 / Fraction(fps)
+                packets += shown.encode(picture)
+            packets += shown.encode()
         packed = np.ascontiguousarray(signal.T).reshape(1, -1)
         frame = av.AudioFrame.from_ndarray(packed, "flt", layout)
         frame.sample_rate, frame.pts = rate, round(late * rate)

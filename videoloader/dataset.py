@@ -27,7 +27,7 @@ from videoloader.clip_samples.sources import (
     find_sources,
 )
 from videoloader.decoding.batch_decoder import BatchDecoder
-from videoloader.decoding.clip_batch import Clip
+from videoloader.decoding.clip_batch import Clip, pad_sounds
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
@@ -59,7 +59,7 @@ def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     What has one shape in all samples is stacked as by torch's default; tensors of several shapes
     become a list: of `frames` (clips, F, C, H, W), `frame_numbers`, `times` and `mask` (clips, F)
-    where videos have different numbers of clips.
+    where videos have different numbers of clips. `audio` is filled up with zeros.
 
     >>> batch = collate_samples([{"frames": torch.zeros(n, 4), "sample": n} for n in (2, 3)])
     >>> [tuple(clips.shape) for clips in batch["frames"]], batch["sample"]
@@ -69,8 +69,17 @@ def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for name in samples[0]:
         values = [sample[name] for sample in samples]
         shapes = {each.shape if isinstance(each, torch.Tensor) else None for each in values}
-        batch[name] = values if len(shapes) > 1 else default_collate(values)
+        if name == "audio" and all(map(_has_its_sound, samples)):
+            batch[name] = pad_sounds(values)
+        else:
+            batch[name] = values if len(shapes) > 1 else default_collate(values)
     return batch
+
+
+def _has_its_sound(sample: dict[str, Any]) -> bool:
+    """Whether `audio` is still what decoding gave, not what a transform made of it."""
+    audio, length = sample["audio"], sample.get("audio_lengths")
+    return isinstance(audio, torch.Tensor) and audio.ndim == 2 and len(audio) == length
 
 
 @documented(SampleOptions, FailureOptions, LabelOptions, LimitOptions)
@@ -118,6 +127,10 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `times`: float64 tensor, seconds, -1 where filled.
     - `mask`: bool tensor, True where the frame that the sampler asked for stands, False where
       another one or the fill value stands for it.
+    - with `audio=True` `audio`: float32 tensor (samples, channels), the sound of the time span of
+      the frames; `audio_lengths` and `audio_rates`: its samples, and samples a second, 0 if the
+      video has no soundtrack. Lengths differ by a sample where the rate is no multiple of that of
+      the frames; `collate_samples` fills up shorter ones.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
     - `labels`: if there are any: an int, or a float32 tensor () of floats, (K,) of vectors. `label`
@@ -328,6 +341,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
             "mask": torch.from_numpy(of_views(clip.mask, shape, framing)),
             "sample": self._row(draw),
         }
+        if clip.audio is not None:
+            sample["audio"] = clip.audio
+            sample["audio_lengths"], sample["audio_rates"] = len(clip.audio), clip.audio_rate
         if self._labels is not None:
             label = self._labels.of(self._requests.video(draw.sample))
             sample["labels"] = sample["label"] = label

@@ -5,6 +5,7 @@
     VideoError
     ├── SourceError        (OSError)      the bytes cannot be had: missing, a directory, unreadable
     ├── FormatError        (ValueError)   the bytes are not a video, or the container is damaged
+    │   └── NoSoundError                  a file without a soundtrack is asked for its sound
     ├── UnsupportedError   (ValueError)   well formed, but outside what this library or machine does
     │   └── NoGpuError     (RuntimeError) a GPU is asked for, and this machine has none
     ├── StaleIndexError    (ValueError)   an index does not belong to the file beside it
@@ -34,6 +35,7 @@ __all__ = [
     "FormatError",
     "FrameRangeError",
     "NoGpuError",
+    "NoSoundError",
     "OperatorArgumentError",
     "OperatorError",
     "OutOfMemoryError",
@@ -56,6 +58,10 @@ class SourceError(VideoError, OSError):
 
 class FormatError(VideoError, ValueError):
     """The bytes are no video, or their container is damaged beyond an exact index."""
+
+
+class NoSoundError(FormatError):
+    """A file is asked for its sound, and has none."""
 
 
 class UnsupportedError(VideoError, ValueError):

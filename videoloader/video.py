@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Self, Unpack, overload
@@ -227,7 +228,7 @@ class Video:
         return self.get_frames(frames=[number % len(self)]).frames[0]
 
     @quick_switches()
-    @takes_options(FrameOptions, ClipRequest, OutputFormat)
+    @takes_options(FrameOptions, ClipRequest, OutputFormat, DecodingRules)
     def get_frames(
         self,
         frames: ArrayLike | None = None,
@@ -265,7 +266,7 @@ class Video:
         return self._decode(options, frames=frames, window=window)
 
     @quick_switches()
-    @takes_options(FrameOptions, ClipRequest, OutputFormat)
+    @takes_options(FrameOptions, ClipRequest, OutputFormat, DecodingRules)
     def get_frames_at_times(
         self,
         times: ArrayLike,
@@ -353,12 +354,18 @@ class Video:
             ClipRequest, options, source=self._source, index=self.index, **wanted
         )
         output = from_options(OutputFormat, {**self._options, **options})
+        rules = replace(
+            self._rules,
+            audio=options["audio"],
+            audio_rate=options["audio_rate"],
+            audio_channels=options["audio_channels"],
+        )
         if self.device.type == "cuda":
             self._use.check()
             decoder = batches.shared_decoder(self.device)
-            return decoder.run([request], [self._opened], output, self._rules).clips[0]
+            return decoder.run([request], [self._opened], output, rules).clips[0]
         with self._lock, self._use:
-            return self._batches.run([request], [self._opened], output, self._rules).clips[0]
+            return self._batches.run([request], [self._opened], output, rules).clips[0]
 
     @quick_switches()
     def close(self) -> None:

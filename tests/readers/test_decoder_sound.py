@@ -8,7 +8,6 @@ from audio_files import decode_all, make_signal, write_sound
 from videoloader import fn, pipeline_def
 from videoloader.demo.videos import encode_video
 from videoloader.errors import FormatError, OperatorError
-from videoloader.readers.video import media
 from videoloader.sources.items import Item
 
 RATE = 16000
@@ -108,16 +107,3 @@ def test_a_video_without_sound_is_an_error(tmp_path):
         pytest.raises(OperatorError, match=r"silent\.mp4: there is no sound in it"),
     ):
         made.run()
-
-
-def test_frames_of_uneven_length_end_where_the_next_begins():
-    class Uneven:
-        num_frames, average_fps = 4, 10.0
-        pts = np.array([100, 110, 150, 155])
-        time_base = 1 / 100
-        boundaries = np.array([1.0, 1.1, 1.5, 1.55, 1.55])  # nobody says how long the last one is
-
-    assert media.span(Uneven(), np.array([1])) == pytest.approx((1.1, 1.5))
-    assert media.span(Uneven(), np.array([2, -1, 0])) == pytest.approx((1.0, 1.55))
-    assert media.span(Uneven(), np.array([3])) == pytest.approx((1.55, 1.65))
-    assert media.span(Uneven(), np.array([-1])) == (0.0, 0.0)

@@ -33,7 +33,7 @@ _Place: TypeAlias = "Callable[[Piece], Fraction | float]"
 
 _log = logging.getLogger(__name__)
 
-_MOST_VALUES = 1 << 31  # in one range, over all channels
+MOST_VALUES = 1 << 31  # in one range, over all channels
 _FAR = 2  # seconds; skip further ahead than this by seeking, where seeking is exact
 
 
@@ -66,6 +66,7 @@ class Audio:
         dtype: Literal["float32", "int16", "int32", "stored"] = "float32",
         stream: int | None = None,
         mix: Literal["bounded", "plain"] = "bounded",
+        fill_gaps: bool = False,
     ) -> None:
         """Open a file and decode the first samples.
 
@@ -80,6 +81,8 @@ class Audio:
             mix: weights of the channels in a mix. `bounded` keeps the sum between -1 and 1, so
                 mono is the mean of stereo. `plain` uses the weights of FFmpeg's resampler for
                 floating point values, with which mono is 1.41 times as loud.
+            fill_gaps: give silence where timestamps jump ahead by more than 40 ms, so that sample
+                n is always played n / sample_rate seconds after the first.
 
         Raises:
             VideoError: the file cannot be read, or has no sound that can be decoded.
@@ -97,6 +100,7 @@ class Audio:
             "dtype": dtype,
             "stream": stream,
             "mix": mix,
+            "fill_gaps": fill_gaps,
         }
         self._dtype = dtype
         self._given = source
@@ -137,6 +141,7 @@ class Audio:
             self._arguments["stream"],
             self._arguments["num_channels"],
             is_bounded=self._arguments["mix"] == "bounded",
+            fills_gaps=self._arguments["fill_gaps"],
         )
 
     @property
@@ -201,14 +206,24 @@ class Audio:
         if start is None or stop is None:
             raise ArgumentError(f"{self.name}: pad=True needs start_seconds and stop_seconds")
         count = round((stop - start) * self.sample_rate)
-        if count * self.num_channels > _MOST_VALUES:
-            raise ArgumentError(f"{self.name}: more than {_MOST_VALUES} values; read it in parts")
+        if count * self.num_channels > MOST_VALUES:
+            raise ArgumentError(f"{self.name}: more than {MOST_VALUES} values; read it in parts")
         late = self._stream.first.seconds - start
         before = math.ceil(late * self.sample_rate - Fraction(1, 1000))
         before = min(max(before, 0), count)
         samples = samples[:, : count - before]
         behind = count - before - samples.shape[1]
         return np.pad(samples, ((0, 0), (before, behind)))
+
+    def number_at(self, seconds: float) -> int:
+        """The number of the first sample at or after a time, as if there were no gaps.
+
+        Below 0 before the sound; the tolerance is that of `get_samples`. So samples
+        [number_at(a), number_at(b)) and [number_at(b), number_at(c)) leave nothing out and have
+        nothing in common.
+        """
+        time = _as_fraction("seconds", seconds)
+        return math.ceil(self._stream.first.number_at(time, self._stream.sample_rate) * self._speed)
 
     def __getitem__(self, numbers: slice) -> torch.Tensor:
         """Samples by number, as a slice without a step: (channels, n).
@@ -313,8 +328,8 @@ class Audio:
                 base = base if parts else low
                 parts.append(piece.samples[:, low - piece.number : high - piece.number])
                 size += parts[-1].size
-            if size > _MOST_VALUES:
-                raise ArgumentError(f"more than {_MOST_VALUES} values; read it in parts")
+            if size > MOST_VALUES:
+                raise ArgumentError(f"more than {MOST_VALUES} values; read it in parts")
             if end + margin <= piece.stop:
                 break
         if first is None or not parts or last < first:

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.audio.audio import Audio
-from videoloader.errors import FormatError
+from videoloader.audio.audio import MOST_VALUES, Audio
+from videoloader.errors import ArgumentError, FormatError, NoSoundError
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
+from videoloader.sources.source import Source
 
-__all__ = ["DecodedSound", "SoundRequest"]
+__all__ = ["ClipSoundRequest", "DecodedSound", "SoundRequest", "SoundSpan", "SoundWork"]
+
+Made = TypeVar("Made", covariant=True)
+
+_NEAR = 1.0  # seconds between two ranges that are read at once: going back restarts the decoder
+
+
+class SoundWork(Protocol[Made]):
+    """A request: what it is about, and what it gives."""
+
+    @property
+    def name(self) -> str:
+        """Of the file, for messages."""
+
+    def decode(self) -> Made:
+        """Do it; raises a `VideoError` where it fails."""
+
+
+class SoundSpan(NamedTuple):
+    """Times in seconds on the clock of the video, and what is heard: the sound between them."""
+
+    begin: float
+    end: float
+    play: Literal["forward", "backward", "silence"] = "forward"
 
 
 class DecodedSound(NamedTuple):
@@ -24,14 +51,12 @@ class DecodedSound(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SoundRequest:
-    """A part of a sound, by the clock of the video or in whole samples.
+    """A part of a sound, in whole samples.
 
     Attributes:
         source: of the file.
         name: of the file, for messages.
         dtype: of the samples, see `Audio`.
-        played: (start, stop) in seconds on the clock of the video; gives exactly the samples that
-            fit between them, zeros outside the sound. Replaces `offset` and `length`.
         offset: seconds to skip at the beginning, in whole samples.
         length: seconds to read, in whole samples; up to the end by default.
     """
@@ -39,7 +64,6 @@ class SoundRequest:
     source: str | bytes | Item
     name: str
     dtype: Literal["float32", "stored"] = "float32"
-    played: tuple[float, float] | None = None
     offset: float = 0.0
     length: float | None = None
 
@@ -49,14 +73,10 @@ class SoundRequest:
         Raises:
             VideoError: the sound cannot be decoded, or ends before `offset`.
         """
-        given = self.source
-        opened = given.open() if isinstance(given, Item) else open_source(given)
-        with opened, Audio(opened, dtype=self.dtype) as audio:
+        with _opened(self.source) as opened, Audio(opened, dtype=self.dtype) as audio:
             return DecodedSound(self._read(audio), audio.sample_rate)
 
     def _read(self, audio: Audio) -> NDArray[Any]:
-        if self.played is not None:
-            return audio.read_seconds(*self.played, pad=True)
         start, stop = int(self.offset * audio.sample_rate), None
         if self.length is not None:
             stop = start + int(self.length * audio.sample_rate)
@@ -67,3 +87,119 @@ class SoundRequest:
                 f"{len(audio) / audio.sample_rate:.3f} s"
             )
         return samples
+
+
+@dataclass(frozen=True, slots=True)
+class ClipSoundRequest:
+    """The sound of clips of one video, each of which is some spans, one after another.
+
+    Attributes:
+        source: of the video; a `Source` stays open.
+        name: of the video, for messages.
+        clips: the spans of each clip.
+        sample_rate: resample to this rate; that of the stream by default.
+        num_channels: mix to this number of channels; those of the stream by default.
+    """
+
+    source: str | bytes | Item | Source
+    name: str
+    clips: tuple[tuple[SoundSpan, ...], ...]
+    sample_rate: int | None = None
+    num_channels: int | None = None
+
+    def decode(self) -> list[DecodedSound]:
+        """The sound of each clip, float32; zeros where the span is silent or there is no sound.
+
+        Without a soundtrack no samples, (channels, 0), at the rate 0.
+
+        Raises:
+            VideoError: the soundtrack cannot be decoded.
+        """
+        try:
+            with (
+                _opened(self.source) as opened,
+                Audio(
+                    opened,
+                    sample_rate=self.sample_rate,
+                    num_channels=self.num_channels,
+                    fill_gaps=True,
+                ) as audio,
+            ):
+                return self._read(audio)
+        except NoSoundError:
+            nothing = np.zeros((self.num_channels or 1, 0), np.float32)
+            return [DecodedSound(nothing, 0) for _ in self.clips]
+
+    def _read(self, audio: Audio) -> list[DecodedSound]:
+        numbers = [
+            [(audio.number_at(span.begin), audio.number_at(span.end)) for span in clip]
+            for clip in self.clips
+        ]
+        for ranges in numbers:
+            count = sum(stop - start for start, stop in ranges) * audio.num_channels
+            if count > MOST_VALUES:
+                raise ArgumentError(
+                    f"{self.name}: the sound of a clip has {count} values, over {MOST_VALUES}; "
+                    "take frames that are nearer to each other"
+                )
+        heard = {
+            pair
+            for clip, ranges in zip(self.clips, numbers, strict=True)
+            for span, pair in zip(clip, ranges, strict=True)
+            if span.play != "silence"
+        }
+        parts = _read_ranges(audio, heard)
+        return [
+            DecodedSound(_joined(clip, ranges, parts, audio.num_channels), audio.sample_rate)
+            for clip, ranges in zip(self.clips, numbers, strict=True)
+        ]
+
+
+def _read_ranges(
+    audio: Audio, ranges: set[tuple[int, int]]
+) -> dict[tuple[int, int], NDArray[np.float32]]:
+    """The samples of each range (start, stop), zeros outside the sound; near ones in one read."""
+    groups: list[tuple[int, list[tuple[int, int]]]] = []  # with the end of each
+    for start, stop in sorted(ranges):
+        if groups and start <= groups[-1][0] + _NEAR * audio.sample_rate:
+            end, group = groups[-1]
+            groups[-1] = max(end, stop), [*group, (start, stop)]
+        else:
+            groups.append((stop, [(start, stop)]))
+    parts = {}
+    for end, group in groups:
+        begin = max(group[0][0], 0)
+        samples = audio.read_numbers(begin, max(end, 0))
+        for start, stop in group:
+            part = np.zeros((audio.num_channels, stop - start), np.float32)
+            found = samples[:, max(start - begin, 0) : max(stop - begin, 0)]
+            before = max(begin - start, 0)
+            part[:, before : before + found.shape[1]] = found
+            parts[start, stop] = part
+    return parts
+
+
+def _joined(
+    clip: tuple[SoundSpan, ...],
+    ranges: list[tuple[int, int]],
+    parts: dict[tuple[int, int], NDArray[np.float32]],
+    num_channels: int,
+) -> NDArray[np.float32]:
+    """The samples of the spans of a clip, one after another."""
+    pieces = [np.zeros((num_channels, 0), np.float32)]
+    for span, (start, stop) in zip(clip, ranges, strict=True):
+        if span.play == "silence":
+            pieces.append(np.zeros((num_channels, stop - start), np.float32))
+        else:
+            pieces.append(parts[start, stop][:, :: 1 if span.play == "forward" else -1])
+    return np.concatenate(pieces, axis=1)
+
+
+@contextmanager
+def _opened(given: str | bytes | Item | Source) -> Iterator[Source]:
+    """A source, closed at the end if it was opened here."""
+    if isinstance(given, Source):
+        yield given
+        return
+    with given.open() if isinstance(given, Item) else open_source(given) as opened:
+        yield opened

@@ -7,7 +7,7 @@ uncompressed sound and FLAC: their packets are independent, and times follow fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import DecodeError, FormatError, UnsupportedError
+from videoloader.errors import DecodeError, FormatError, NoSoundError, UnsupportedError
 from videoloader.indexing.contexts import most_pixels, reason_of
 from videoloader.indexing.libav import open_container
 from videoloader.sources.source import Source
@@ -120,7 +120,13 @@ class SoundStream:
     """
 
     def __init__(
-        self, source: Source, stream: int | None, num_channels: int | None, *, is_bounded: bool
+        self,
+        source: Source,
+        stream: int | None,
+        num_channels: int | None,
+        *,
+        is_bounded: bool,
+        fills_gaps: bool = False,
     ) -> None:
         """Open a stream and decode its first piece.
 
@@ -129,6 +135,7 @@ class SoundStream:
             stream: number of the stream; by default the one FFmpeg selects.
             num_channels: mix to this number of channels, by FFmpeg's rules for channel layouts.
             is_bounded: scale the mix down if it could exceed -1 to 1.
+            fills_gaps: give silence where timestamps jump ahead, as a piece of its own.
 
         Raises:
             VideoError: there is no such stream, or none of it can be decoded.
@@ -137,6 +144,8 @@ class SoundStream:
         self.is_broken = False
         self.warning = ""
         self._is_cut = False
+        self._fills_gaps = fills_gaps
+        self._after_silence: Piece | None = None
         try:
             # Limits of the cover pictures and videos that FFmpeg may decode while probing.
             limits = {"max_pixels": str(most_pixels(source.size))}
@@ -221,6 +230,9 @@ class SoundStream:
         Raises:
             DecodeError: a packet in the middle cannot be decoded, or the sample format changes.
         """
+        if self._after_silence is not None:
+            self.last, self._after_silence = self._after_silence, None
+            return True
         self.is_broken = True
         frame = next(self._decoded, None)
         if frame is not None and _kind(frame) != self._kind:
@@ -230,9 +242,17 @@ class SoundStream:
             )
         if frame is not None:
             seconds = self.last.seconds + Fraction(self.last.samples.shape[1], self.sample_rate)
+            expected, number = seconds, self.last.stop
             if frame.pts is not None:
-                seconds = _after_gap(seconds, frame.pts * self._time_base)
-            self.last = Piece(self.last.stop, seconds, self._samples(frame))
+                seconds = _after_gap(expected, frame.pts * self._time_base)
+            samples = self._samples(frame)
+            missing = round((seconds - expected) * self.sample_rate)
+            if self._fills_gaps and missing:
+                seconds = expected + Fraction(missing, self.sample_rate)
+                self._after_silence = Piece(number + missing, seconds, samples)
+                self.last = Piece(number, expected, _silence(samples, missing))
+            else:
+                self.last = Piece(number, seconds, samples)
         else:
             self.warning = self._missing()
         self.is_broken = False
@@ -274,7 +294,7 @@ class SoundStream:
             self._container.seek(int(wanted / self._time_base), stream=self._stream)
         except av.error.FFmpegError:  # FFmpeg's search of FLAC fails near the end of some files
             return False
-        self._decoded = self._frames()
+        self._decoded, self._after_silence = self._frames(), None
         frame = next(self._decoded, None)
         if frame is None or frame.pts is None:
             return False
@@ -284,7 +304,7 @@ class SoundStream:
         self.is_broken = at.denominator != 1 or at > number
         return not self.is_broken
 
-    def _frames(self) -> Iterator[av.AudioFrame]:
+    def _frames(self) -> Generator[av.AudioFrame, None, None]:
         """Decoded frames from the current position on.
 
         A few undecodable packets before the first frame or after the last one are ignored: they
@@ -326,7 +346,13 @@ class SoundStream:
         return values if frame.format.is_planar else values.reshape(-1, self.num_channels).T
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let go of the mixer.
+
+        Its threads would be waited for where garbage of this process is collected in a fork.
+        """
+        self.is_broken = True
+        self._decoded.close()
+        self._mixer = None
         self._stack.close()
 
 
@@ -337,7 +363,7 @@ def _choose(container: InputContainer, stream: int | None) -> AudioStream:
         best = streams.best("audio") or next(iter(streams.audio), None)
         if best is None:
             kinds = ", ".join(sorted({each.type for each in streams})) or "none"
-            raise FormatError(f"there is no sound in it (streams: {kinds})")
+            raise NoSoundError(f"there is no sound in it (streams: {kinds})")
     else:
         best = next((each for each in streams.audio if each.index == stream), None)
         if best is None:
@@ -360,6 +386,12 @@ def _after_gap(expected: Fraction, stamp: Fraction) -> Fraction:
     Small differences are ignored, and sound never overlaps.
     """
     return stamp if stamp - expected > _GAP else expected
+
+
+def _silence(samples: NDArray[Any], count: int) -> NDArray[Any]:
+    """So much silence in the form of some samples, without memory: damaged gaps may be years."""
+    middle = 128 if samples.dtype == np.uint8 else 0
+    return np.broadcast_to(np.full((len(samples), 1), middle, samples.dtype), (len(samples), count))
 
 
 def _kind(frame: av.AudioFrame) -> tuple[int, int, str]:

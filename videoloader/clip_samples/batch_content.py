@@ -43,6 +43,10 @@ def batch_content(
         content = _dense(clips)
     else:
         content = batch.packed | _beside_pack(batch.clips)
+    if batch.clips.sounds:
+        content["audio"] = batch.clips.audio
+        content["audio_lengths"] = batch.clips.audio_lengths
+        content["audio_rates"] = batch.clips.audio_rates
     content |= {"sample": rows, **batch.columns}
     if labels is not None:
         content["labels"] = labels.at(videos)

@@ -14,7 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, first_failures
+from videoloader.audio.request import SoundSpan
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, ClipSound, first_failures
+from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -46,7 +48,8 @@ class OpenClip:
 
     `video` tells the video from others; `frames` are numbers inside it, or `FILLED`; `orientation`
     is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`; `memory` is its
-    tensor, or the one of which it is a row; `failed` are the frames that do not decode.
+    tensor, or the one of which it is a row; `failed` are the frames that do not decode. `sound` is
+    what is to be heard, and `heard` that sound once it is decoded.
     """
 
     request: ClipRequest
@@ -61,6 +64,8 @@ class OpenClip:
     memory: torch.Tensor = field(init=False)
     row: int | None = field(default=None, init=False)
     failed: dict[int, VideoError] = field(default_factory=dict)
+    sound: tuple[SoundSpan, ...] = ()
+    heard: ClipSound | None = None
 
     @property
     def tensor(self) -> torch.Tensor:
@@ -88,6 +93,7 @@ class _Result(NamedTuple):
     times: NDArray[np.float64]
     mask: NDArray[np.bool_]
     plane_shapes: PlaneShapes = ()
+    sound: ClipSound | None = None
 
 
 class Assembly:
@@ -123,7 +129,7 @@ class Assembly:
             else:
                 clip = tried(video.source.name, self._opened, request, video)
             if isinstance(clip, VideoError):
-                self._fail(number, clip)
+                self.fail(number, clip)
             else:
                 self.clips[number] = clip
 
@@ -134,11 +140,16 @@ class Assembly:
         numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=name)
         if request.snap == "keyframe":
             numbers = snap_to_keyframes(numbers, index.keyframes, name)
+            frames = np.where(mask, numbers, frames)
         # Indexes of one file may differ in the stream, and in how its frames were counted.
         wanted = (video.source, index, (video.place, index.stream, index.num_frames), numbers)
+        sound: tuple[SoundSpan, ...] = ()
+        if self.rules.audio:
+            given = request.sound
+            sound = sound_spans(index, frames, request.pad_mode) if given is None else tuple(given)
         if self.output.is_planar:
             view, shapes = planes_view(request, index, self._size, self.output)
-            return OpenClip(request, *wanted, mask, view, Orientation(), shapes)
+            return OpenClip(request, *wanted, mask, view, Orientation(), shapes, sound=sound)
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
@@ -147,7 +158,7 @@ class Assembly:
         view = View(size or whole, request.crop, request.flip, request.window, scales)
         if request.crop is not None:
             view.check(name, displayed)
-        return OpenClip(request, *wanted, mask, view, orientation)
+        return OpenClip(request, *wanted, mask, view, orientation, sound=sound)
 
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
         """Give every clip its memory: one block where all have one shape.
@@ -185,7 +196,7 @@ class Assembly:
             memory = tried(clip.index.name, allocate, shape)
             if isinstance(memory, VideoError):
                 del self.clips[number]
-                self._fail(number, memory)
+                self.fail(number, memory)
             else:
                 clip.memory = memory
 
@@ -279,7 +290,8 @@ class Assembly:
             return self._batch([*range(self.num_requests)])
         return self._batch(choose(first_failures(self.failures)))
 
-    def _fail(self, number: int, error: VideoError) -> None:
+    def fail(self, number: int, error: VideoError) -> None:
+        """Note that a clip failed that is no matter of single frames."""
         if self.rules.is_strict or isinstance(error, ResourceError):
             raise error
         self.failures.append(ClipFailure(number, None, error))
@@ -292,13 +304,13 @@ class Assembly:
             size = math.prod(shapes.pop(largest)) * itemsize
             clip = self.clips.pop(largest)
             error = too_large(clip.index.name, len(clip.frames), clip.view.slot, size)
-            self._fail(largest, error)
+            self.fail(largest, error)
 
     def _batch(self, numbers: list[int]) -> ClipBatch:
         """The batch of some clips; the memory of the others is never touched."""
         results = [self._result(number) for number in numbers]
         columns = zip(*results, strict=True) if results else [()] * len(_Result._fields)
-        memory, rows, indices, times, masks, shapes = map(list, columns)
+        memory, rows, indices, times, masks, shapes, sounds = map(list, columns)
         frames: torch.Tensor | list[torch.Tensor] | None = self._block
         if frames is None or rows != self._rows:
             frames = [m if row is None else m[row] for m, row in zip(memory, rows, strict=True)]
@@ -314,7 +326,13 @@ class Assembly:
             self.failures,
             reduce(operator.add, self._work) if self._work else NO_WORK,
             shapes if self.output.is_planar else (),
+            [sound or self._no_sound for sound in sounds] if self.rules.audio else (),
         )
+
+    @property
+    def _no_sound(self) -> ClipSound:
+        """That of a clip that fails."""
+        return ClipSound(torch.zeros(0, self.rules.audio_channels or 1), 0)
 
     def _result(self, number: int) -> _Result:
         clip = self.clips.get(number)
@@ -327,7 +345,8 @@ class Assembly:
         if (frames == FILLED).any():
             self._fill(clip.tensor, clip.request.fill_value, frames)
         times = clip.index.seconds(frames)
-        return _Result(clip.memory, clip.row, frames, times, mask, clip.plane_shapes)
+        planes, sound = clip.plane_shapes, clip.heard
+        return _Result(clip.memory, clip.row, frames, times, mask, planes, sound)
 
     def _blank(self, number: int) -> _Result:
         """A clip in place of one whose video cannot be opened, or that there is no memory for."""

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 from numpy.typing import ArrayLike
 
-from videoloader.audio.request import DecodedSound, SoundRequest
+from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly, Choose
 from videoloader.decoding.attempts import Attempts
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
+from videoloader.decoding.clip_sound import decode_clip_sounds
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
@@ -224,6 +225,8 @@ class BatchDecoder:
             steps = _decoded_here(cpu, assembly)
         else:
             steps = gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
+        if rules.audio:
+            steps = _with_sounds(steps, assembly, cpu)
         next(steps)
         return BegunBatch(assembly, steps, self._count)
 
@@ -243,8 +246,8 @@ class BatchDecoder:
         return self._cpu_engine().decode_images(requests, form)
 
     @quick_switches()
-    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
-        """Decode sounds on the CPU; for each its samples, or the error that it costs.
+    def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
+        """Decode sounds on the CPU; for each what it gives, or the error that it costs.
 
         Raises:
             ClosedError: another thread closes the decoder meanwhile.
@@ -351,6 +354,13 @@ class BegunBatch:
 def _decoded_here(cpu: CpuEngine | LocalEngine, assembly: Assembly) -> Generator[None, None, None]:
     yield
     cpu.decode(assembly.runs(), assembly, assembly.slots())
+
+
+def _with_sounds(
+    steps: Generator[None, None, None], assembly: Assembly, cpu: CpuEngine | LocalEngine
+) -> Generator[None, None, None]:
+    yield from steps
+    decode_clip_sounds(assembly, cpu)
 
 
 def _chosen(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,14 @@ from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.system.forking import cached_property
 from videoloader.views import facts_table, frames_view
 
-__all__ = ["Clip", "ClipBatch", "ClipFailure", "first_failures"]
+__all__ = ["Clip", "ClipBatch", "ClipFailure", "ClipSound", "first_failures", "pad_sounds"]
+
+
+class ClipSound(NamedTuple):
+    """The sound of a clip: float32 (samples, channels), and samples a second, 0 without sound."""
+
+    samples: torch.Tensor
+    rate: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -31,6 +38,9 @@ class Clip:
         mask: bool[F], True where the frame that was asked for stands: False where it lies outside
             the video, whatever stands there, and where it does not decode.
         plane_shapes: (rows, columns) of each plane, with `output="yuv"`.
+        audio: with `audio=True` the sound of its time span, float32 (samples, channels) from -1 to
+            1, on the CPU; without samples, (0, channels), if the video has no soundtrack.
+        audio_rate: samples a second of that, 0 if there is no soundtrack.
     """
 
     frames: torch.Tensor
@@ -38,6 +48,13 @@ class Clip:
     times: NDArray[np.float64]
     mask: NDArray[np.bool_]
     plane_shapes: tuple[tuple[int, int], ...] = ()
+    audio: torch.Tensor | None = None
+    audio_rate: int = 0
+
+    @property
+    def has_audio(self) -> bool:
+        """Whether sound was asked for, and the video has a soundtrack."""
+        return self.audio_rate > 0
 
     @property
     def planes(self) -> list[torch.Tensor]:
@@ -102,6 +119,7 @@ class ClipBatch:
         failures: what went wrong, by request.
         work: that decoding took.
         plane_shapes: for each clip, with `output="yuv"`, as of `Clip`.
+        sounds: for each clip, with `audio=True`.
     """
 
     frames: torch.Tensor | list[torch.Tensor]
@@ -112,6 +130,7 @@ class ClipBatch:
     failures: list[ClipFailure]
     work: Work = NO_WORK
     plane_shapes: Sequence[tuple[tuple[int, int], ...]] = ()
+    sounds: Sequence[ClipSound] = ()
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -151,6 +170,7 @@ class ClipBatch:
             requests=requests,
             failures=[failure for failure in self.failures if failure.request in kept],
             plane_shapes=[self.plane_shapes[p] for p in chosen] if self.plane_shapes else (),
+            sounds=[self.sounds[p] for p in chosen] if self.sounds else (),
         )
 
     def replaced(self, positions: Sequence[int], more: ClipBatch) -> ClipBatch:
@@ -169,6 +189,9 @@ class ClipBatch:
             failures=[each for each in self.failures if each.request not in others] + moved,
             work=self.work + more.work,
             plane_shapes=[clip.plane_shapes for clip in clips] if self.plane_shapes else (),
+            sounds=[
+                ClipSound(clip.audio, clip.audio_rate) for clip in clips if clip.audio is not None
+            ],
         )
 
     # Not made beforehand: to let go of a tensor, torch gives up the interpreter, and a view for
@@ -179,7 +202,44 @@ class ClipBatch:
         frames = self.frames if isinstance(self.frames, list) else self.frames.unbind()
         parts = zip(frames, self.indices, self.times, self.masks, strict=True)
         shapes = self.plane_shapes or [()] * len(self)
-        return [Clip(*part, shape) for part, shape in zip(parts, shapes, strict=True)]
+        sounds: Sequence[Any] = self.sounds or [()] * len(self)
+        return [
+            Clip(*part, shape, *sound)
+            for part, shape, sound in zip(parts, shapes, sounds, strict=True)
+        ]
+
+    @cached_property
+    def audio(self) -> torch.Tensor | list[torch.Tensor] | None:
+        """With `audio=True` the sounds (N, samples, channels), zeros behind those that are shorter.
+
+        A list of (samples, channels) where numbers of channels differ.
+        """
+        return pad_sounds([sound.samples for sound in self.sounds]) if self.sounds else None
+
+    @property
+    def audio_lengths(self) -> torch.Tensor:
+        """With `audio=True` the samples of each clip, int64 (N,); 0 if it has no sound."""
+        return torch.tensor([len(sound.samples) for sound in self.sounds], dtype=torch.int64)
+
+    @property
+    def audio_rates(self) -> torch.Tensor:
+        """With `audio=True` samples a second of each clip, int64 (N,); 0 if it has no sound."""
+        return torch.tensor([sound.rate for sound in self.sounds], dtype=torch.int64)
+
+
+def pad_sounds(sounds: Sequence[torch.Tensor]) -> torch.Tensor | list[torch.Tensor]:
+    """Sounds (samples, channels) as one tensor (N, samples, channels), zeros behind shorter ones.
+
+    They stay a list where their channels differ; those without samples fit any number.
+    """
+    channels = {sound.shape[1] for sound in sounds if len(sound)} or {sounds[0].shape[1]}
+    if len(channels) > 1:
+        return list(sounds)
+    padded = torch.zeros(len(sounds), max(map(len, sounds)), *channels)
+    for row, sound in zip(padded, sounds, strict=True):
+        if len(sound):
+            row[: len(sound)] = sound
+    return padded
 
 
 def _joined(frames: torch.Tensor | list[torch.Tensor], others: Mapping[int, torch.Tensor]) -> Any:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "AudioOptions",
     "BatchOptions",
     "ClipOptions",
     "ColorRange",
@@ -129,8 +130,25 @@ class VideoOptions(StreamOptions, total=False):
     rotate: bool
 
 
-@documented(FormOptions, VideoOptions)
-class BatchOptions(FormOptions, VideoOptions, total=False):
+class AudioOptions(TypedDict, total=False):
+    """The sound that goes with clips.
+
+    Attributes:
+        audio: give each clip the sound of its time span, from the first moment of its earliest
+            frame to the last of its latest one: float32 (samples, channels), -1 to 1, on the CPU.
+            A video without a soundtrack has no samples. See docs/audio.md.
+        audio_rate: samples a second that sounds are resampled to; those of each video by default.
+        audio_channels: channels that sounds are mixed to, 1 for mono; those of each video by
+            default.
+    """
+
+    audio: bool
+    audio_rate: int | None
+    audio_channels: int | None
+
+
+@documented(FormOptions, VideoOptions, AudioOptions)
+class BatchOptions(FormOptions, VideoOptions, AudioOptions, total=False):
     """Options of `decode_batch`, for all its clips.
 
     Attributes:
@@ -164,8 +182,8 @@ class ClipOptions(TypedDict, total=False):
     snap: Snap
 
 
-@documented(FormOptions, ClipOptions)
-class FrameOptions(FormOptions, ClipOptions, total=False):
+@documented(FormOptions, ClipOptions, AudioOptions)
+class FrameOptions(FormOptions, ClipOptions, AudioOptions, total=False):
     """Options of one clip: of `Video.get_frames`.
 
     Attributes:
@@ -178,8 +196,8 @@ class FrameOptions(FormOptions, ClipOptions, total=False):
     flip: bool
 
 
-@documented(FormOptions, StreamOptions, ClipOptions)
-class SampleOptions(FormOptions, StreamOptions, ClipOptions, total=False):
+@documented(FormOptions, StreamOptions, ClipOptions, AudioOptions)
+class SampleOptions(FormOptions, StreamOptions, ClipOptions, AudioOptions, total=False):
     """Options of the samples of a data set: of `Loader` and `ClipDataset`.
 
     Attributes:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from videoloader.audio.request import SoundSpan
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.options import FrameOptions
 from videoloader.errors import ArgumentError, ArgumentTypeError
@@ -40,6 +41,8 @@ class ClipRequest:
         tolerance: the most seconds between a time and the presentation time of its frame.
         window: (top, left, height, width) of the resized picture, such as a crop after resizing;
             all of it by default.
+        sound: with `audio=True`, the spans that are heard one after another; by default those of
+            the frames, see `sound_spans`.
     """
 
     source: VideoSource | Source | Item
@@ -56,6 +59,7 @@ class ClipRequest:
     window: tuple[int, int, int, int] | None = None
     snap: Snap = "none"
     resize_shorter: int | None = None
+    sound: Sequence[SoundSpan] | None = None
 
     def __post_init__(self) -> None:
         if self.index is not None and not isinstance(self.index, VideoIndex):

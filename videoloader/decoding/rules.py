@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels
 from videoloader.decoding.options import BatchOptions, ResolutionChange
 from videoloader.decoding.output import check_resolution_change
+from videoloader.errors import ArgumentError
 from videoloader.system.options import documented
 
 __all__ = ["DecodingRules"]
@@ -28,9 +29,20 @@ class DecodingRules:
     resolution_change: ResolutionChange = "error"
     hybrid: bool = False
     max_pixels: int = MAX_PIXELS
+    audio: bool = False
+    audio_rate: int | None = None
+    audio_channels: int | None = None
     in_order: bool = False
     is_strict: bool = False
 
     def __post_init__(self) -> None:
         check_resolution_change(self.resolution_change)
         check_max_pixels(self.max_pixels)
+        for name in ("audio_rate", "audio_channels"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not self.audio:
+                raise ArgumentError(f"{name}={value!r} goes with audio=True")
+            if not isinstance(value, int) or value < 1:
+                raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio.request import DecodedSound, SoundRequest
+from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.images import Decoded, ImageQueue
 from videoloader.decoding.cpu.pool import CpuPool, SoundTask, WorkerLostError
@@ -81,14 +81,19 @@ class CpuEngine:
         """Decode images: the pixels of each, or why there are none."""
         return self._images.decode(requests, form)
 
-    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
-        """Decode sounds: the samples of each, or why there are none."""
+    def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
+        """Decode sounds: what each gives, or why it gives nothing."""
         tasks = map(SoundTask, requests)
         with self._lock:
             self._images.finish()
             with closing(self._pool.decode_files(tasks)) as done:
                 made = {number: failure or sound for number, sound, failure in done}
         return [made[number] for number in range(len(requests))]
+
+    def sound_source(self, given: object, source: Source) -> str | bytes | Item:
+        """What a `ClipSoundRequest` in a worker opens a video by that is open here."""
+        found = _task_source(given, source)
+        return found if isinstance(found, str | Item) else bytes(found)
 
     def stats(self) -> dict[str, int]:
         """Counts of the pool."""

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio.request import DecodedSound, SoundRequest
+from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly, OpenClip
 from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.cpu.images import Decoded
@@ -24,6 +24,7 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling.plan import MergedRun
+from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock, Use, reset_after_fork
 
 __all__ = ["LocalEngine"]
@@ -110,15 +111,19 @@ class LocalEngine:
                 results.append(error)
         return results
 
-    def decode_sounds(self, requests: Sequence[SoundRequest]) -> list[DecodedSound | Exception]:
-        """Decode sounds: the samples of each, or why there are none."""
-        results: list[DecodedSound | Exception] = []
+    def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
+        """Decode sounds: what each gives, or why it gives nothing."""
+        results: list[Made | Exception] = []
         for request in requests:
             try:
                 results.append(request.decode())
             except VideoError as error:
                 results.append(error)
         return results
+
+    def sound_source(self, given: object, source: Source) -> Source:  # noqa: ARG002
+        """What a `ClipSoundRequest` of a video that is open reads; see `CpuEngine`."""
+        return source
 
     def stats(self) -> dict[str, int]:
         """Counts: tasks, and those that failed."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike, NDArray
 
-from videoloader.audio.request import DecodedSound, SoundRequest
+from videoloader.audio.request import SoundWork
 from videoloader.decoding.cpu.images import ImageTask
 from videoloader.decoding.cpu.tasks import CpuTask
 from videoloader.errors import ArgumentError
@@ -35,10 +35,10 @@ _MOST_FILES = 64  # of videos in memory
 class SoundTask:
     """A sound for a worker, and how many workers it may cost. Its samples travel as a message."""
 
-    request: SoundRequest
+    request: SoundWork[Any]
     tries: int = 2
 
-    def perform(self, worker: Worker) -> DecodedSound:  # noqa: ARG002
+    def perform(self, worker: Worker) -> Any:  # noqa: ARG002
         """Decode it."""
         return self.request.decode()
 

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio.request import SoundRequest
+from videoloader.audio.request import ClipSoundRequest
 from videoloader.decoding import limits
 from videoloader.decoding.batch_decoder import shared_decoder
+from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.opening.videos import source_name
 from videoloader.decoding.output import ColorRange, Matrix
-from videoloader.errors import ArgumentError, FrameRangeError
+from videoloader.errors import ArgumentError, FrameRangeError, NoSoundError
 from videoloader.indexing.index import VideoIndex
 from videoloader.operators.arguments import (
     BOOL,
@@ -34,6 +35,7 @@ from videoloader.operators.operator import declare
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip, public_name
 from videoloader.sampling import (
+    FILLED,
     PAD_MODES,
     SNAPS,
     pad_frames,
@@ -412,10 +414,14 @@ def _sound_outputs(
     """
     if index is None:
         return [torch.empty(0, 1), torch.tensor(0.0)]
-    request = SoundRequest(source, source_name(source), played=media.span(index, frames))
-    (sound,) = shared_decoder("cpu").decode_sounds([request])
-    if isinstance(sound, Exception):
-        raise sound
+    name = source_name(source)
+    request = ClipSoundRequest(source, name, (sound_spans(index, frames[frames != FILLED]),))
+    (made,) = shared_decoder("cpu").decode_sounds([request])
+    if isinstance(made, Exception):
+        raise made
+    (sound,) = made
+    if not sound.sample_rate:
+        raise NoSoundError(f"{name}: there is no sound in it")
     samples = torch.from_numpy(np.ascontiguousarray(sound.samples.T))
     return [samples, torch.tensor(float(sound.sample_rate))]
 

@@ -19,7 +19,6 @@ from videoloader.decoding.opening.videos import open_any, source_name
 from videoloader.errors import NoGpuError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import FILLED, frames_at_times
-from videoloader.sampling.timeline import Timeline
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
@@ -32,7 +31,6 @@ __all__ = [
     "frames_at_seconds",
     "index_video",
     "seconds",
-    "span",
 ]
 
 
@@ -82,22 +80,6 @@ def frames_at_seconds(
     first = int(index.pts[0]) * base.numerator / base.denominator if len(index.pts) else 0.0
     clock = _FromFirstFrame(index.order_in_time, base, index.boundaries - first)
     return frames_at_times(times, clock, pad_mode=pad_mode, name=name)
-
-
-def span(index: VideoIndex, frames: NDArray[np.int64]) -> tuple[float, float]:
-    """When the earliest of some frames begins and the latest ends, on the clock of the file.
-
-    Filled frames do not count; without any other it is empty. A last frame of unknown duration is
-    on screen as long as an average one.
-    """
-    shown = frames[frames != FILLED]
-    if not len(shown):
-        return 0.0, 0.0
-    line = Timeline.of(index.num_frames, float(index.average_fps) or None, index.boundaries)
-    times = np.sort(index.pts)
-    first, last = np.searchsorted(times, [index.pts[shown].min(), index.pts[shown].max()])
-    after = int(np.searchsorted(times, times[last], side="right"))
-    return line.time(int(first)), line.time(after)
 
 
 def check_gpu(what: str) -> None:

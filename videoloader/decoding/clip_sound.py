@@ -1,0 +1,160 @@
+"""The sound of clips: which time spans a clip is heard in, and their decoding for a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from videoloader.audio.request import ClipSoundRequest, SoundSpan
+from videoloader.decoding.clip_batch import ClipSound
+from videoloader.errors import ArgumentError
+from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import pad_frames
+from videoloader.sampling.padding import check_pad_mode
+from videoloader.sampling.timeline import Timeline
+from videoloader.sources.faults import as_video_error
+
+if TYPE_CHECKING:
+    from videoloader.decoding.assembly import Assembly
+    from videoloader.decoding.cpu.engine import CpuEngine
+    from videoloader.decoding.cpu.local import LocalEngine
+
+__all__ = ["decode_clip_sounds", "sound_spans"]
+
+_SILENT = ("none", "edge", "constant")
+_MOST_FOLDED = 1 << 20  # frames of a clip from the first to the last, where it is reflected
+
+
+def sound_spans(
+    index: VideoIndex,
+    frames: ArrayLike,
+    pad_mode: str = "none",
+    *,
+    start: int = 0,
+    stop: int | None = None,
+) -> tuple[SoundSpan, ...]:
+    """What is heard with a clip: from the beginning of its earliest frame to the end of its latest.
+
+    Always forward, whatever the order of the frames, and with all that lies between them. Before
+    the range of frames and behind it time goes on with frames of average duration. There it is
+    silent with `edge` and `constant`. With `wrap` and `reflect` the sound is that of the frames
+    that stand there, backwards where these run backwards.
+
+    Args:
+        index: of the video.
+        frames: numbers that the clip asks for, before padding.
+        pad_mode: what stands for frames outside the range.
+        start: first frame of the range.
+        stop: its end, exclusive; that of the video by default.
+
+    Returns:
+        The spans, one after another; none of a clip without frames.
+
+    Raises:
+        ArgumentError: a reflected or wrapped clip is longer than 2^20 frames.
+    """
+    wanted = np.asarray(frames, dtype=np.int64).reshape(-1)
+    count = index.num_frames
+    if not wanted.size or not count:
+        return ()
+    stop = count if stop is None else stop
+    mode = check_pad_mode(pad_mode)
+    line = Timeline.of(count, float(index.average_fps) or None, index.boundaries)
+    first, end = _extent(index, wanted, start, stop)
+    if mode not in _SILENT and not start <= first <= end <= stop:
+        return _folded(line, first, end, mode, start, stop)
+    cuts = [first, *(cut for cut in (start, stop) if first < cut < end), end]
+    return tuple(
+        SoundSpan(
+            _time(line, one), _time(line, other), "forward" if start <= one < stop else "silence"
+        )
+        for one, other in pairwise(cuts)
+    )
+
+
+def _extent(index: VideoIndex, wanted: NDArray[np.int64], start: int, stop: int) -> tuple[int, int]:
+    """The first place in time of frames, and the place behind their last; for damaged timestamps.
+
+    Frames of one time share the first of their places and the last.
+    """
+    is_inside = (wanted >= start) & (wanted < stop)
+    inside, outside = wanted[is_inside], wanted[~is_inside]
+    firsts, ends = [outside], [outside + 1]
+    if inside.size:
+        shown, times = index.pts[inside], index.pts
+        if index.order_in_time is not None:
+            times = times[index.order_in_time]
+        firsts.append(np.searchsorted(times, shown.min(), side="left").reshape(1))
+        ends.append(np.searchsorted(times, shown.max(), side="right").reshape(1))
+    return int(np.concatenate(firsts).min()), int(np.concatenate(ends).max())
+
+
+def _folded(
+    line: Timeline, first: int, end: int, mode: str, start: int, stop: int
+) -> tuple[SoundSpan, ...]:
+    """The spans of the frames that stand at places from `first` to before `end`."""
+    if end - first > _MOST_FOLDED:
+        raise ArgumentError(
+            f"a clip from frame {first} to {end - 1} is too long for the sound of "
+            f'pad_mode="{mode}"; pass pad_mode="edge"'
+        )
+    places = np.arange(first, end)
+    frames, _ = pad_frames(places, len(line.begins), mode, start=start, stop=stop)
+    length = stop - start
+    if mode == "wrap":
+        steps = np.ones_like(frames)
+    else:
+        period = 2 * length if mode == "reflect_1001" else max(2 * length - 2, 1)
+        steps = np.where((places - start) % period < length, 1, -1)
+    is_cut = (steps[1:] != steps[:-1]) | (frames[1:] - frames[:-1] != steps[:-1])
+    bounds = [0, *(np.flatnonzero(is_cut) + 1).tolist(), len(frames)]
+    spans = []
+    for begin, behind in pairwise(bounds):
+        low, high = sorted((int(frames[begin]), int(frames[behind - 1])))
+        play: Literal["forward", "backward"] = "forward" if steps[begin] > 0 else "backward"
+        spans.append(SoundSpan(_time(line, low), _time(line, high + 1), play))
+    return tuple(spans)
+
+
+def _time(line: Timeline, frame: int) -> float:
+    """Start of a frame; outside the video frames have average duration."""
+    return line.time(frame) if frame >= 0 else line.begin + frame * line.period
+
+
+def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> None:
+    """Decode the sounds of a batch; what several clips hear of one video is decoded once.
+
+    Args:
+        assembly: of the batch; takes the sounds, and the failures.
+        engine: decodes them.
+    """
+    rules = assembly.rules
+    together: dict[Hashable, list[int]] = {}
+    for number, clip in assembly.clips.items():
+        together.setdefault(clip.video, []).append(number)
+    requests = []
+    for numbers in together.values():
+        clip = assembly.clips[numbers[0]]
+        requests.append(
+            ClipSoundRequest(
+                engine.sound_source(clip.request.source, clip.source),
+                clip.index.name,
+                tuple(assembly.clips[number].sound for number in numbers),
+                rules.audio_rate,
+                rules.audio_channels,
+            )
+        )
+    results = engine.decode_sounds(requests)
+    for numbers, found in zip(together.values(), results, strict=True):
+        for at, number in enumerate(numbers):
+            if isinstance(found, Exception):
+                assembly.fail(number, as_video_error(found, assembly.clips[number].index.name))
+                continue
+            samples, rate = found[at]
+            made = torch.from_numpy(np.ascontiguousarray(samples.T))
+            assembly.clips[number].heard = ClipSound(made, rate)
