@@ -202,7 +202,7 @@ LAYERS = {
     "sampling": "errors",
     "sources": "errors system",
     "workers": "errors system types sources",
-    "indexing": "errors system codecs sources workers",
+    "indexing": "errors system codecs sampling sources workers",
     "audio": "errors system sources indexing",
     "decoding": "errors system runtime cuda codecs sampling sources workers indexing audio",
     "clip_samples": "errors system tensors sampling sources indexing decoding",
@@ -241,7 +241,7 @@ PURE = {
     "codecs": (("numpy",), ()),
     "sampling": (("numpy",), ()),
     "workers": (("numpy",), ("av",)),
-    "indexing": (("numpy",), ("av", "pyarrow", "ray")),
+    "indexing": (("numpy",), ("av", "duckdb", "pyarrow", "ray")),
 }
 
 

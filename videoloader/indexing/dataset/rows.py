@@ -32,11 +32,14 @@ __all__ = [
     "make_row",
     "schema",
     "text_at",
+    "with_later_columns",
 ]
 
 _LENGTH = struct.Struct("<I")
-_FORMAT, _OLDER = "4", "3"  # of the columns
-_ADDED = ("key", "head", "error_kind")  # columns that the older format lacks
+_FORMAT = "5"  # of the columns
+_OF_5: tuple[str, ...] = ()
+_OF_4 = ("key", "head", "error_kind")
+_LATER = {_FORMAT: (), "4": _OF_5, "3": (*_OF_4, *_OF_5)}  # columns that files of a format lack
 _SHARED = (  # columns that are attributes of an index
     *("codec", "container", "width", "height", "rotation", "num_frames", "duration"),
     *("pixel_format", "bit_depth", "stream", "exactness", "has_headers"),
@@ -221,33 +224,43 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
 
 
 def check_schema(found: pa.Schema, path: Path) -> None:
-    """Check that a Parquet file has the columns of `schema`, or of an older version.
+    """Check that a Parquet file has the columns of `schema`, or of an older version, and others.
 
     Raises:
         FormatError: it does not.
     """
     told = (found.metadata or {}).get(b"videoloader", b"").decode(errors="replace")
-    if told not in ("", _FORMAT, _OLDER):
+    if told and told not in _LATER:
         raise FormatError(
             f"{path}: the data set index is of another version of videoloader; delete it and "
             "index the videos again"
         )
-    expected = schema()
-    for name in _ADDED if told == _OLDER else ():
-        expected = expected.remove(expected.get_field_index(name))
-    if not told or not found.equals(expected):
+    later = _LATER.get(told, ())
+    expected = {field.name: field.type for field in schema() if field.name not in later}
+    types = {field.name: field.type for field in found if field.name in expected}
+    if not told or types != expected or len(set(found.names)) < len(found.names):
         raise FormatError(f"{path}: no data set index of videoloader")
 
 
+def with_later_columns(found: pa.Schema) -> pa.Schema:
+    """The columns of an older file, and those that it lacks and that are null for its rows."""
+    later = [field for field in schema() if field.name not in ("key", *found.names)]
+    for field in later:
+        found = found.append(field)
+    return found
+
+
 def completed(table: pa.Table) -> pa.Table:
-    """A table of rows with columns added that an older file lacks."""
+    """A table of rows with the columns added that an older file lacks, null but for `key`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for name in set(_ADDED) - set(table.column_names):
-        values = pa.nulls(len(table), pa.string())
-        if name == "key":
+    for field in schema():
+        if field.name in table.column_names:
+            continue
+        values = pa.nulls(len(table), field.type)
+        if field.name == "key":
             names = pc.binary_join_element_wise(table["path"], table["member"], "/")
             values = pc.if_else(pc.equal(table["member"], ""), table["path"], names)
-        table = table.append_column(name, values)
+        table = table.append_column(field, values)
     return table
