@@ -318,6 +318,8 @@ def _current(
         row = journal.get(item)
         if row is None or (row.facts["has_headers"] < headers if row.index else not row.kind):
             return False  # failures in files of the previous version have no kind
+        if row.index and row.facts["has_audio"] is None:
+            return False  # of an earlier version, with fewer columns
         return _is_current(row, item.under(root), check)
 
     remote = root is not None and is_url(root)

@@ -28,6 +28,7 @@ GROUP = 4096  # rows in a row group
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
 _DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
 _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
+_DICTIONARY += ["audio_codec", "mastering_display"]
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from videoloader import errors
 from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.indexing.dataset.measures import measures_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
@@ -37,12 +38,21 @@ __all__ = [
 
 _LENGTH = struct.Struct("<I")
 _FORMAT = "5"  # of the columns
-_OF_5: tuple[str, ...] = ()
+_OF_5 = (
+    *("has_audio", "audio_codec", "audio_sample_rate", "audio_channels"),
+    *("variable_rate", "max_gap", "bit_rate", "mean_gop", "max_gop", "keyframe_interval"),
+    *("open_gops", "sample_aspect_ratio", "interlaced", "is_hdr", "mastering_display"),
+    *("max_cll", "max_fall", "edit_list", "num_discarded"),
+)
 _OF_4 = ("key", "head", "error_kind")
 _LATER = {_FORMAT: (), "4": _OF_5, "3": (*_OF_4, *_OF_5)}  # columns that files of a format lack
 _SHARED = (  # columns that are attributes of an index
     *("codec", "container", "width", "height", "rotation", "num_frames", "duration"),
     *("pixel_format", "bit_depth", "stream", "exactness", "has_headers"),
+)
+_FACTS = (  # columns that describe a video, in the order in which rows are encoded
+    *(*_SHARED, "num_keyframes", "fps", "start"),
+    *(*(f"color_{name}" for name in Color.__slots__), *_OF_5, "warnings"),
 )
 _JSON = json.JSONEncoder(separators=(",", ":"))
 
@@ -71,7 +81,8 @@ class Row:
         """The row as bytes."""
         state = self.state and [getattr(self.state, name) for name in Fingerprint.__slots__]
         place = self.item.place()
-        head = _JSON.encode([place, state, self.facts, self.error, self.kind]).encode()
+        facts = [self.facts.get(name) for name in _FACTS] if self.facts else []
+        head = _JSON.encode([place, state, facts, self.error, self.kind]).encode()
         return _LENGTH.pack(len(head)) + head + self.index
 
     @classmethod
@@ -85,10 +96,11 @@ class Row:
             (length,) = _LENGTH.unpack_from(data)
             end = _LENGTH.size + length
             item, state, facts, error, kind = json.loads(data[_LENGTH.size : end])
-            row = cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
+            named = dict(zip(_FACTS, facts, strict=True)) if facts else {}
+            row = cls(Item(*item), state and Fingerprint(*state), named, data[end:], error, kind)
         except (TypeError, ValueError, RecursionError, struct.error) as reason:
             raise FormatError(f"no row of a data set index ({reason})") from reason
-        if not isinstance(facts, dict) or not all(isinstance(t, str) for t in (error, kind)):
+        if not all(isinstance(text, str) for text in (error, kind)):
             raise FormatError("no row of a data set index")
         return row
 
@@ -165,8 +177,9 @@ def _facts(index: VideoIndex) -> dict[str, Any]:
         **{name: getattr(index, name) for name in _SHARED},
         "num_keyframes": len(index.keyframes),
         "fps": index.average_fps,
-        "start": float(index.pts[0] * index.time_base),
+        "start": int(index.pts[0]) * index.time_base.numerator / index.time_base.denominator,
         **{f"color_{name}": getattr(index.color, name) for name in Color.__slots__},
+        **measures_of(index),
         "warnings": "; ".join(index.warnings) or None,
     }
 
@@ -216,6 +229,25 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
             ("stream", small),
             ("exactness", text),
             ("has_headers", pa.bool_()),
+            ("has_audio", pa.bool_()),
+            ("audio_codec", text),
+            ("audio_sample_rate", small),
+            ("audio_channels", small),
+            ("variable_rate", pa.bool_()),
+            ("max_gap", real),
+            ("bit_rate", number),
+            ("mean_gop", real),
+            ("max_gop", number),
+            ("keyframe_interval", real),
+            ("open_gops", number),
+            ("sample_aspect_ratio", real),
+            ("interlaced", pa.bool_()),
+            ("is_hdr", pa.bool_()),
+            ("mastering_display", text),
+            ("max_cll", small),
+            ("max_fall", small),
+            ("edit_list", pa.bool_()),
+            ("num_discarded", number),
             ("warnings", text),
             ("index", pa.large_binary()),
         ],
