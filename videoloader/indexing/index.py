@@ -21,7 +21,7 @@ from videoloader.indexing.packets import (
 )
 from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, load_fields, save_index
-from videoloader.indexing.traits import StreamTraits
+from videoloader.indexing.traits import UNKNOWN, StreamTraits
 from videoloader.sources.source import Check, Fingerprint, Source, difference
 from videoloader.system.forking import cached_property
 
@@ -101,7 +101,7 @@ class VideoIndex:
     warnings: tuple[str, ...] = ()
     checks: Check = "size"
     stated_rate: Fraction | None = None
-    traits: StreamTraits = StreamTraits()  # noqa: RUF009  (frozen)
+    traits: StreamTraits = UNKNOWN
 
     @property
     def num_frames(self) -> int:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-__all__ = ["NO_AUDIO", "NO_LIGHT", "Audio", "Light", "StreamTraits", "as_aspect", "audio_of_aac"]
+__all__ = [
+    "NO_AUDIO",
+    "NO_LIGHT",
+    "Audio",
+    "Light",
+    "StreamTraits",
+    "as_aspect",
+    "audio_of_aac",
+    "display_text",
+]
 
 _LONGEST = 1 << 32  # above any number in an aspect ratio
+_SQUARE = Fraction(1)
 _AAC_RATES = (
     *(96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350),
 )
@@ -15,8 +26,7 @@ _EXTENDED, _PARAMETRIC_STEREO = (5, 29), 29  # audio object types of HE-AAC
 _AAC_CHANNELS = (0, 1, 2, 3, 4, 5, 6, 8)
 
 
-@dataclass(frozen=True, slots=True)
-class Audio:
+class Audio(NamedTuple):
     """The first audio stream, or that there is none.
 
     Attributes:
@@ -35,8 +45,7 @@ class Audio:
 NO_AUDIO = Audio(is_there=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Light:
+class Light(NamedTuple):
     """The brightness of HDR pictures.
 
     Attributes:
@@ -51,19 +60,11 @@ class Light:
     max_cll: int | None = None
     max_fall: int | None = None
 
-    @staticmethod
-    def display_text(primaries: list[tuple[int, int]], most: int, least: int) -> str:
-        """`display` of (x, y) of green, blue, red and white, and of the luminances."""
-        names = zip(("G", "B", "R", "WP"), primaries, strict=True)
-        points = "".join(f"{name}({x},{y})" for name, (x, y) in names)
-        return f"{points}L({most},{least})"
-
 
 NO_LIGHT = Light()
 
 
-@dataclass(frozen=True, slots=True)
-class StreamTraits:
+class StreamTraits(NamedTuple):
     """What a file says of a video beyond what decoding needs; None for what it does not say.
 
     Attributes:
@@ -81,13 +82,25 @@ class StreamTraits:
     light: Light = Light()
 
 
+UNKNOWN = StreamTraits()
+
+
+def display_text(primaries: Sequence[tuple[int, int]], most: int, least: int) -> str:
+    """`Light.display` of (x, y) of green, blue, red and white, and of the luminances."""
+    names = zip(("G", "B", "R", "WP"), primaries, strict=True)
+    points = "".join(f"{name}({x},{y})" for name, (x, y) in names)
+    return f"{points}L({most},{least})"
+
+
 def as_aspect(across: int, down: int) -> Fraction | None:
     """An aspect ratio; None where a number is 0 or larger than any that means something.
 
     >>> as_aspect(40, 30)
     Fraction(4, 3)
     """
-    return Fraction(across, down) if 0 < across < _LONGEST and 0 < down < _LONGEST else None
+    if not (0 < across < _LONGEST and 0 < down < _LONGEST):
+        return None
+    return _SQUARE if across == down else Fraction(across, down)
 
 
 def audio_of_aac(setup: bytes) -> Audio:

@@ -22,6 +22,7 @@ def measures_of(index: VideoIndex) -> dict[str, Any]:
     traits, light = index.traits, index.traits.light
     audio = _UNKNOWN_AUDIO if traits.audio is None else traits.audio
     table, seconds = index.packets, index.duration
+    is_whole = index.num_frames == len(table) and index.order is None  # each packet is shown
     variable, gap = _spacing(index)
     count, longest, interval, opened = _groups(index)
     return {
@@ -43,7 +44,7 @@ def measures_of(index: VideoIndex) -> dict[str, Any]:
         "max_cll": light.max_cll,
         "max_fall": light.max_fall,
         "edit_list": traits.has_edits,
-        "num_discarded": int(np.count_nonzero(table["flags"] & _DISCARD)),
+        "num_discarded": 0 if is_whole else int(np.count_nonzero(table["flags"] & _DISCARD)),
     }
 
 

@@ -8,7 +8,14 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from videoloader.indexing.containers.matroska.ebml import Element, Id
-from videoloader.indexing.traits import Audio, Light, as_aspect, audio_of_aac
+from videoloader.indexing.traits import (
+    NO_LIGHT,
+    Audio,
+    Light,
+    as_aspect,
+    audio_of_aac,
+    display_text,
+)
 
 __all__ = ["read_aspect", "read_audio", "read_interlaced", "read_light"]
 
@@ -37,7 +44,9 @@ _COORDINATE, _LUMINANCE = 50_000, 10_000  # units of `Light.display`
 def read_audio(fields: Fields, codec: str) -> Audio:
     """An audio track, from its entry."""
     inside = fields[Id.AUDIO].fields() if Id.AUDIO in fields else {}
-    known = next((name for start, name in _CODECS.items() if codec.startswith(start)), None)
+    known = _CODECS.get(codec)
+    if known is None:  # `A_AAC/MPEG4/LC`
+        known = next((name for start, name in _CODECS.items() if codec.startswith(start)), None)
     if known is None and codec.startswith("A_PCM/INT"):
         depth = _uint(inside, Id.BIT_DEPTH, 16)
         known = f"pcm_s{depth}{'be' if codec.endswith('BIG') else 'le'}" if depth > 8 else "pcm_u8"
@@ -62,6 +71,8 @@ def read_aspect(video: Fields, width: int, height: int) -> Fraction | None:
     height -= _uint(video, Id.CROP_TOP, 0) + _uint(video, Id.CROP_BOTTOM, 0)
     across = _uint(video, Id.DISPLAY_WIDTH, width)
     down = _uint(video, Id.DISPLAY_HEIGHT, height)
+    if (across, down) == (width, height):
+        return as_aspect(1, 1)
     display, stored = as_aspect(across, down), as_aspect(width, height)
     return None if display is None or stored is None else display / stored
 
@@ -74,15 +85,16 @@ def read_interlaced(video: Fields) -> bool | None:
 
 def read_light(color: Element | None) -> Light:
     """The brightness of HDR pictures."""
-    fields = {} if color is None else color.fields()
-    text = None
+    if color is None:
+        return NO_LIGHT
+    fields, text = color.fields(), None
     if Id.MASTERING in fields:
         inside = fields[Id.MASTERING].fields()
         places = [_scaled(inside, Id.RED_X + number, _COORDINATE) for number in range(8)]
         red, green, blue, white = zip(places[::2], places[1::2], strict=True)
         most = _scaled(inside, Id.MAX_LUMINANCE, _LUMINANCE)
         least = _scaled(inside, Id.MIN_LUMINANCE, _LUMINANCE)
-        text = Light.display_text([green, blue, red, white], most, least)
+        text = display_text([green, blue, red, white], most, least)
     return Light(
         text,
         _uint(fields, Id.MAX_CLL, 0) if Id.MAX_CLL in fields else None,

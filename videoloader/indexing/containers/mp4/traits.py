@@ -10,7 +10,14 @@ from fractions import Fraction
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.older import read_descriptors
-from videoloader.indexing.traits import NO_LIGHT, Audio, Light, as_aspect, audio_of_aac
+from videoloader.indexing.traits import (
+    NO_LIGHT,
+    Audio,
+    Light,
+    as_aspect,
+    audio_of_aac,
+    display_text,
+)
 
 __all__ = ["read_aspect", "read_audio", "read_light"]
 
@@ -94,7 +101,7 @@ def read_light(inside: Mapping[bytes, Box]) -> Light:
     if display is not None and display.size >= 24:
         values = display.unpack("8HII")
         points = list(zip(values[:8:2], values[1:8:2], strict=True))
-        text = Light.display_text(points, *values[8:])
+        text = display_text(points, *values[8:])
     if content is not None and content.size >= 4:
         most, average = content.unpack("HH")
     return Light(text, most, average)
