@@ -41,7 +41,6 @@ app = typer.Typer(
 console = Console()
 problems = Console(stderr=True)
 
-_REASONS = 8  # that are printed
 _SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
@@ -386,11 +385,10 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
 
 def _tell_passed(passed: Counter[str]) -> None:
     """Say which files of folders and archives were passed over."""
-    if not passed:
-        return
-    most = [f"{count} {reason}" for reason, count in passed.most_common(_REASONS)]
-    rest = passed.total() - sum(count for _, count in passed.most_common(_REASONS))
-    _say(f"passed over: {', '.join(most)}{f', {rest} others' if rest else ''}")
+    if passed:
+        from videoloader.indexing.dataset.listing import describe_passed
+
+        _say(f"passed over: {describe_passed(passed)}")
 
 
 def _warn(index: VideoIndex) -> None:

@@ -91,7 +91,8 @@ def index_dataset(
         time_limit: seconds that one video may take in a worker.
         ray: run on the connected Ray cluster instead of in local processes; same result.
         progress: called after every video.
-        passed: counts the skipped files of folders and archives, by reason.
+        passed: counts the skipped files of folders and archives, by reason; without it they are
+            logged.
 
     Raises:
         SourceError: a source does not exist or has no video.
