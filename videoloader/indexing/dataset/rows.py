@@ -64,7 +64,7 @@ class Row:
     Args:
         item: location of the video, relative to the root of the data set if it has one.
         state: fingerprint of the file when it was indexed, None if it could not be read.
-        facts: readable columns.
+        facts: readable columns; those of `schema` if the row is of a video.
         index: bytes for `decode_index`.
         error: text of the error.
         kind: kind of the error: the name of its class, `WorkerDied` or `TimeLimit`.
@@ -81,7 +81,9 @@ class Row:
         """The row as bytes."""
         state = self.state and [getattr(self.state, name) for name in Fingerprint.__slots__]
         place = self.item.place()
-        facts = [self.facts.get(name) for name in _FACTS] if self.facts else []
+        facts: Any = self.facts
+        if "num_frames" in facts:  # of a video: without the names
+            facts = [facts.get(name) for name in _FACTS]
         head = _JSON.encode([place, state, facts, self.error, self.kind]).encode()
         return _LENGTH.pack(len(head)) + head + self.index
 
@@ -96,11 +98,12 @@ class Row:
             (length,) = _LENGTH.unpack_from(data)
             end = _LENGTH.size + length
             item, state, facts, error, kind = json.loads(data[_LENGTH.size : end])
-            named = dict(zip(_FACTS, facts, strict=True)) if facts else {}
-            row = cls(Item(*item), state and Fingerprint(*state), named, data[end:], error, kind)
+            if isinstance(facts, list):
+                facts = dict(zip(_FACTS, facts, strict=True))
+            row = cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
         except (TypeError, ValueError, RecursionError, struct.error) as reason:
             raise FormatError(f"no row of a data set index ({reason})") from reason
-        if not all(isinstance(text, str) for text in (error, kind)):
+        if not isinstance(facts, dict) or not all(isinstance(text, str) for text in (error, kind)):
             raise FormatError("no row of a data set index")
         return row
 
