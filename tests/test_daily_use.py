@@ -193,7 +193,7 @@ def test_index_counts_what_it_passes_over_by_reason(folder, tmp_path, caplog):
     assert all(reason in record.message for reason in expected)
     (place / "a.mp4").unlink()
     (place / "b.tar").unlink()
-    with pytest.raises(vl.SourceError, match="passed over: .*1 compressed archives"):
+    with pytest.raises(vl.SourceError, match=r"passed over: .*1 compressed archives"):
         find_items(place)
     shutil.rmtree(place)
     place.mkdir()

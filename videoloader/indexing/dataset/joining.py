@@ -182,11 +182,9 @@ def rows_once(paths: pa.Array, known: pa.Array, on: On, where: str) -> NDArray[n
     found = find_rows(paths, known, on)
     if callable(on):
         return found
-    there = np.flatnonzero(found >= 0)
-    rows, first = np.unique(found[there], return_index=True)
-    if len(rows) < len(there):
-        later = np.delete(there, first)[0]
-        other = there[np.flatnonzero(found[there] == found[later])[0]]
+    counts = np.bincount(found[found >= 0], minlength=len(known))
+    if (counts > 1).any():
+        other, later = np.flatnonzero(found == np.argmax(counts > 1))[:2]
         raise ArgumentError(
             f"{where}: {known[int(found[later])].as_py()!r} stands for "
             f"{shown(paths[int(other)].as_py())} and {shown(paths[int(later)].as_py())}; write "
@@ -225,7 +223,7 @@ def rows_or_reported(
                 "these videos out"
             )
         _log.warning("%s; %s", text, "left out" if missing == "drop" else "their values are null")
-    unused = len(known) - len(np.unique(rows[rows >= 0]))
+    unused = len(known) - np.count_nonzero(np.bincount(rows[rows >= 0], minlength=1))
     if unused:
         _log.info("%s: %d of %d rows are of no video here", name, unused, len(known))
     return rows

@@ -194,7 +194,7 @@ def _walk(folder: Path, passed: Counter[str]) -> list[str]:
                         found.append(entry.path)
                     elif _is_folder(entry):
                         folders.append(entry.path)
-                    elif is_wanted or (entry.is_symlink() and not os.path.exists(entry.path)):
+                    elif is_wanted or not _is_file(entry):
                         passed[_BROKEN] += 1
                     else:
                         passed[_with_ending(entry.name)] += 1
