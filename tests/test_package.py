@@ -203,7 +203,7 @@ LAYERS = {
     "sampling": "errors",
     "sources": "errors system",
     "workers": "errors system types sources",
-    "indexing": "errors views system codecs sources workers",
+    "indexing": "errors views system codecs sampling sources workers",
     "audio": "errors system sources indexing",
     "decoding": "errors views system runtime cuda codecs sampling sources workers indexing audio",
     "clip_samples": "errors system runtime cuda tensors sampling sources workers indexing decoding",
@@ -246,7 +246,7 @@ PURE = {
     "codecs": (("numpy",), ()),
     "sampling": (("numpy",), ()),
     "workers": (("numpy",), ("av",)),
-    "indexing": (("numpy",), ("av", "pyarrow", "ray")),
+    "indexing": (("numpy",), ("av", "duckdb", "pyarrow", "ray")),
 }
 
 

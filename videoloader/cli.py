@@ -41,7 +41,7 @@ app = typer.Typer(
 console = Console()
 problems = Console(stderr=True)
 
-_REASONS = 8  # that are printed
+_SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
 Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
@@ -152,6 +152,56 @@ def merge(
     with _reported():
         dataset = merge_datasets(parts, out, root=root)
     _say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
+
+
+@app.command()
+def query(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    where: Annotated[
+        str, typer.Argument(help="SQL behind WHERE: \"codec = 'av1' and height >= 720\".")
+    ] = "true",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write these rows to a data set index.")
+    ] = None,
+    count: Annotated[bool, typer.Option("--count", help="Print how many there are.")] = False,
+    by: Annotated[
+        str | None, typer.Option(help="Print videos and hours by a column or expression.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
+
+    Exit code 2 if the condition is none.
+    """
+    from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
+    from videoloader.report.tables import plain_table
+
+    with _reported():
+        if (out is not None) + count + (by is not None) > 1:
+            raise ArgumentError("give one of --out, --count and --by")
+        with open_dataset(dataset) as opened:
+            total = len(opened)
+            if by is not None:
+                found, rows = None, count_by(opened, where, by)
+            else:
+                found = query_rows(opened, where)
+                shown = found[:limit] if limit else found
+                rows = opened.columns(_SHOWN).take(shown).to_pylist()
+            if found is not None and out is not None:
+                write_part(opened, found, out)
+    if found is not None and out is not None:
+        _say(f"{out}: {len(found)} of {total} rows")
+    elif found is not None and count:
+        _say(str(len(found)))
+    elif as_json:
+        for row in rows:
+            print(json.dumps(row, default=str))  # noqa: T201
+    else:
+        console.print(plain_table(rows))
+        if found is not None:
+            more = len(found) - len(rows)
+            _say(f"{len(found)} of {total} rows{f', {more} not shown' if more else ''}")
 
 
 @app.command()
@@ -583,11 +633,10 @@ def _damage(dataset: Path) -> Any:
 
 def _tell_passed(passed: Counter[str]) -> None:
     """Say which files of folders and archives were passed over."""
-    if not passed:
-        return
-    most = [f"{count} {reason}" for reason, count in passed.most_common(_REASONS)]
-    rest = passed.total() - sum(count for _, count in passed.most_common(_REASONS))
-    _say(f"passed over: {', '.join(most)}{f', {rest} others' if rest else ''}")
+    if passed:
+        from videoloader.indexing.dataset.listing import describe_passed
+
+        _say(f"passed over: {describe_passed(passed)}")
 
 
 def _warn(index: VideoIndex) -> None:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -14,12 +13,12 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.clip_samples.files_beside import read_beside
-from videoloader.clip_samples.labels import longest_end
 from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.opening.videos import is_remote
-from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.dataset.joining import On, read_table, rows_once
 from videoloader.sources.address import shown
-from videoloader.sources.faults import blamed_on, unreadable
+from videoloader.sources.faults import blamed_on
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,44 +34,36 @@ _READ_AT_ONCE = 16  # files beside clips behind URLs
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """Columns of a Parquet file, one row a video, that go along with samples.
+    """Columns of a Parquet or CSV file, one row a video, that go along with samples.
 
-    A video is found by its key if the table has that, else by its path, as for `LabelColumn`.
+    A video is found by its path, as for `LabelColumn`. Of a data set index, `Videos.join` does the
+    same for tables in memory, and lets videos without a row be left out.
 
     Args:
-        path: of the Parquet file.
+        path: of the file.
         columns: their names.
         key: name of the column that says which video it is.
+        on: what of a video is searched there, as for `LabelColumn`.
     """
 
     path: str | os.PathLike[str]
     columns: Sequence[str] = ("caption",)
     key: str = "path"
+    on: On = "path"
 
     def read(self, videos: ListedVideos | IndexedVideos) -> dict[str, _Column]:
         """The columns for some videos.
 
         Raises:
             SourceError: there is no such file.
-            FormatError: it is no Parquet file.
+            FormatError: it is no table.
             ArgumentError: it lacks a column or the row of a video, or has several for one.
         """
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         name = shown(os.fspath(self.path))
-        try:
-            with pq.ParquetFile(Path(self.path)) as file:
-                known = file.schema_arrow.names
-                for column in (self.key, *self.columns):
-                    if column not in known:
-                        raise ArgumentError(f"{name}: has no column {column!r}; it has {known}")
-                table = file.read(sorted({self.key, *self.columns}))
-        except pa.ArrowException as error:
-            raise FormatError(f"{name}: no Parquet file ({error})") from error
-        except OSError as error:
-            raise unreadable(os.fspath(self.path), error) from None
-        rows = _join(videos, table[self.key].cast(pa.string()), name)
+        table = read_table(self.path, [self.key, *self.columns], key=self.key)
+        rows = _join(videos, table[self.key].cast(pa.string()), self.on, name)
         return {column: _column(table[column], rows) for column in self.columns}
 
 
@@ -170,18 +161,16 @@ class SampleColumns:
                 f"columns {', '.join(names)}: these videos are listed and have no table; give a "
                 "data set index, a TableColumns, or the ending of a file beside them (.txt)"
             )
-        from videoloader.indexing.dataset.rows import schema
-
-        dataset = self._videos.videos.dataset
-        known = [name for name in schema().names if name != "index"]
+        chosen = self._videos.videos
+        known = chosen.column_names
         for name in names:
             if name not in known:
                 raise ArgumentError(
-                    f"{shown(str(dataset.path))}: has no column {name!r}; it has "
+                    f"{shown(str(chosen.dataset.path))}: has no column {name!r}; it has "
                     f"{', '.join(known)}; columns of another Parquet file are given as "
                     "TableColumns, files beside the clips by their ending (.txt)"
                 )
-        table, rows = dataset.columns(list(names)), self._videos.rows
+        table, rows = chosen.columns(list(names)), self._videos.rows
         return {name: _column(table[name], rows) for name in names}
 
 
@@ -211,47 +200,23 @@ def _column(values: pa.ChunkedArray, rows: NDArray[np.int64]) -> _Column:
     return _Objects(values, rows)
 
 
-def _keys(videos: ListedVideos | IndexedVideos) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    if isinstance(videos, ListedVideos):
-        return pa.chunked_array([videos.keys()], pa.string())
-    return videos.videos.dataset.columns(["key"])["key"].take(pa.array(videos.rows))
-
-
 def _join(
-    videos: ListedVideos | IndexedVideos, known: pa.ChunkedArray, name: str
+    videos: ListedVideos | IndexedVideos, known: pa.ChunkedArray, on: On, name: str
 ) -> NDArray[np.int64]:
     """The row of each video."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if pc.count_distinct(known, mode="all").as_py() < len(known):
         counts = known.value_counts()
         twice = next(each["values"].as_py() for each in counts if each["counts"].as_py() > 1)
         raise ArgumentError(f"{name}: has several rows for {twice!r}")
-    keys = _keys(videos)
-    rows = pc.index_in(keys, value_set=known.combine_chunks())
-    found: NDArray[np.int64] = rows.fill_null(-1).to_numpy().astype(np.int64)
-    missing = np.flatnonzero(found < 0)
-    if not len(missing):
-        return found
-    place, paths = {key: row for row, key in enumerate(known.to_pylist())}, videos.paths()
-    absent = []
-    meant: dict[int, int] = {row: at for at, row in enumerate(found.tolist()) if row >= 0}
-    for at in missing.tolist():
-        end = longest_end(paths[at], place)
-        if end is None:
-            absent.append(paths[at])
-            continue
-        row = found[at] = place[end]
-        if meant.setdefault(row, at) != at:
-            raise ArgumentError(
-                f"{name}: {end!r} stands for {shown(paths[meant[row]])} and {shown(paths[at])}; "
-                "write more of their paths"
-            )
-    if absent:
+    paths = videos.paths()
+    found = rows_once(pa.array(paths, pa.string()), known.combine_chunks(), on, name)
+    absent = np.flatnonzero(found < 0)
+    if len(absent):
         raise ArgumentError(
-            f"{name}: {len(absent)} of {len(keys)} videos have no row; the first is "
-            f"{shown(absent[0])}"
+            f"{name}: {len(absent)} of {len(paths)} videos have no row; the first is "
+            f"{shown(paths[absent[0]])}"
         )
     return found

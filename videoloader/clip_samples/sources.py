@@ -15,11 +15,11 @@ from videoloader.clip_samples.labels import (
     LabelColumn,
     Labels,
     labels_of_paths,
-    longest_end,
 )
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
+from videoloader.indexing.dataset.joining import find_rows
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
 from videoloader.sampling.orders.sample_order import check_together
@@ -219,13 +219,16 @@ def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArr
     Raises:
         ArgumentError: not every video has one.
     """
+    import pyarrow as pa
+
     if callable(weights):
         return np.array([float(weights(key)) for key in found.keys()])  # noqa: SIM118  (a method)
     if isinstance(weights, Mapping):
-        try:
-            return np.array([float(weights[longest_end(p, weights) or p]) for p in found.paths()])
-        except KeyError as error:
-            raise ArgumentError(f"no weight for {error}") from error
+        names, paths = [*weights], found.paths()
+        places = find_rows(pa.array(paths, pa.string()), pa.array(names, pa.string()), "path")
+        if (places < 0).any():
+            raise ArgumentError(f"no weight for {paths[int(np.argmin(places))]!r}")
+        return np.array([float(weights[name]) for name in names])[places]
     shares = np.asarray(weights, dtype=np.float64).reshape(-1)
     rows = _rows_given("weights", len(shares), found)
     return shares if rows is None else shares[rows]
@@ -363,10 +366,7 @@ def _given_labels(
     if callable(labels):
         return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
     if isinstance(labels, str | bytes | os.PathLike):
-        raise ArgumentError(
-            f"labels={labels!r:.80}: one label a video is expected; a table is given as "
-            "LabelColumn(path)"
-        )
+        return _column_of_labels(labels, found)
     values: Sequence[Any] | NDArray[Any] = labels
     if not isinstance(labels, np.ndarray):
         # Tensors, series and columns have their elements as Python's.
@@ -375,6 +375,21 @@ def _given_labels(
     if rows is None:
         return values
     return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def _column_of_labels(
+    name: str | bytes | os.PathLike[str], found: ListedVideos | IndexedVideos
+) -> list[Any]:
+    """The labels in a column of a data set index."""
+    columns = found.videos.column_names if isinstance(found, IndexedVideos) else []
+    if not isinstance(found, IndexedVideos) or name not in columns:
+        known = f"; the data set has the columns {', '.join(columns)}" if columns else ""
+        raise ArgumentError(
+            f"labels={name!r:.80}: one label a video is expected; a table is given as "
+            f"LabelColumn(path){known}"
+        )
+    values = found.videos.columns([str(name)]).column(0).to_pylist()
+    return [values[row] for row in found.rows.tolist()]
 
 
 def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:

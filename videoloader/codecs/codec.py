@@ -194,6 +194,7 @@ class Codec:
             pictures; None if headers do not state them.
         reorders: whether presentation order may differ from decode order; None if that depends
             on the parameter sets of the stream.
+        has_fields: whether pictures may consist of fields; None if that depends on the stream.
         self_described: keyframes carry all parameters; the decoder takes no extradata.
         has_superframes: a packet may hold hidden frames besides the one that it shows.
         packs_pictures: a packet may hold two pictures, or one that only repeats the last.
@@ -223,6 +224,7 @@ class Codec:
     disposable: Callable[[bytes, Sequence[bytes]], list[bool]] | None = None
     references: Callable[[bytes, bytes, int], References] | None = None
     reorders: bool | None = True
+    has_fields: bool | None = None
     self_described: bool = False
     has_superframes: bool = False
     packs_pictures: bool = False

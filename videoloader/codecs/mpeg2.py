@@ -34,6 +34,9 @@ _RATES = {
 }
 
 
+_DISPLAYS = {2: Fraction(4, 3), 3: Fraction(16, 9), 4: Fraction(221, 100)}  # table 6-3
+
+
 class Sequence(NamedTuple):
     """A sequence header: FFmpeg's name of the codec, the picture format, and its bytes.
 
@@ -59,12 +62,13 @@ def parse_sequence(data: bytes) -> Sequence | None:
     setup = data[at : min(ends)] if ends else b""
     bits = BitReader(data[at + 4 : at + 4 + _HEADER])
     width, height = bits.u(12), bits.u(12)
-    bits.u(4)  # aspect_ratio_information
+    shape, interlaced = bits.u(4), False
     rate = _RATES.get(bits.u(4))
     codec, chroma, color, low_delay = "mpeg1video", 1, Color(range="tv"), False
     if (extended := _extension(data, at, _SEQUENCE_EXTENSION)) is not None:
         codec = "mpeg2video"
-        extended.u(9)  # profile_and_level_indication, progressive_sequence
+        extended.u(8)  # profile_and_level_indication
+        interlaced = not extended.flag()  # progressive_sequence
         chroma = extended.u(2)
         width |= extended.u(2) << 12
         height |= extended.u(2) << 12
@@ -88,8 +92,18 @@ def parse_sequence(data: bytes) -> Sequence | None:
         color,
         reorders=False if low_delay else None,
         frame_rate=rate,
+        aspect=_aspect(codec, shape, width, height),
+        interlaced=interlaced,
     )
     return Sequence(codec, picture, setup)
+
+
+def _aspect(codec: str, shape: int, width: int, height: int) -> Fraction | None:
+    """Aspect ratio of pixels, by aspect_ratio_information; in MPEG-2 that of the display."""
+    if shape == 1:
+        return Fraction(1)
+    display = _DISPLAYS.get(shape) if codec == "mpeg2video" else None
+    return None if display is None else display * height / width
 
 
 def _extension(data: bytes, start: int, kind: int) -> BitReader | None:

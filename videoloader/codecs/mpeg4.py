@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from videoloader.codecs.bits import BitReader
 from videoloader.codecs.color import Color, color_from_codes
-from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.picture import ASPECTS, PictureFormat
 from videoloader.errors import FormatError
 
 __all__ = ["Layer", "is_one_picture", "parse_setup", "setup_of"]
@@ -15,6 +16,7 @@ _VISUAL_OBJECT = b"\x00\x00\x01\xb5"
 _GROUP = b"\x00\x00\x01\xb3"
 _PICTURE = b"\x00\x00\x01\xb6"
 _EXTENDED_ASPECT = 15
+_RESERVED_ASPECTS = 6
 _B_PICTURE = 2
 _HEADER = 64  # bytes that hold any header read here
 
@@ -66,8 +68,10 @@ def _parse_layer(bits: BitReader, color: Color, data: bytes) -> Layer | None:
     bits.u(9)  # random_accessible_vol, video_object_type_indication
     if bits.flag():
         bits.u(7)
-    if bits.u(4) == _EXTENDED_ASPECT:
-        bits.u(16)
+    shape = bits.u(4)  # the first numbers are those of H.264
+    across, down = ASPECTS.get(shape, (0, 0)) if shape < _RESERVED_ASPECTS else (0, 0)
+    if shape == _EXTENDED_ASPECT:
+        across, down = bits.u(8), bits.u(8)
     low_delay = False
     if bits.flag():
         bits.u(2)
@@ -91,7 +95,8 @@ def _parse_layer(bits: BitReader, color: Color, data: bytes) -> Layer | None:
     # DivX packs a B-picture into the packet of the previous picture, marked in user data.
     packed = any(part[:12].rstrip(b"\0").endswith(b"p") for part in data.split(b"DivX")[1:])
     reorders = False if low_delay and not packed else None
-    picture = PictureFormat(width, height, "yuv420p", 8, color, reorders=reorders)
+    aspect = Fraction(across, down) if across and down else None
+    picture = PictureFormat(width, height, "yuv420p", 8, color, reorders=reorders, aspect=aspect)
     return Layer(picture, time_bits)
 
 

@@ -8,9 +8,19 @@ from fractions import Fraction
 from videoloader.codecs.bits import BitReader
 from videoloader.codecs.color import Color, color_from_codes
 
-__all__ = ["PictureFormat", "cropped_left", "parse_vui_color", "pixel_format"]
+__all__ = ["ASPECTS", "PictureFormat", "cropped_left", "parse_vui_start", "pixel_format"]
 
 _EXTENDED_SAR = 255
+# aspect_ratio_idc (ITU-T H.264, table E-1; HEVC has the same)
+ASPECTS = dict(
+    enumerate(
+        (
+            *((1, 1), (12, 11), (10, 11), (16, 11), (40, 33), (24, 11), (20, 11), (32, 11)),
+            *((80, 33), (18, 11), (15, 11), (64, 33), (160, 99), (4, 3), (3, 2), (2, 1)),
+        ),
+        start=1,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +32,9 @@ class PictureFormat:
     if the header does not decide it. `sub_layers` is the number of temporal sub-layers (HEVC).
     `starts_cropped`: the picture is cropped on the left or top. `frame_rate` is frames a second,
     None if the header does not state it. `frame_number_bits` (H.264) is the size of frame_num in
-    slice headers if pictures may be fields, 0 if all are frames.
+    slice headers if pictures may be fields, 0 if all are frames. `aspect` is the width of a pixel
+    relative to its height, `interlaced` whether pictures may consist of fields; None if the header
+    does not state it.
     """
 
     width: int
@@ -35,6 +47,8 @@ class PictureFormat:
     starts_cropped: bool = False
     frame_rate: Fraction | None = None
     frame_number_bits: int = 0
+    aspect: Fraction | None = None
+    interlaced: bool | None = None
 
 
 def pixel_format(chroma: int, depth: int, color: Color) -> str:
@@ -54,21 +68,26 @@ def pixel_format(chroma: int, depth: int, color: Color) -> str:
     return f"{family}{('420', '422', '444')[chroma - 1]}p{endian}"
 
 
-def parse_vui_color(bits: BitReader) -> Color:
-    """The colour in the VUI of a sequence parameter set, read from its beginning.
+def parse_vui_start(bits: BitReader) -> tuple[Color, Fraction | None]:
+    """The colour, and aspect ratio of pixels, in the VUI of a sequence parameter set.
 
     H.264 (annex E.1.1) and HEVC (annex E.2.1) begin alike.
     """
-    if bits.flag() and bits.u(8) == _EXTENDED_SAR:
-        bits.u(32)
+    aspect = None
+    if bits.flag():
+        kind = bits.u(8)
+        across, down = ASPECTS.get(kind, (0, 0))
+        if kind == _EXTENDED_SAR:
+            across, down = bits.u(16), bits.u(16)
+        aspect = Fraction(across, down) if across and down else None
     if bits.flag():
         bits.flag()  # overscan_appropriate_flag
     if not bits.flag():
-        return Color()
+        return Color(), aspect
     bits.u(3)  # video_format
     full_range = bits.flag()
     codes = (bits.u(8), bits.u(8), bits.u(8)) if bits.flag() else (2, 2, 2)
-    return color_from_codes(*codes, full_range=full_range)
+    return color_from_codes(*codes, full_range=full_range), aspect
 
 
 def cropped_left(columns: int, chroma: int, depth: int) -> int:

@@ -18,10 +18,13 @@ from videoloader.indexing.contexts import pixel_format_of
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.indexing.libav import Packet, fraction_of, open_stream, packets_of
 from videoloader.indexing.packets import NO_TIME, PACKET_DTYPE, PacketFlags, order_is_known
+from videoloader.indexing.traits import NO_AUDIO, Audio, StreamTraits
 from videoloader.sources.source import Source
 
 if TYPE_CHECKING:
     import av
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
 
 __all__ = ["index_by_demuxing"]
 
@@ -67,6 +70,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             name=source.name,
             fingerprint=replace(source.fingerprint, head=source.head),
             warnings=tuple(f"{source.name}: {text}" for text in problems),
+            traits=_traits(opened, video, codec),
         )
         is_intra_only = context.codec.intra_only
         reorders = context.has_b_frames
@@ -143,6 +147,20 @@ def _tag(context: av.VideoCodecContext) -> str:
     except (UnicodeDecodeError, ValueError):
         return ""  # not text, as in transport streams; decoders ignore it
     return tag if tag.isprintable() else ""
+
+
+def _traits(opened: InputContainer, video: VideoStream, codec: str) -> StreamTraits:
+    audio = NO_AUDIO
+    if opened.streams.audio:
+        sound = opened.streams.audio[0].codec_context
+        if sound is None:  # without a decoder
+            audio = Audio()
+        else:
+            rate, channels = sound.sample_rate or None, sound.channels or None
+            audio = Audio(sound.codec.canonical_name, rate, channels)
+    ratio = video.sample_aspect_ratio
+    aspect = fraction_of(ratio) if ratio else None
+    return StreamTraits(audio, aspect or None, codec_of(codec).has_fields)
 
 
 def _color(context: av.VideoCodecContext) -> Color:

@@ -21,6 +21,7 @@ from videoloader.indexing.packets import (
 )
 from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, load_fields, save_index
+from videoloader.indexing.traits import UNKNOWN, StreamTraits
 from videoloader.sources.source import Check, Fingerprint, Source, difference
 from videoloader.system.forking import cached_property
 from videoloader.views import facts_table, timeline_svg
@@ -74,6 +75,7 @@ class VideoIndex:
         checks: what `check` compares; not stored with the index.
         stated_rate: frames a second that the container states, where it does so beside the
             timestamps (Matroska's default duration) and most frames agree.
+        traits: what else the file says; not stored with the index, nor compared.
     """
 
     packets: NDArray[Any]
@@ -100,6 +102,7 @@ class VideoIndex:
     warnings: tuple[str, ...] = ()
     checks: Check = "size"
     stated_rate: Fraction | None = None
+    traits: StreamTraits = UNKNOWN
 
     @property
     def num_frames(self) -> int:
@@ -214,12 +217,18 @@ class VideoIndex:
         Frames that are evenly spaced but for the rounding of timestamps have the rate that was
         rounded: 30 and not 30.001 in Matroska, whose ticks are milliseconds.
         """
-        last = self.frame_packets[-1] if self.num_frames else 0
-        if self.num_frames > 1 and (self.pts[1:] >= self.pts[:-1]).all():
-            end = int(self.pts[-1]) + max(int(self.packets["duration"][last]), 0)
-            if (rate := even_rate(self.pts, end, self.time_base)) is not None:
-                return float(rate)
+        if self.even_rate is not None:
+            return float(self.even_rate)
         return self.num_frames / self.duration if self.duration > 0 else 0.0
+
+    @cached_property
+    def even_rate(self) -> Fraction | None:
+        """The usual rate that evenly spaced frames have but for rounding, such as 30000/1001."""
+        if self.num_frames < 2 or (self.pts[1:] < self.pts[:-1]).any():
+            return None
+        last = self.frame_packets[-1]
+        end = int(self.pts[-1]) + max(int(self.packets["duration"][last]), 0)
+        return even_rate(self.pts, end, self.time_base)
 
     def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
         """Presentation times of frames in seconds; -1 for a filled frame (-1)."""
@@ -340,6 +349,7 @@ class VideoIndex:
         if self is other or not isinstance(other, VideoIndex):
             return self is other
         mine, theirs = (dict(index.__getstate__()) for index in (self, other))
+        del mine["traits"], theirs["traits"]
         return all(
             _same_table(mine.pop(name), theirs.pop(name)) for name in ("packets", "order")
         ) and bool(mine == theirs)

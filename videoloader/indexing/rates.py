@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +40,10 @@ def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction
     span = int(pts[-1]) - int(pts[0]) if steps > 0 else 0
     if steps < 1 or span < _LEAST_TICKS * steps:
         return None
-    if steps > 1 and (np.diff(pts) == pts[1] - pts[0]).all():  # nothing was rounded
-        step = Fraction(span, steps)
-        rate = 1 / (step * time_base)
-        is_even = abs(end - int(pts[-1]) - step) <= _SLACK
-        is_whole = rate.denominator == 1 and 1 <= rate <= _MOST_WHOLE
-        return rate if is_even and (is_whole or rate in _NTSC) else None
+    if steps > 1 and (pts[1:] - pts[:-1] == pts[1] - pts[0]).all():  # nothing was rounded
+        ticks = span // steps
+        is_even = abs(end - int(pts[-1]) - ticks) <= _SLACK
+        return _rate_of_step(ticks, time_base.numerator, time_base.denominator) if is_even else None
     # Rounding moves the first and the last frame apart by less than a tick.
     low, high = Fraction(span - 1, steps), Fraction(span + 1, steps)
     found: list[tuple[bool, float, Fraction]] = []
@@ -55,6 +54,14 @@ def even_rate(pts: NDArray[np.int64], end: int, time_base: Fraction) -> Fraction
         if spread < 1 + _EXACT and abs(end - int(pts[0]) - step * len(pts)) <= _SLACK:
             found.append((rate.denominator > 1, spread, rate))
     return min(found)[2] if found else None
+
+
+@lru_cache(maxsize=256)  # most files of a data set have one of a few
+def _rate_of_step(ticks: int, numerator: int, denominator: int) -> Fraction | None:
+    """The rate of frames so many ticks apart, if it is a usual one."""
+    rate = Fraction(denominator, ticks * numerator)
+    is_whole = rate.denominator == 1 and 1 <= rate <= _MOST_WHOLE
+    return rate if is_whole or rate in _NTSC else None
 
 
 def _usual(least: Fraction, most: Fraction) -> list[Fraction]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,13 @@ from videoloader.system.writing import written
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["draw_timeline", "gop_table", "video_table", "write_png"]
+__all__ = [
+    "draw_timeline",
+    "gop_table",
+    "plain_table",
+    "video_table",
+    "write_png",
+]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
@@ -49,6 +55,28 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
             index.exactness,
         )
     return table
+
+
+def plain_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A table of rows of a data set: empty columns are left out, numbers are rounded."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    names = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
+    for name in names:
+        is_text = any(isinstance(row[name], str) for row in rows)
+        justify: Any = "left" if is_text else "right"
+        table.add_column(name, overflow="fold", justify=justify, no_wrap=not is_text)
+    for row in rows:
+        table.add_row(*(Text(_shown(row[name])) for name in names))
+    return table
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
 
 def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:

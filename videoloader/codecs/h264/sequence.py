@@ -11,7 +11,7 @@ from typing import TypeAlias
 from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.buffering import Buffering, h264_level_frames
 from videoloader.codecs.color import Color
-from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_color, pixel_format
+from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_start, pixel_format
 from videoloader.errors import FormatError
 
 __all__ = ["PARAMETER_SETS", "SLICES", "Sequence", "parse_sequence"]
@@ -109,8 +109,8 @@ def _parse_sequence(nal: bytes) -> Sequence:
         height -= unit_y * (top + bottom)
     if not (0 < width <= 1 << 16 and 0 < height <= 1 << 16 and depth <= 14):
         raise FormatError(f"H.264 parameter set of {width}x{height} pixels, {depth} bits")
-    no_vui: _Vui = (Color(), (None, None), None)
-    color, restriction, rate = _parse_vui(bits) if bits.flag() else no_vui
+    no_vui: _Vui = (Color(), (None, None), None, None)
+    color, restriction, rate, aspect = _parse_vui(bits) if bits.flag() else no_vui
     frames = h264_level_frames(
         _LEVEL_1B if _is_level_1b(profile, constraints, level) else level,
         coded[0] * coded[1] // 256,
@@ -135,6 +135,8 @@ def _parse_sequence(nal: bytes) -> Sequence:
         starts_cropped=bool(left or top),
         frame_rate=rate,
         frame_number_bits=number_bits if fields else 0,
+        aspect=aspect,
+        interlaced=fields,
     )
     return Sequence(
         number=number,
@@ -179,12 +181,12 @@ def _order_cycle(bits: BitReader) -> tuple[bool, tuple[int, ...]]:
     return deltas, tuple(offsets)
 
 
-_Vui: TypeAlias = "tuple[Color, tuple[int | None, int | None], Fraction | None]"
+_Vui: TypeAlias = "tuple[Color, tuple[int | None, int | None], Fraction | None, Fraction | None]"
 
 
 def _parse_vui(bits: BitReader) -> _Vui:
-    """Colour, max_num_reorder_frames and max_dec_frame_buffering, frame rate (annex E.1.1)."""
-    color, rate = parse_vui_color(bits), None
+    """Colour, max_num_reorder_frames and max_dec_frame_buffering, rate, aspect (annex E.1.1)."""
+    (color, aspect), rate = parse_vui_start(bits), None
     reorder, buffered = None, None
     if bits.flag():
         bits.ue()
@@ -208,7 +210,7 @@ def _parse_vui(bits: BitReader) -> _Vui:
         reorder = bits.ue()
         with suppress(FormatError):  # cut off in some files; no later field is needed
             buffered = bits.ue()
-    return color, (reorder, buffered), rate
+    return color, (reorder, buffered), rate, aspect
 
 
 def _skip_hrd(bits: BitReader) -> None:

@@ -10,7 +10,7 @@ from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.buffering import Buffering, hevc_level_frames
 from videoloader.codecs.color import Color
 from videoloader.codecs.hevc.sets import ReferenceSet, parse_sets
-from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_color, pixel_format
+from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_start, pixel_format
 from videoloader.errors import FormatError
 
 __all__ = ["PARAMETER_SETS", "ParameterSets", "Sequence", "Setup", "parse_sequence", "parse_setup"]
@@ -56,7 +56,7 @@ def _parse_sequence(nal: bytes) -> Sequence:
     bits.u(4)  # sps_video_parameter_set_id
     sub_layers = bits.u(3) + 1
     bits.flag()  # sps_temporal_id_nesting_flag
-    level = _parse_profile_tier_level(bits, sub_layers)
+    level, is_interlaced = _parse_profile_tier_level(bits, sub_layers)
     number = bits.ue()
     chroma = bits.ue()
     if chroma > 3:
@@ -84,11 +84,20 @@ def _parse_sequence(nal: bytes) -> Sequence:
         reorder = max(reorder, bits.ue())
         bits.ue()  # sps_max_latency_increase_plus1
     sets, long_term = _parse_sets(bits, order_bits)
-    color, rate = _parse_vui(bits)
+    color, aspect, rate = _parse_vui(bits)
     color = color.or_else(Color(range="tv"))  # default: limited range
     name = pixel_format(chroma, depth, color)
     picture = PictureFormat(
-        width, height, name, depth, color, reorder > 0, sub_layers, frame_rate=rate
+        width,
+        height,
+        name,
+        depth,
+        color,
+        reorder > 0,
+        sub_layers,
+        frame_rate=rate,
+        aspect=aspect,
+        interlaced=is_interlaced,
     )
     buffering = Buffering(
         level=hevc_level_frames(level, coded[0] * coded[1]), buffered=buffered, reordered=reorder
@@ -96,16 +105,19 @@ def _parse_sequence(nal: bytes) -> Sequence:
     return Sequence(number, picture, separate_planes, order_bits, sets, long_term, coded, buffering)
 
 
-def _parse_profile_tier_level(bits: BitReader, sub_layers: int) -> int:
-    """Skip profile_tier_level (section 7.3.3); returns general_level_idc."""
-    bits.u(88)
+def _parse_profile_tier_level(bits: BitReader, sub_layers: int) -> tuple[int, bool | None]:
+    """Read profile_tier_level (section 7.3.3): general_level_idc, and whether there are fields."""
+    bits.u(40)
+    is_progressive, is_interlaced = bits.flag(), bits.flag()
+    bits.u(46)
     level = bits.u(8)
     present = [(bits.flag(), bits.flag()) for _ in range(sub_layers - 1)]
     if sub_layers > 1:
         bits.u(2 * (8 - (sub_layers - 1)))
     for has_profile, has_level in present:
         bits.u(88 * has_profile + 8 * has_level)
-    return level
+    # Both flags may be 0 (unknown), or 1 (each picture says).
+    return level, is_interlaced if is_progressive or is_interlaced else None
 
 
 def _parse_sets(
@@ -133,15 +145,15 @@ def _parse_sets(
     return sets, long_term
 
 
-def _parse_vui(bits: BitReader) -> tuple[Color, Fraction | None]:
-    """Colour and frame rate (annex E.2.1)."""
+def _parse_vui(bits: BitReader) -> tuple[Color, Fraction | None, Fraction | None]:
+    """Colour, aspect ratio of pixels, and frame rate (annex E.2.1)."""
     if not bits.flag():
-        return Color(), None
-    color = parse_vui_color(bits)
+        return Color(), None, None
+    color, aspect = parse_vui_start(bits)
     try:
-        return color, _parse_rate(bits)
+        return color, aspect, _parse_rate(bits)
     except FormatError:
-        return color, None  # some parameter sets end here; no later field is needed
+        return color, aspect, None  # some parameter sets end here; no later field is needed
 
 
 def _parse_rate(bits: BitReader) -> Fraction | None:

@@ -22,6 +22,7 @@ from videoloader.indexing.containers.riff import Chunk, find_packets, riff_end, 
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.order.nal_scan import NalScan
 from videoloader.indexing.packets import NO_TIME, packet_table
+from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
@@ -32,6 +33,9 @@ _CODECS = {
     **dict.fromkeys((b"FMP4", b"XVID", b"DIVX", b"DX50", b"MP4V", b"M4S2"), "mpeg4"),
     b"MJPG": "mjpeg",
 }
+_PCM = 1
+_AUDIO = {0x50: "mp2", 0x55: "mp3", 0xFF: "aac", 0x2000: "ac3", 0x2001: "dts", 0x566F: "vorbis"}
+_WAVE_HEADER = 16
 _BITMAP_HEADER = 40
 _MAX_FORM = 1 << 20  # maximum bytes of a `strf` chunk, extradata included
 _STREAM = struct.Struct("<4s16xII16xI")  # `strh`: fccType, dwScale, dwRate, dwSampleSize
@@ -50,6 +54,7 @@ class _Stream:
     size: tuple[int, int]
     extradata: bytes
     index: Chunk | None
+    audio: Audio = NO_AUDIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ def index_avi(source: Source, *, stream: int | None = None) -> Indexed:
 
 def _video_stream(source: Source, header: Chunk) -> _Stream | None:
     """The video stream, if there is exactly one and its codec is supported."""
-    found = []
+    found, audio = [], NO_AUDIO
     lists = [c for c in walk_chunks(source, header.start, header.stop) if c.kind == b"strl"]
     for number, one in enumerate(lists):
         parts = {c.kind: c for c in walk_chunks(source, one.start, one.stop)}
@@ -115,6 +120,8 @@ def _video_stream(source: Source, header: Chunk) -> _Stream | None:
         if head is None or form is None or head.stop - head.start < 48:
             return None
         kind, scale, rate, sample_size = _STREAM.unpack(source.read(head.start, _STREAM.size))
+        if kind == b"auds" and not audio.is_there:
+            audio = _audio(source.read(form.start, min(form.stop - form.start, _WAVE_HEADER)))
         if kind != b"vids":
             continue
         if not _BITMAP_HEADER <= form.stop - form.start <= _MAX_FORM:
@@ -128,7 +135,18 @@ def _video_stream(source: Source, header: Chunk) -> _Stream | None:
         base = Fraction(scale, rate)
         index, size = parts.get(b"indx"), (width, abs(height))
         found.append(_Stream(number, tag, base, size, extradata, index))
-    return found[0] if len(found) == 1 else None
+    return replace(found[0], audio=audio) if len(found) == 1 else None
+
+
+def _audio(form: bytes) -> Audio:
+    """An audio stream by its WAVEFORMATEX."""
+    if len(form) < _WAVE_HEADER:
+        return Audio()
+    tag, channels, rate, depth = struct.unpack("<HHI6xH", form)
+    codec = _AUDIO.get(tag)
+    if tag == _PCM:
+        codec = f"pcm_s{depth}le" if depth > 8 else "pcm_u8"
+    return Audio(codec=codec, sample_rate=rate or None, channels=channels or None)
 
 
 def _nal(
@@ -211,6 +229,7 @@ def _build(
         table,
         time_base=stream.time_base,
         codec=codec,
+        audio=stream.audio,
         stream=stream.number,
         container=AVI.name,
         codec_tag=stream.tag.decode("latin-1"),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
 from videoloader.codecs.picture import PictureFormat
+from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.traits import NO_AUDIO, NO_LIGHT, Audio, Light, StreamTraits
 from videoloader.sources.source import Source
 
 __all__ = ["Container", "Indexed", "Parser", "past_the_end", "table_index"]
@@ -57,12 +60,28 @@ class Container:
 
 
 def table_index(
-    source: Source, picture: PictureFormat, packets: NDArray[Any], **properties: Any
+    source: Source,
+    picture: PictureFormat,
+    packets: NDArray[Any],
+    *,
+    codec: str,
+    audio: Audio | None = NO_AUDIO,
+    aspect: Fraction | None = None,
+    interlaced: bool | None = None,
+    has_edits: bool = False,
+    light: Light = NO_LIGHT,
+    **properties: Any,
 ) -> VideoIndex:
     """The index of a stream whose container has been parsed.
 
-    `picture` comes from the headers of the codec; `properties` are other fields of `VideoIndex`.
+    `picture` comes from the headers of the codec; `properties` are other fields of `VideoIndex`,
+    the rest those of `StreamTraits` that the container states.
     """
+    if interlaced is None:
+        interlaced = picture.interlaced
+    if interlaced is None:
+        interlaced = codec_of(codec).has_fields
+    traits = StreamTraits(audio, aspect or picture.aspect, interlaced, has_edits, light)
     found: dict[str, Any] = {
         "width": picture.width,
         "height": picture.height,
@@ -75,7 +94,7 @@ def table_index(
         "name": source.name,
         "fingerprint": replace(source.fingerprint, head=source.head),
     }
-    return VideoIndex(packets=packets, **(found | properties))
+    return VideoIndex(packets=packets, codec=codec, traits=traits, **(found | properties))
 
 
 def past_the_end(source: Source, what: str, end: int) -> tuple[str, ...]:

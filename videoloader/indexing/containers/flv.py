@@ -15,6 +15,7 @@ from videoloader.indexing.containers.container import Container, Indexed, past_t
 from videoloader.indexing.index import PacketFlags
 from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.packets import order_is_known, packet_table
+from videoloader.indexing.traits import NO_AUDIO, Audio, audio_of_aac
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
@@ -27,6 +28,8 @@ _KEY, _COMMAND = 1, 5  # frame types
 _SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # packet types
 _SORENSON, _AVC = 2, 7
 _CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
+_AUDIO_CODECS = {1: "adpcm_swf", 2: "mp3", 3: "pcm_s16le", 10: "aac", 11: "speex"}
+_AUDIO_RATE = 44100  # halved for each step of the rate below 3
 _GROWTH, _SMALL = 8, 1 << 16  # maximum tag size relative to earlier tags; bytes
 _MAX_SETUPS = 1 << 16  # total bytes of extradata; most files have about 50
 _FILE_SIZE = b"\0\x08filesize\0"  # a name with its length, and the type of a number
@@ -55,6 +58,7 @@ class _Tags:
     video: list[_Tag] = field(default_factory=list)
     stream: int = 0
     end: int = 0
+    audio: Audio = NO_AUDIO
 
 
 def index_flv(source: Source, *, stream: int | None = None) -> Indexed:
@@ -123,6 +127,7 @@ def _build(
         codec=codec,
         stream=tags.stream,
         container=FLV.name,
+        audio=tags.audio,
         extradata=tuple(setups) or ((0, b""),),
         length_size=length_size,
         warnings=past_the_end(source, "the last tag", tags.end),
@@ -159,6 +164,8 @@ def _read_tags(source: Source, position: int) -> _Tags | None:
             continue
         if kind not in kinds:
             kinds.append(kind)
+            if kind == _AUDIO:
+                tags.audio = _audio(head[_TAG_HEADER : _TAG_HEADER + size])
         if kind == _VIDEO:
             dts = int.from_bytes(head[4:7], "big") | head[7] << 24
             tag = _read_tag(head[_TAG_HEADER : _TAG_HEADER + size], body, size, dts)
@@ -171,6 +178,15 @@ def _read_tags(source: Source, position: int) -> _Tags | None:
     tags.stream = kinds.index(_VIDEO)
     tags.end = max(position + _TAG_HEADER * (position < source.size), promised)
     return tags
+
+
+def _audio(body: bytes) -> Audio:
+    """The audio stream, from the first bytes of its first tag."""
+    codec = _AUDIO_CODECS.get(body[0] >> 4)
+    if codec == "aac":
+        return audio_of_aac(body[2:]) if body[1:2] == b"\0" else Audio(codec=codec)
+    rate = _AUDIO_RATE >> 3 - (body[0] >> 2 & 3)
+    return Audio(codec=codec, sample_rate=rate, channels=1 + (body[0] & 1))
 
 
 def _file_size(script: bytes) -> int:

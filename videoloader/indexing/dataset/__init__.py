@@ -2,21 +2,29 @@
 
 Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py`, keeps finished
 rows in `journal.py` and may run on `on_ray.py`. Reading: start at `reader.py` (`DatasetIndex`),
-which reads single rows from `cache.py` and selects them with `filtering.py`. `rows.py` is one row.
+which reads single rows from `cache.py`, and `videos.py` (`Videos`), which chooses among them: with
+`filtering.py`, `sql.py`, `dividing.py` and `joining.py`. `rows.py` is one row; `part.py` writes
+files.
 """
 
 from videoloader.indexing.dataset.job import index_dataset, merge_datasets
 from videoloader.indexing.dataset.listing import find_items, find_videos
-from videoloader.indexing.dataset.reader import DatasetIndex, Videos, open_dataset
+from videoloader.indexing.dataset.part import write_part
+from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
+from videoloader.indexing.dataset.sql import count_by, query_rows
+from videoloader.indexing.dataset.videos import Videos
 from videoloader.sources.items import Item
 
 __all__ = [
     "DatasetIndex",
     "Item",
     "Videos",
+    "count_by",
     "find_items",
     "find_videos",
     "index_dataset",
     "merge_datasets",
     "open_dataset",
+    "query_rows",
+    "write_part",
 ]

@@ -243,10 +243,8 @@ def read_root(path: Path, *, resolved: bool = True) -> str | None:
     Raises:
         FormatError: the file is not a data set index.
     """
-    try:
+    with reading(path):
         stored = _metadata(path).get(b"root", b"").decode() or None
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: the root of its paths is damaged; index again") from error
     return resolve_root(stored, path) if resolved else stored
 
 

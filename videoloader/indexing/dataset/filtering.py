@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.cache import reading
+from videoloader.indexing.dataset.rows import with_later_columns
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
 __all__ = ["Limits", "as_condition", "matching_rows"]
@@ -83,10 +85,13 @@ def as_condition(
     return condition
 
 
-def matching_rows(path: Path, condition: pc.Expression) -> NDArray[np.int64]:
+def matching_rows(
+    path: Path, condition: pc.Expression, joined: pa.Table | None = None
+) -> NDArray[np.int64]:
     """Rows of a data set index for which a condition is true, ascending.
 
-    Only the columns that the condition names are read.
+    Only the columns that the condition names are read. With `joined`, a table of all columns,
+    none are.
 
     Raises:
         ArgumentError: the condition does not apply to the columns of a data set index.
@@ -95,9 +100,12 @@ def matching_rows(path: Path, condition: pc.Expression) -> NDArray[np.int64]:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
 
     with reading(path):
-        table = ds.dataset(path, format="parquet")
+        known = with_later_columns(pq.read_schema(path))
+        table = ds.dataset(path, schema=known, format="parquet") if joined is None else None
+    table = table or ds.dataset(joined)
     try:
         table.schema.empty_table().filter(condition)
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:

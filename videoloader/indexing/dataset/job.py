@@ -19,6 +19,7 @@ from videoloader.indexing.dataset.cache import is_default_root, read_root, readi
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
 from videoloader.indexing.dataset.on_ray import run_on_ray
+from videoloader.indexing.dataset.part import GROUP, table_writer
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
     Row,
@@ -33,7 +34,7 @@ from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
-from videoloader.system.writing import check_target, written, written_whole
+from videoloader.system.writing import check_target, written
 from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ Progress = Callable[[int, int, int], None]
 """Called with (videos done, all videos, failed videos)."""
 
 _T = TypeVar("_T")
-_GROUP = 4096  # rows in a row group
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
 _LOOKS = 16  # remote files to check concurrently
@@ -91,7 +91,8 @@ def index_dataset(
         time_limit: seconds that one video may take in a worker.
         ray: run on the connected Ray cluster instead of in local processes; same result.
         progress: called after every video.
-        passed: counts the skipped files of folders and archives, by reason.
+        passed: counts the skipped files of folders and archives, by reason; without it they are
+            logged.
 
     Raises:
         SourceError: a source does not exist or has no video.
@@ -265,7 +266,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
     with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         check_schema(file.schema_arrow, path)
-        for batch in file.iter_batches(batch_size=_GROUP):
+        for batch in file.iter_batches(batch_size=GROUP):
             for values in batch.to_pylist():
                 values.pop("key", None)
                 item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
@@ -318,6 +319,8 @@ def _current(
         row = journal.get(item)
         if row is None or (row.facts["has_headers"] < headers if row.index else not row.kind):
             return False  # failures in files of the previous version have no kind
+        if row.index and row.facts["has_audio"] is None:
+            return False  # of an earlier version, with fewer columns
         return _is_current(row, item.under(root), check)
 
     remote = root is not None and is_url(root)
@@ -356,33 +359,9 @@ def _write(
     target: Path, rows: Iterator[Row], root: str | None, *, is_default: bool = False
 ) -> None:
     """Write the Parquet file, whole or not at all."""
-    import pyarrow.parquet as pq
-
-    with (
-        written_whole(target) as partial,
-        pq.ParquetWriter(
-            partial,
-            schema(None if root is None else _stored_root(root, target), is_default=is_default),
-            compression="zstd",
-            compression_level=9,
-            use_dictionary=_DICTIONARY,
-            write_page_checksum=True,
-        ) as writer,
-    ):
-        while group := list(itertools.islice(rows, _GROUP)):
+    with table_writer(target, root, is_default=is_default) as writer:
+        while group := list(itertools.islice(rows, GROUP)):
             writer.write_table(_table(group))
-
-
-_DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
-_DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
-
-
-def _stored_root(root: str, target: Path) -> str:
-    """A root as it is stored: relative to the folder of the index if it contains the index."""
-    folder = os.path.abspath(target.parent)
-    if is_url(root) or os.path.commonpath([folder, root]) != root:
-        return root
-    return os.path.relpath(root, folder)
 
 
 def _table(rows: list[Row]) -> pa.Table:

@@ -22,7 +22,7 @@ Place: TypeAlias = tuple[str, str, int, int]
 """Identifies a video: `Item.place`."""
 
 _FRAME = struct.Struct("<II")  # bytes of a row, their checksum
-_FORMAT = 4  # part of the checksums, so that rows in another format are invalid
+_FORMAT = 5  # part of the checksums, so that rows in another format are invalid
 
 
 class Journal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 from collections import Counter
@@ -21,11 +22,18 @@ from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
 from videoloader.sources.tar import Member, read_members
 
-__all__ = ["find_items", "find_videos"]
+__all__ = ["describe_passed", "find_items", "find_videos"]
+
+_log = logging.getLogger(__name__)
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
 _WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
+_COMPRESSED = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".zip", ".7z", ".rar")
+_PACKED = "compressed archives, which are not read: unpack them, or pack them as .tar"
+_BROKEN = "links that lead nowhere, and what is no file"
+_LOST = (_PACKED, _BROKEN)  # reasons that may mean that videos are missing
+_REASONS = 8  # that are named
 _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 
@@ -59,7 +67,8 @@ def find_items(
 
     Args:
         sources: folders, globs, lists, archives, paths or URLs.
-        passed: counts the skipped files of folders and archives, by reason.
+        passed: counts the skipped files of folders and archives, by reason. Without it the counts
+            are logged: as a warning if compressed archives or broken links are among them.
 
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
@@ -67,6 +76,7 @@ def find_items(
         UnsupportedError: the scheme of a URL is not supported.
     """
     items: dict[Item, None] = {}
+    is_logged = passed is None
     passed = Counter() if passed is None else passed
     for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
         for item in _found(local_path(os.fspath(source)), passed):
@@ -74,7 +84,17 @@ def find_items(
                 if found in items:
                     passed["named before"] += 1
                 items[found] = None
+    if is_logged and passed:
+        level = logging.WARNING if any(passed[reason] for reason in _LOST) else logging.INFO
+        _log.log(level, "passed over: %s", describe_passed(passed))
     return list(items)
+
+
+def describe_passed(passed: Counter[str]) -> str:
+    """The skipped files by reason, the most frequent reasons first."""
+    most = [f"{count} {reason}" for reason, count in passed.most_common(_REASONS)]
+    rest = passed.total() - sum(count for _, count in passed.most_common(_REASONS))
+    return f"{', '.join(most)}{f', {rest} others' if rest else ''}"
 
 
 def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
@@ -86,7 +106,10 @@ def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
     if os.path.isdir(source):  # unlike `path.is_dir`, not for names that are too long
         found = _walk(path, passed)
         if not found:
-            raise SourceError(f"{shown(source)}: no video files in it (known by endings as .mp4)")
+            told = f"; passed over: {describe_passed(passed)}" if passed else ""
+            raise SourceError(
+                f"{shown(source)}: no video files in it (known by endings as .mp4){told}"
+            )
         yield from map(local_item, found)
     elif not os.path.exists(source) and glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
@@ -143,6 +166,8 @@ def _ending(place: str) -> str:
 
 def _with_ending(place: str) -> str:
     """The reason for skipping a file without the suffix of a video."""
+    if place.lower().endswith(_COMPRESSED):
+        return _PACKED
     ending = _ending(place)
     return f"with the ending {escaped(ending)}" if ending else "without an ending"
 
@@ -169,8 +194,8 @@ def _walk(folder: Path, passed: Counter[str]) -> list[str]:
                         found.append(entry.path)
                     elif _is_folder(entry):
                         folders.append(entry.path)
-                    elif is_wanted:
-                        passed["links that lead nowhere, and what is no file"] += 1
+                    elif is_wanted or not _is_file(entry):
+                        passed[_BROKEN] += 1
                     else:
                         passed[_with_ending(entry.name)] += 1
         except OSError as error:

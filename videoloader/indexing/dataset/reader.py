@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
-from videoloader.indexing.dataset.filtering import Limits, as_condition, matching_rows
+from videoloader.indexing.dataset.joining import check_columns
 from videoloader.indexing.dataset.rows import as_error, text_at
+from videoloader.indexing.dataset.videos import Selecting, Videos
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item, as_root
@@ -23,9 +24,8 @@ from videoloader.views import rows_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-__all__ = ["DatasetIndex", "KnownUrls", "Sign", "Videos", "open_dataset"]
+__all__ = ["DatasetIndex", "KnownUrls", "Sign", "open_dataset"]
 
 Sign: TypeAlias = Callable[[str], str]
 """Maps a stored URL, which has no user, password and query, to the URL to fetch."""
@@ -35,7 +35,7 @@ _SHOWN = 10  # rows in a notebook
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
-class DatasetIndex:
+class DatasetIndex(Selecting):
     """The rows of a data set index: videos, and files that could not be indexed.
 
     `dataset[i]` is the index of row i of the file, or raises the error that is recorded there.
@@ -126,10 +126,6 @@ class DatasetIndex:
         """The rows that are videos, without the failures."""
         return Videos(self)
 
-    def filter(self, condition: pc.Expression | None = None, /, **limits: Unpack[Limits]) -> Videos:
-        """The videos that meet a condition; see `Videos.filter`."""
-        return self.videos.filter(condition, **limits)
-
     @property
     def failed(self) -> NDArray[np.int64]:
         """Failed rows, ascending."""
@@ -158,16 +154,31 @@ class DatasetIndex:
         table = self.columns(_ERRORS).take(pa.array(self.failed))
         return table.add_column(0, "row", pa.array(self.failed))
 
+    @property
+    def column_names(self) -> list[str]:
+        """Names of all columns but the indexes: ours, then those that were joined and written."""
+        import pyarrow.parquet as pq
+
+        from videoloader.indexing.dataset.rows import schema
+
+        with reading(self.path):
+            stored = pq.read_schema(self.path).names
+        return [name for name in dict.fromkeys([*schema().names, *stored]) if name != "index"]
+
     def columns(self, wanted: list[str] | None = None) -> pa.Table:
         """Some columns, all but the indexes by default; row i is `dataset[i]`.
 
-        Only these are read. Columns that an older file lacks get default values.
+        Only these are read. Columns that an older file lacks are null, but for `key`.
+
+        Raises:
+            ArgumentError: there is no such column.
         """
         import pyarrow.parquet as pq
 
-        from videoloader.indexing.dataset.rows import completed, schema
+        from videoloader.indexing.dataset.rows import completed
 
-        names = [name for name in schema().names if name != "index"] if wanted is None else wanted
+        names = self.column_names if wanted is None else wanted
+        check_columns([*self.column_names, "index"], names, str(self.path))
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
             missing = {*names} - {*file.schema_arrow.names}  # in an older file
             if missing:
@@ -238,97 +249,6 @@ class DatasetIndex:
 def _stored(place: dict[str, Any]) -> Item:
     """Location of a video as stored: relative to the root if there is one."""
     return Item(place["path"], place["member"], place["offset"], place["size"])
-
-
-class Videos:
-    """The videos of a data set without its failures, numbered from 0; `rows` has their rows.
-
-    >>> videos = open_dataset("set.parquet").videos  # doctest: +SKIP
-    >>> captions = table["caption"].take(videos.rows)  # doctest: +SKIP
-    >>> long = videos.filter(min_frames=64, max_aspect=2)  # doctest: +SKIP
-    """
-
-    def __init__(self, dataset: DatasetIndex, rows: NDArray[np.int64] | None = None) -> None:
-        self.dataset = dataset
-        self._rows = rows  # None: all except failures
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """Row of each video in the data set, ascending."""
-        if self._rows is not None:
-            return self._rows.copy()
-        return np.delete(np.arange(len(self.dataset)), self.dataset.failed)
-
-    def filter(self, condition: pc.Expression | None = None, /, **limits: Unpack[Limits]) -> Videos:
-        """The videos that meet a condition, in the same order.
-
-        Only the columns that the condition names are read from the Parquet file; no video is
-        opened and no index is read. A missing value (null) meets no condition.
-
-        Args:
-            condition: any expression of `pyarrow.compute` over the columns of `DatasetIndex.table`.
-            **limits: further conditions: `min_` and `max_` of `frames`, `keyframes`,
-                `duration` (seconds), `fps`, `width`, `height`, `pixels` and `aspect` (width /
-                height), both limits included and sizes as displayed; `codecs`, `containers` and
-                `pixel_formats`, a name or several.
-
-        Raises:
-            ArgumentError: there is no such limit, or the condition does not apply to the columns.
-        """
-        wanted = as_condition(condition, limits)
-        if wanted is None:
-            return self
-        rows = self.rows
-        found = matching_rows(self.dataset.path, wanted)
-        found = found[found < len(self.dataset)]
-        kept = np.zeros(len(self.dataset), dtype=bool)
-        kept[found] = True
-        return Videos(self.dataset, rows[kept[rows]])
-
-    def row(self, video: int) -> int:
-        """The row of one video.
-
-        Raises:
-            IndexError: there is no such video.
-        """
-        if not -len(self) <= video < len(self):
-            raise IndexError(
-                f"video {video} of {len(self)}; the data set has {len(self.dataset)} rows, of "
-                f"which {len(self.dataset.failed)} are failures"
-            )
-        video = int(video) % len(self)
-        if self._rows is not None:
-            return int(self._rows[video])
-        return video + int(np.searchsorted(self.dataset._before, video, side="right"))
-
-    @property
-    def num_frames(self) -> NDArray[np.int64]:
-        """Frames of each video, read from the file without its indexes."""
-        lengths: NDArray[np.int64] = self.dataset.numbers(["num_frames"])["num_frames"]
-        return lengths[self.rows]
-
-    def __len__(self) -> int:
-        if self._rows is not None:
-            return len(self._rows)
-        return max(len(self.dataset) - len(self.dataset.failed), 0)
-
-    def __getitem__(self, video: int) -> VideoIndex:
-        """The index of a video."""
-        return self.dataset[self.row(video)]
-
-    def __iter__(self) -> Iterator[VideoIndex]:
-        return (self[video] for video in range(len(self)))
-
-    def item(self, video: int) -> Item:
-        """Location of a video."""
-        return self.dataset.item(self.row(video))
-
-    def source(self, video: int) -> Source:
-        """The bytes of a video."""
-        return self.dataset.source(self.row(video))
-
-    def __repr__(self) -> str:
-        return f"<Videos of {self.dataset.path.name}: {len(self)}>"
 
 
 class KnownUrls:

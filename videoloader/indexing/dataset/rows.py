@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from videoloader import errors
 from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.indexing.dataset.measures import measures_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
@@ -32,14 +33,26 @@ __all__ = [
     "make_row",
     "schema",
     "text_at",
+    "with_later_columns",
 ]
 
 _LENGTH = struct.Struct("<I")
-_FORMAT, _OLDER = "4", "3"  # of the columns
-_ADDED = ("key", "head", "error_kind")  # columns that the older format lacks
+_FORMAT = "5"  # of the columns
+_OF_5 = (
+    *("has_audio", "audio_codec", "audio_sample_rate", "audio_channels"),
+    *("variable_rate", "max_gap", "bit_rate", "mean_gop", "max_gop", "keyframe_interval"),
+    *("open_gops", "sample_aspect_ratio", "interlaced", "is_hdr", "mastering_display"),
+    *("max_cll", "max_fall", "edit_list", "num_discarded"),
+)
+_OF_4 = ("key", "head", "error_kind")
+_LATER = {_FORMAT: (), "4": _OF_5, "3": (*_OF_4, *_OF_5)}  # columns that files of a format lack
 _SHARED = (  # columns that are attributes of an index
     *("codec", "container", "width", "height", "rotation", "num_frames", "duration"),
     *("pixel_format", "bit_depth", "stream", "exactness", "has_headers"),
+)
+_FACTS = (  # columns that describe a video, in the order in which rows are encoded
+    *(*_SHARED, "num_keyframes", "fps", "start"),
+    *(*(f"color_{name}" for name in Color.__slots__), *_OF_5, "warnings"),
 )
 _JSON = json.JSONEncoder(separators=(",", ":"))
 
@@ -51,7 +64,7 @@ class Row:
     Args:
         item: location of the video, relative to the root of the data set if it has one.
         state: fingerprint of the file when it was indexed, None if it could not be read.
-        facts: readable columns.
+        facts: readable columns; those of `schema` if the row is of a video.
         index: bytes for `decode_index`.
         error: text of the error.
         kind: kind of the error: the name of its class, `WorkerDied` or `TimeLimit`.
@@ -68,7 +81,10 @@ class Row:
         """The row as bytes."""
         state = self.state and [getattr(self.state, name) for name in Fingerprint.__slots__]
         place = self.item.place()
-        head = _JSON.encode([place, state, self.facts, self.error, self.kind]).encode()
+        facts: Any = self.facts
+        if "num_frames" in facts:  # of a video: without the names
+            facts = [facts.get(name) for name in _FACTS]
+        head = _JSON.encode([place, state, facts, self.error, self.kind]).encode()
         return _LENGTH.pack(len(head)) + head + self.index
 
     @classmethod
@@ -82,10 +98,12 @@ class Row:
             (length,) = _LENGTH.unpack_from(data)
             end = _LENGTH.size + length
             item, state, facts, error, kind = json.loads(data[_LENGTH.size : end])
+            if isinstance(facts, list):
+                facts = dict(zip(_FACTS, facts, strict=True))
             row = cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
         except (TypeError, ValueError, RecursionError, struct.error) as reason:
             raise FormatError(f"no row of a data set index ({reason})") from reason
-        if not isinstance(facts, dict) or not all(isinstance(t, str) for t in (error, kind)):
+        if not isinstance(facts, dict) or not all(isinstance(text, str) for text in (error, kind)):
             raise FormatError("no row of a data set index")
         return row
 
@@ -162,8 +180,9 @@ def _facts(index: VideoIndex) -> dict[str, Any]:
         **{name: getattr(index, name) for name in _SHARED},
         "num_keyframes": len(index.keyframes),
         "fps": index.average_fps,
-        "start": float(index.pts[0] * index.time_base),
+        "start": int(index.pts[0]) * index.time_base.numerator / index.time_base.denominator,
         **{f"color_{name}": getattr(index.color, name) for name in Color.__slots__},
+        **measures_of(index),
         "warnings": "; ".join(index.warnings) or None,
     }
 
@@ -213,6 +232,25 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
             ("stream", small),
             ("exactness", text),
             ("has_headers", pa.bool_()),
+            ("has_audio", pa.bool_()),
+            ("audio_codec", text),
+            ("audio_sample_rate", small),
+            ("audio_channels", small),
+            ("variable_rate", pa.bool_()),
+            ("max_gap", real),
+            ("bit_rate", number),
+            ("mean_gop", real),
+            ("max_gop", number),
+            ("keyframe_interval", real),
+            ("open_gops", number),
+            ("sample_aspect_ratio", real),
+            ("interlaced", pa.bool_()),
+            ("is_hdr", pa.bool_()),
+            ("mastering_display", text),
+            ("max_cll", small),
+            ("max_fall", small),
+            ("edit_list", pa.bool_()),
+            ("num_discarded", number),
             ("warnings", text),
             ("index", pa.large_binary()),
         ],
@@ -221,33 +259,43 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
 
 
 def check_schema(found: pa.Schema, path: Path) -> None:
-    """Check that a Parquet file has the columns of `schema`, or of an older version.
+    """Check that a Parquet file has the columns of `schema`, or of an older version, and others.
 
     Raises:
         FormatError: it does not.
     """
     told = (found.metadata or {}).get(b"videoloader", b"").decode(errors="replace")
-    if told not in ("", _FORMAT, _OLDER):
+    if told and told not in _LATER:
         raise FormatError(
             f"{path}: the data set index is of another version of videoloader; delete it and "
             "index the videos again"
         )
-    expected = schema()
-    for name in _ADDED if told == _OLDER else ():
-        expected = expected.remove(expected.get_field_index(name))
-    if not told or not found.equals(expected):
+    later = _LATER.get(told, ())
+    expected = {field.name: field.type for field in schema() if field.name not in later}
+    types = {field.name: field.type for field in found if field.name in expected}
+    if not told or types != expected or len(set(found.names)) < len(found.names):
         raise FormatError(f"{path}: no data set index of videoloader")
 
 
+def with_later_columns(found: pa.Schema) -> pa.Schema:
+    """The columns of an older file, and those that it lacks and that are null for its rows."""
+    later = [field for field in schema() if field.name not in ("key", *found.names)]
+    for field in later:
+        found = found.append(field)
+    return found
+
+
 def completed(table: pa.Table) -> pa.Table:
-    """A table of rows with columns added that an older file lacks."""
+    """A table of rows with the columns added that an older file lacks, null but for `key`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for name in set(_ADDED) - set(table.column_names):
-        values = pa.nulls(len(table), pa.string())
-        if name == "key":
+    for field in schema():
+        if field.name in table.column_names:
+            continue
+        values = pa.nulls(len(table), field.type)
+        if field.name == "key":
             names = pc.binary_join_element_wise(table["path"], table["member"], "/")
             values = pc.if_else(pc.equal(table["member"], ""), table["path"], names)
-        table = table.append_column(name, values)
+        table = table.append_column(field, values)
     return table

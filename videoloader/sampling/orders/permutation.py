@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.random import generator
 
-__all__ = ["GROUPS", "GroupPermutation", "Permutation"]
+__all__ = ["GROUPS", "GroupPermutation", "Permutation", "mix"]
 
 GROUPS = 2
 """Draw number of random keys of groups and windows; permutations and offsets have 0 and 1."""
@@ -104,12 +104,12 @@ def _feistel(
     mask = (np.uint64(1) << half) - np.uint64(1)
     left, right = values >> half, values & mask
     for key in keys:
-        left, right = right, left ^ (_mix(right + key) & mask)
+        left, right = right, left ^ (mix(right + key) & mask)
     mixed: NDArray[np.uint64] = (left << half) | right
     return mixed
 
 
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014); arrays wrap around."""
     values = (values ^ (values >> np.uint64(30))) * _MULTIPLIERS[0]
     values = (values ^ (values >> np.uint64(27))) * _MULTIPLIERS[1]

@@ -30,6 +30,7 @@ from videoloader.indexing.order.picture_order import picture_order, scan_packets
 from videoloader.indexing.packets import believe_pictures, order_is_known, spacings
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.rates import rate_of_duration
+from videoloader.indexing.traits import NO_AUDIO
 from videoloader.sources.source import Source
 
 __all__ = ["MATROSKA", "index_matroska"]
@@ -134,6 +135,10 @@ def _build(
         container=MATROSKA.name,
         color=picture.color.or_else(track.color),
         orientation=track.orientation,
+        audio=next((each.audio for each in segment.tracks if each.audio is not None), NO_AUDIO),
+        aspect=track.aspect,
+        interlaced=track.interlaced,
+        light=track.light,
         extradata=((0, description.extradata),),
         length_size=description.length_size,
         packing=f"prefix:{prefix.hex()}" if prefix else "plain",

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.containers.matroska.ebml import Element, Id, NeedsDemuxerError
+from videoloader.indexing.containers.matroska.traits import (
+    read_aspect,
+    read_audio,
+    read_interlaced,
+    read_light,
+)
 from videoloader.indexing.index import Orientation
+from videoloader.indexing.traits import Audio, Light
 
-__all__ = ["VIDEO", "Track", "check_is_readable", "read_tracks"]
+__all__ = ["AUDIO", "VIDEO", "Track", "check_is_readable", "read_tracks"]
 
-VIDEO = 1
+VIDEO, AUDIO = 1, 2
 # Track type and first letter of the codec ID of tracks that FFmpeg makes streams of.
 _STREAMS = {1: "V", 2: "A", 0x11: "DS", 0x21: "DS"}
 _HEADER_STRIPPING = 3
@@ -39,6 +47,10 @@ class Track:
     delay: int
     prefix: bytes | None
     is_encrypted: bool
+    audio: Audio | None = None
+    aspect: Fraction | None = None
+    interlaced: bool | None = None
+    light: Light = field(default_factory=Light)
     width: int = 0
     height: int = 0
     color: Color = field(default_factory=Color)
@@ -66,6 +78,7 @@ def _track(fields: dict[int, Element], stream: int, kind: int, codec: str) -> Tr
     frame_ns = _uint(fields, Id.DEFAULT_DURATION, 0)
     if not frame_ns and Id.FRAME_RATE in video and (rate := video[Id.FRAME_RATE].float()) > 0:
         frame_ns = int(1e9 / rate) if rate > 1e-9 else 0
+    width, height = _uint(video, Id.PIXEL_WIDTH, 0), _uint(video, Id.PIXEL_HEIGHT, 0)
     impaired = _uint(fields, Id.HEARING_FLAG, 0) or _uint(fields, Id.VISUAL_FLAG, 0)
     return Track(
         stream=stream,
@@ -79,8 +92,12 @@ def _track(fields: dict[int, Element], stream: int, kind: int, codec: str) -> Tr
         delay=_uint(fields, Id.CODEC_DELAY, 0),
         prefix=prefix,
         is_encrypted=is_encrypted,
-        width=_uint(video, Id.PIXEL_WIDTH, 0),
-        height=_uint(video, Id.PIXEL_HEIGHT, 0),
+        audio=read_audio(fields, codec) if kind == AUDIO else None,
+        aspect=read_aspect(video, width, height),
+        interlaced=read_interlaced(video),
+        light=read_light(video.get(Id.COLOR)),
+        width=width,
+        height=height,
         color=_color(video.get(Id.COLOR)),
         orientation=_orientation(video.get(Id.PROJECTION)),
     )

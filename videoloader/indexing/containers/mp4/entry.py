@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
+from typing import Any
 
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat
@@ -13,7 +15,9 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.older import OLDER_KINDS, describe
+from videoloader.indexing.containers.mp4.traits import read_aspect, read_light
 from videoloader.indexing.order.nal_scan import describe_start_coded
+from videoloader.indexing.traits import Light
 
 __all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
 
@@ -51,6 +55,8 @@ class VisualEntry:
     extradata: bytes = b""
     length_size: int = 0
     color: Color = field(default_factory=Color)
+    aspect: Fraction | None = None
+    light: Light = field(default_factory=Light)
 
 
 def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
@@ -86,10 +92,11 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     tag = box.kind.decode("latin-1")
     width, height = box.unpack("HH", 24)
     inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
-    color = _color(inside.get(b"colr"))
+    color, aspect, light = _color(inside.get(b"colr")), read_aspect(inside), read_light(inside)
+    rest: dict[str, Any] = {"color": color, "aspect": aspect, "light": light}
     if box.kind in OLDER_KINDS:
         told = describe(box.kind, inside.get(b"esds"), sample())
-        return None if told is None else VisualEntry(told[0], tag, told[1], told[2], color=color)
+        return None if told is None else VisualEntry(told[0], tag, told[1], told[2], **rest)
     codec = codec_of(_CODECS[box.kind])
     name, nal = codec.name, codec.nal
     assert codec.describe is not None
@@ -106,16 +113,16 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
         picture = found.picture
         if nal.fits_container:
             picture = crop_to_container(picture, width, height)
-        return VisualEntry(name, tag, picture, found.extradata, found.length_size, color)
+        return VisualEntry(name, tag, picture, found.extradata, found.length_size, **rest)
     if codec.self_described:  # the decoder takes its parameters from keyframes
         picture = PictureFormat(width, height, "yuv420p", 8, reorders=False)
         if config is not None:
             picture = parse_vp_record(record, width, height)
-        return VisualEntry(name, tag, picture, color=color)
+        return VisualEntry(name, tag, picture, **rest)
     if config is None:
         return None
     found = codec.describe(record, b"") or codec.describe(record, sample())
-    return None if found is None else VisualEntry(name, tag, found.picture, record, color=color)
+    return None if found is None else VisualEntry(name, tag, found.picture, record, **rest)
 
 
 def _color(box: Box | None) -> Color:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ from videoloader.indexing.containers.mp4.samples import (
     concatenate,
     read_samples,
 )
+from videoloader.indexing.containers.mp4.traits import read_audio
 from videoloader.indexing.index import (
     PACKET_DTYPE,
     Orientation,
@@ -55,6 +57,7 @@ from videoloader.indexing.index import (
     VideoIndex,
 )
 from videoloader.indexing.packets import believe_pictures
+from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.source import Source
 
 __all__ = ["MP4", "index_mp4"]
@@ -108,9 +111,10 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     (movie_timescale,) = header.unpack("I", 20 if version == 1 else 12)
     matrix = header.unpack("9i", 48 if version == 1 else 36)
     room = layout.room
-    tracks = _video_tracks(layout, source.size, room)
-    if tracks is None:
+    found = _video_tracks(layout, source.size, room)
+    if found is None:
         return None
+    tracks, audio = found
     if stream is not None:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
@@ -140,7 +144,17 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     _check_places(samples, timeline, source)
     end = max([layout.end, *map(referenced_end, layout.segments)])
     warnings = past_the_end(source, "what its boxes announce", end)
-    index = _build(source, track, samples, matrix, entries, timeline, warnings)
+    index = _build(
+        source,
+        track,
+        samples,
+        matrix,
+        entries,
+        timeline,
+        warnings=warnings,
+        audio=audio,
+        has_edits=bool(edits),
+    )
     if (is_intra := codec_of(index.codec).is_intra) is not None:
         starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
         believe_pictures(index.packets, [is_intra(start) for start in starts])
@@ -163,9 +177,10 @@ def _timeline(track: _Track, edits: list[Edit], room: int) -> Timeline:
     return timeline
 
 
-def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | None:
-    """All video tracks; None if there are too many."""
+def _video_tracks(layout: Layout, file_size: int, room: int) -> tuple[list[_Track], Audio] | None:
+    """All video tracks, and the first audio track; None if there are too many."""
     tracks: list[_Track] = []
+    audio = NO_AUDIO
     claimed = 0
     room = min(room, file_size)
     simple_edits = False
@@ -177,7 +192,10 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
         table = box.find(b"mdia", b"minf", b"stbl")
         times = table and table.find(b"stts")
         simple_edits |= times is None or times.unpack("I", 4) == (0,)
-        if not _is_video(box, table):
+        kind = _handler(box)
+        if kind == b"soun" and not audio.is_there:
+            audio = read_audio(table)
+        if not _is_video(kind, table):
             continue
         if len(tracks) == _MAX_TRACKS:
             return None
@@ -218,13 +236,17 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> list[_Track] | N
                 simple_edits=simple_edits,
             )
         )
-    return tracks
+    return tracks, audio
 
 
-def _is_video(track: Box, table: Box | None) -> bool:
-    """Whether the handler is video, or is not sound and the codec is a video codec."""
+def _handler(track: Box) -> bytes:
+    """The kind of media of a track, empty if unknown."""
     handler = track.find(b"mdia", b"hdlr")
-    kind = b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
+    return b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
+
+
+def _is_video(kind: bytes, table: Box | None) -> bool:
+    """Whether the handler is video, or is not sound and the codec is a video codec."""
     if kind in (b"vide", b"soun") or table is None:
         return kind == b"vide"
     descriptions = table.find(b"stsd")
@@ -262,7 +284,7 @@ def _build(
     movie_matrix: tuple[int, ...],
     entries: list[VisualEntry],
     timeline: Timeline,
-    warnings: tuple[str, ...],
+    **properties: Any,
 ) -> VideoIndex:
     chosen = timeline.samples
     packets = np.empty(len(timeline.pts), dtype=PACKET_DTYPE)
@@ -289,7 +311,9 @@ def _build(
         codec_tag=entry.tag,
         extradata=tuple((at, entries[number].extradata) for at, number in setups),
         length_size=entry.length_size,
-        warnings=warnings,
+        aspect=entry.aspect,
+        light=entry.light,
+        **properties,
     )
 
 

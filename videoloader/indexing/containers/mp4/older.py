@@ -17,7 +17,7 @@ from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.samples import Samples
 from videoloader.sources.source import Source
 
-__all__ = ["OLDER_KINDS", "describe", "tells_order"]
+__all__ = ["OLDER_KINDS", "describe", "read_descriptors", "tells_order"]
 
 _PRORES = {b"apch": 10, b"apcn": 10, b"apcs": 10, b"apco": 10, b"ap4h": 12, b"ap4x": 12}
 _MPEG2 = {b"m2v1", b"mp2v", b"hdv1", b"hdv2", b"hdv3", b"xdv1", b"xdv2", b"xdv3", b"xdvb", b"mx3p"}
@@ -52,7 +52,7 @@ def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None
     if kind == b"mp4v":
         if config is None:
             return None
-        told = _descriptors(config)
+        told = read_descriptors(config)
         if told is None or told[0] not in _OBJECTS:
             return None
         codec, setup = _OBJECTS[told[0]], told[1]
@@ -63,7 +63,7 @@ def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None
     return None if describe_packet is None else describe_packet(setup, sample)
 
 
-def _descriptors(config: Box) -> tuple[int, bytes] | None:
+def read_descriptors(config: Box) -> tuple[int, bytes] | None:
     """The object type and the extradata of an `esds` box."""
     data = config.data[config.start + 4 : config.stop]
     position, kind = 0, None

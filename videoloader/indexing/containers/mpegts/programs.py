@@ -8,12 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Ints
+from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.source import rows_at
 
 __all__ = ["ElementaryStream", "read_streams"]
 
 CODECS = {0x01: "mpeg2video", 0x02: "mpeg2video", 0x1B: "h264", 0x24: "hevc"}
 """Supported stream types."""
+
+_AUDIO = {
+    **dict.fromkeys((0x03, 0x04), "mp2"),
+    0x0F: "aac",
+    0x11: "aac_latm",
+    0x81: "ac3",
+    0x87: "eac3",
+}
+_AUDIO_NAMES = {b"AC-3": "ac3", b"EAC3": "eac3", b"Opus": "opus", b"BSSD": "s302m"}
+_AUDIO_DESCRIPTORS = {0x6A: "ac3", 0x7A: "eac3", 0x7B: "dts", 0x7C: "aac"}  # ETSI EN 300 468
 
 # Further stream types, and registered names, that FFmpeg makes video streams of.
 _OTHER_VIDEO = {0x10, 0x1C, 0x20, 0x21, 0x32, 0x33, 0x42, 0xD1, 0xD2, 0xD4, 0xEA}
@@ -27,7 +38,8 @@ _MAX_PROGRAMS = 256
 class ElementaryStream:
     """A stream in the program tables.
 
-    `number` is FFmpeg's stream number; `together` are the PIDs of all streams of its program.
+    `number` is FFmpeg's stream number; `together` are the PIDs of all streams of its program,
+    `audio` the first one of audio among them.
     """
 
     number: int
@@ -35,6 +47,7 @@ class ElementaryStream:
     kind: int
     is_video: bool
     together: tuple[int, ...]
+    audio: Audio = NO_AUDIO
 
 
 def read_streams(grid: Grid) -> list[ElementaryStream] | None:
@@ -69,13 +82,14 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
     for _, section in sorted(found):
         entries = list(_entries(section))
         together = tuple(pid for _, pid, _ in entries)
+        audio = next((Audio(codec=c) for kind, _, n in entries if (c := _audio(kind, n))), NO_AUDIO)
         for kind, pid, names in entries:
             if kind in _TWO_STREAMS:
                 return None
             if any(stream.pid == pid for stream in streams):
                 return None
             video = kind in CODECS or kind in _OTHER_VIDEO or bool(names & _VIDEO_NAMES)
-            streams.append(ElementaryStream(len(streams), pid, kind, video, together))
+            streams.append(ElementaryStream(len(streams), pid, kind, video, together, audio))
     named = _NO_STREAMS | set(maps) | {stream.pid for stream in streams}
     owners = grid.pids[grid.begun]
     for pid in np.flatnonzero(np.bincount(owners)).tolist():
@@ -120,7 +134,10 @@ def _assemble(grid: Grid, row: int, start: int, pid: int) -> bytes | None:
 
 
 def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
-    """(stream type, PID, registered names) of each stream of a program map."""
+    """(stream type, PID, names) of each stream of a program map.
+
+    Names are registered ones, and the tags of descriptors that only audio streams have.
+    """
     at = 12 + ((section[10] & 0x0F) << 8 | section[11])
     while at + 5 <= len(section) - 4:
         kind, pid = section[at], (section[at + 1] & 0x1F) << 8 | section[at + 2]
@@ -130,9 +147,18 @@ def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
         while at + 2 <= min(stop, len(section) - 4):
             if section[at] == 0x05:
                 names.add(section[at + 2 : at + 6])
+            elif section[at] in _AUDIO_DESCRIPTORS:
+                names.add(section[at : at + 1])
             at += 2 + section[at + 1]
         at = stop
         yield kind, pid, names
+
+
+def _audio(kind: int, names: set[bytes]) -> str | None:
+    """FFmpeg's name of the codec of an audio stream; None for other streams."""
+    tags = {bytes([tag]): codec for tag, codec in _AUDIO_DESCRIPTORS.items()}
+    known = _AUDIO_NAMES | tags if kind not in _OTHER_VIDEO and kind not in CODECS else {}
+    return _AUDIO.get(kind) or next((known[name] for name in names if name in known), None)
 
 
 def _is_video(grid: Grid, rows: Ints) -> bool:

@@ -138,6 +138,7 @@ def _build(
         stream=chosen.number,
         container=MPEGTS.name,
         extradata=((0, setup.extradata),),
+        audio=chosen.audio,
         packing=str(TransportLayout(grid.step, chosen.pid)),
         warnings=past_the_end(source, "the last transport packet", grid.end),
     )

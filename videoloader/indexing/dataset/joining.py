@@ -1,0 +1,273 @@
+"""Joins videos with the rows of a table: reads tables, and finds the row of each video."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
+from videoloader.sources.address import shown
+from videoloader.sources.faults import unreadable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "On",
+    "as_table",
+    "check_columns",
+    "find_rows",
+    "one_row_a_key",
+    "read_table",
+    "rows_once",
+    "rows_or_reported",
+]
+
+_log = logging.getLogger(__name__)
+
+On: TypeAlias = "Literal['path', 'stem'] | Callable[[str], Any]"
+"""What of a video is searched in the column of keys of a table.
+
+`path`: the longest end of its path, cut at slashes, that the table has, with the ending of the file
+or without. `stem`: the name of the file without folder and ending. A function: what it returns for
+the path, as text.
+"""
+
+_FILE_NAME, _ENDING = r"^.*/", r"([^./][^/]*)\.[^./]*$"
+_UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pandas table
+
+
+def read_table(
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None, *, key: str = ""
+) -> pa.Table:
+    """Read columns of a Parquet file (by its ending), or of a CSV file with a line of names.
+
+    Args:
+        path: of the file.
+        columns: all by default.
+        key: column that is read as text, even if it looks like numbers.
+
+    Raises:
+        SourceError: there is no such file.
+        FormatError: it is no such table.
+        ArgumentError: it lacks a column.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    name = shown(os.fspath(path))
+    try:
+        if Path(path).suffix.lower() == ".parquet":
+            with pq.ParquetFile(Path(path)) as file:
+                check_columns(file.schema_arrow.names, columns or (), name)
+                return file.read(None if columns is None else list(dict.fromkeys(columns)))
+        texts = pa.csv.ConvertOptions(column_types={key: pa.string()} if key else {})
+        table = pa.csv.read_csv(Path(path), convert_options=texts)
+    except OSError as error:
+        raise unreadable(os.fspath(path), error) from None
+    except pa.ArrowException as error:
+        raise FormatError(f"{name}: no table ({error})") from error
+    check_columns(table.column_names, columns or (), name)
+    return table if columns is None else table.select(list(dict.fromkeys(columns)))
+
+
+def check_columns(known: Sequence[str], wanted: Sequence[str], name: str) -> None:
+    """Check that a table has some columns.
+
+    Raises:
+        ArgumentError: it lacks one.
+    """
+    for column in wanted:
+        if column not in known:
+            raise ArgumentError(f"{name}: has no column {column!r}; it has {', '.join(known)}")
+
+
+def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
+    """A table that a user gave, and its name for messages.
+
+    Args:
+        table: path of a CSV or Parquet file; a table of Arrow, pandas or Polars, or another with
+            `__arrow_c_stream__`; a dictionary of columns.
+        key: column that is read as text from a CSV file.
+
+    Raises:
+        ArgumentTypeError: it is none of these.
+    """
+    import pyarrow as pa
+
+    if isinstance(table, str | os.PathLike):
+        return read_table(table, key=key), shown(os.fspath(table))
+    try:
+        made = pa.table(table)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            "a table to join is the path of a CSV or Parquet file, or a table of Arrow, pandas or "
+            f"Polars; got {type(table).__name__} ({str(error).partition(chr(10))[0]})"
+        ) from error
+    unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]
+    made = made.drop_columns(unnamed).replace_schema_metadata(None)
+    for at, field in enumerate(made.schema):
+        if str(field.type) == "string_view":  # of Polars; Arrow has few functions for it
+            made = made.set_column(at, field.name, made[field.name].cast(pa.large_string()))
+    return made, "the table"
+
+
+def _names_of(paths: pa.Array, on: On) -> pa.Array:
+    """What each video is searched by, as text; with `path` its whole path.
+
+    Raises:
+        ArgumentError: `on` is none of these, or a function gave None.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if callable(on):
+        names = [on(path) for path in paths.to_pylist()]
+        if None in names:
+            raise ArgumentError(f"on= gave None for {shown(paths[names.index(None)].as_py())}")
+        return pa.array([str(name) for name in names], paths.type)
+    if on == "path":
+        return paths
+    if on != "stem":
+        raise ArgumentError(f"on must be 'path', 'stem' or a function of the path, got {on!r}")
+    return _without_ending(pc.replace_substring_regex(paths, _FILE_NAME, ""))
+
+
+def find_rows(paths: pa.Array, known: pa.Array, on: On) -> NDArray[np.int64]:
+    """The row of each video in a column of keys, -1 where there is none; see `On`.
+
+    Args:
+        paths: of the videos, text.
+        known: the keys, text, each once.
+        on: what of a video is searched.
+    """
+    import pyarrow.compute as pc
+
+    names = _names_of(paths, on)
+    found = _row_of(names, known)
+    if on != "path" or not len(known):
+        return found
+    # No end with more slashes than any key can be one of the keys.
+    depth = pc.max(pc.count_substring(known, "/")).as_py() or 0
+    left = np.flatnonzero(found < 0)
+    names = pc.replace_substring_regex(
+        names.take(left), rf"^.*/((?:[^/]*/){{{depth}}}[^/]*)$", r"\1"
+    )
+    while len(left):
+        rows = _row_of(names, known)
+        shorter = np.flatnonzero(rows < 0)
+        rows[shorter] = _row_of(_without_ending(names.take(shorter)), known)
+        found[left] = rows
+        rest = np.flatnonzero(
+            (rows < 0) & pc.match_substring(names, "/").to_numpy(zero_copy_only=False)
+        )
+        left, names = left[rest], pc.replace_substring_regex(names.take(rest), r"^[^/]*/", "")
+    return found
+
+
+def rows_once(paths: pa.Array, known: pa.Array, on: On, where: str) -> NDArray[np.int64]:
+    """`find_rows`, where no row may stand for two videos by path or stem.
+
+    Raises:
+        ArgumentError: one does.
+    """
+    found = find_rows(paths, known, on)
+    if callable(on):
+        return found
+    counts = np.bincount(found[found >= 0], minlength=len(known))
+    if (counts > 1).any():
+        other, later = np.flatnonzero(found == np.argmax(counts > 1))[:2]
+        raise ArgumentError(
+            f"{where}: {known[int(found[later])].as_py()!r} stands for "
+            f"{shown(paths[int(other)].as_py())} and {shown(paths[int(later)].as_py())}; write "
+            "more of their paths, or give a function as on="
+        )
+    return found
+
+
+def rows_or_reported(
+    paths: pa.Array, keys: pa.ChunkedArray, on: On, name: str, *, missing: str
+) -> NDArray[np.int64]:
+    """`rows_once`, where videos without a row are an error or logged.
+
+    Args:
+        paths: of the videos.
+        keys: of the table, each once.
+        on: what of a video is searched.
+        name: of the table.
+        missing: `raise`, or what becomes of these videos.
+
+    Raises:
+        ArgumentError: there are such videos and `missing` is `raise`; or see `rows_once`.
+    """
+    known = keys.combine_chunks()
+    rows = rows_once(paths, known, on, name)
+    absent = np.flatnonzero(rows < 0)
+    if len(absent):
+        example = f", such as {known[0].as_py()!r}" if len(known) else ""
+        text = (
+            f"{name}: {len(absent)} of {len(paths)} videos have no row, the first is "
+            f"{shown(paths[int(absent[0])].as_py())}; the table has {len(known)} keys{example}"
+        )
+        if missing == "raise":
+            raise ArgumentError(
+                f"{text}; on= says what of a video is searched there, and missing='drop' leaves "
+                "these videos out"
+            )
+        _log.warning("%s; %s", text, "left out" if missing == "drop" else "their values are null")
+    unused = len(known) - np.count_nonzero(np.bincount(rows[rows >= 0], minlength=1))
+    if unused:
+        _log.info("%s: %d of %d rows are of no video here", name, unused, len(known))
+    return rows
+
+
+def one_row_a_key(table: pa.Table, name: str) -> pa.Table:
+    """A table with its first column as text, each key once; rows without a key are left out.
+
+    Raises:
+        ArgumentError: rows of one key differ.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    key = table.column_names[0]
+    try:
+        keys = pa.chunked_array([table[key].cast(pa.large_string()).combine_chunks()])
+    except pa.ArrowException as error:
+        raise ArgumentError(f"{name}: the keys in column {key!r} are no text ({error})") from error
+    table = table.set_column(0, key, keys).filter(pc.is_valid(keys))
+    if pc.count_distinct(table[key]).as_py() == len(table):
+        return table
+    with suppress(pa.ArrowException):  # of lists, which cannot be compared: no key twice then
+        table = table.group_by(table.column_names, use_threads=False).aggregate([])
+    counts = table[key].value_counts()
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated):
+        raise ArgumentError(
+            f"{name}: has several rows for {repeated[0]['values'].as_py()!r}, and "
+            f"{len(repeated) - 1} other keys; make one row of each, or take fewer columns="
+        )
+    return table
+
+
+def _row_of(names: pa.Array, known: pa.Array) -> NDArray[np.int64]:
+    import pyarrow.compute as pc
+
+    rows = pc.index_in(names, value_set=known).fill_null(-1)
+    found: NDArray[np.int64] = rows.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _without_ending(names: pa.Array) -> pa.Array:
+    """Names of files without their last ending, as `os.path.splitext` cuts it."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(names, _ENDING, r"\1")

@@ -1,0 +1,182 @@
+"""Writes the Parquet file of a data set index, such as some rows of another one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset.cache import is_default_root, reading
+from videoloader.indexing.dataset.rows import check_schema, completed, schema
+from videoloader.sources.address import is_url, local_path
+from videoloader.system.writing import check_target, written, written_whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from videoloader.indexing.dataset.reader import DatasetIndex
+
+__all__ = ["GROUP", "stored_splits", "table_writer", "write_part"]
+
+GROUP = 4096  # rows in a row group
+_SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
+_DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
+_DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
+_DICTIONARY += ["audio_codec", "mastering_display"]
+
+
+@contextmanager
+def table_writer(
+    target: Path,
+    root: str | None,
+    *,
+    is_default: bool = False,
+    joined: pa.Schema | None = None,
+    splits: int = 0,
+) -> Iterator[Any]:
+    """A writer of the Parquet file, which appears whole or not at all.
+
+    Args:
+        target: the file.
+        root: what its paths are relative to.
+        is_default: the root was not given by the user.
+        joined: further columns.
+        splits: how often the rows were chosen by `split`.
+    """
+    import pyarrow.parquet as pq
+
+    stored = None if root is None else _stored_root(root, target)
+    columns = schema(stored, is_default=is_default)
+    for field in joined or ():
+        columns = columns.append(field)
+    if splits:
+        columns = columns.with_metadata({**columns.metadata, _SPLITS: str(splits)})
+    with (
+        written_whole(target) as partial,
+        pq.ParquetWriter(
+            partial,
+            columns,
+            compression="zstd",
+            compression_level=9,
+            use_dictionary=_DICTIONARY,
+            write_page_checksum=True,
+        ) as writer,
+    ):
+        yield writer
+
+
+def write_part(
+    dataset: DatasetIndex,
+    rows: NDArray[np.int64],
+    out: str | os.PathLike[str],
+    *,
+    joined: pa.Table | None = None,
+    splits: int = 0,
+) -> None:
+    """Write rows of a data set index, failures too, to another one.
+
+    Args:
+        dataset: where the rows are.
+        rows: ascending.
+        out: the Parquet file to write.
+        joined: further columns, one row for each row of the data set.
+        splits: how often the rows were chosen by `split`.
+
+    Raises:
+        ArgumentError: `out` is the data set itself.
+        SourceError: it cannot be written.
+    """
+    target = Path(local_path(os.fspath(out)))
+    if os.path.realpath(target) == os.path.realpath(dataset.path):
+        raise ArgumentError(f"{target}: is the data set itself; write its videos to another file")
+    check_target(target)
+    with written(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    with table_writer(
+        target,
+        dataset.root,
+        is_default=dataset.root is not None and is_default_root(dataset.path),
+        joined=_further(dataset, joined),
+        splits=splits,
+    ) as writer:
+        for table in _groups(_chosen(dataset, rows, joined, writer.schema.names)):
+            writer.write_table(table)
+
+
+def stored_splits(path: Path) -> int:
+    """How often the rows of a data set index were chosen by `split`."""
+    import pyarrow.parquet as pq
+
+    with reading(path):
+        return int((pq.read_schema(path).metadata or {}).get(_SPLITS, b"0"))
+
+
+def _further(dataset: DatasetIndex, joined: pa.Table | None) -> pa.Schema:
+    """The columns that are not those of every data set index."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with reading(dataset.path):
+        stored = pq.read_schema(dataset.path)
+    own = schema().names
+    fields = [field for field in stored if field.name not in own]
+    return pa.schema(fields + ([] if joined is None else [*joined.schema]))
+
+
+def _chosen(
+    dataset: DatasetIndex, rows: NDArray[np.int64], joined: pa.Table | None, names: list[str]
+) -> Iterator[pa.Table]:
+    """The rows, in parts of any size; a part of the file is read at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = 0
+    with reading(dataset.path):
+        file = pq.ParquetFile(dataset.path, page_checksum_verification=True)
+    with file:
+        check_schema(file.schema_arrow, dataset.path)
+        batches = file.iter_batches(batch_size=GROUP)
+        while True:
+            with reading(dataset.path):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            begin, end = np.searchsorted(rows, [first, first + len(batch)]).tolist()
+            if end > begin:
+                inside = pa.array(rows[begin:end] - first)
+                table = completed(pa.Table.from_batches([batch]).take(inside))
+                if joined is not None:
+                    further = joined.take(pa.array(rows[begin:end]))
+                    for column in further.column_names:
+                        table = table.append_column(column, further[column])
+                yield table.select(names)
+            first += len(batch)
+
+
+def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in groups of `GROUP`, but the last one."""
+    import pyarrow as pa
+
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        while sum(map(len, waiting)) >= GROUP:
+            whole = pa.concat_tables(waiting)
+            yield whole.slice(0, GROUP)
+            waiting = [whole.slice(GROUP)]
+    if any(map(len, waiting)):
+        yield pa.concat_tables(waiting)
+
+
+def _stored_root(root: str, target: Path) -> str:
+    """A root as it is stored: relative to the folder of the index if it contains the index."""
+    folder = os.path.abspath(target.parent)
+    if is_url(root) or os.path.commonpath([folder, root]) != root:
+        return root
+    return os.path.relpath(root, folder)

@@ -1,0 +1,203 @@
+"""Conditions in SQL over the columns of a data set index, evaluated by DuckDB (extra `query`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.errors import ArgumentError, UnsupportedError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+__all__ = ["count_by", "query_rows"]
+
+_ALL = "*"
+_WANTED = "give what stands behind WHERE, such as codec = 'av1' and height >= 720"
+_ROW = "row"  # a column with the number of each row
+_TOTALS = ("num_frames", "duration")
+_SETTINGS = ("SET enable_external_access = false", "SET lock_configuration = true")
+
+
+class Columns(Protocol):
+    """Rows of a data set: `Videos` or `DatasetIndex`."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of all columns."""
+
+    def columns(self, wanted: list[str]) -> pa.Table:
+        """Some of them."""
+
+
+def query_rows(rows: Columns, where: str) -> NDArray[np.int64]:
+    """Rows, failures too, for which a condition is true, ascending.
+
+    Args:
+        rows: of a data set.
+        where: what stands behind WHERE.
+
+    Raises:
+        ArgumentError: it is no condition, or does not apply to the columns.
+        UnsupportedError: DuckDB is not installed.
+    """
+    with _connect() as connection:
+        condition = _condition(connection, rows, where)
+        with _explained(rows, where):
+            found = connection.execute(f"select {_ROW} from videos where {condition}").fetchnumpy()
+        return np.sort(np.asarray(found[_ROW], dtype=np.int64))
+
+
+def count_by(rows: Columns, where: str, by: str) -> list[dict[str, Any]]:
+    """Rows, frames and hours for each value of a column or expression, the most rows first.
+
+    Args:
+        rows: of a data set.
+        where: what stands behind WHERE.
+        by: a column or an expression.
+
+    Returns:
+        Dictionaries of `value`, `videos`, `frames` and `hours`.
+
+    Raises:
+        ArgumentError: they do not apply to the columns.
+        UnsupportedError: DuckDB is not installed.
+    """
+    with _connect() as connection:
+        value, used = _expression(connection, by)
+        condition = _condition(connection, rows, where, {*used, *_TOTALS})
+        with _explained(rows, by):
+            groups = connection.execute(
+                f"select {value} as value, count(*) as videos, sum(num_frames) as frames, "
+                f"sum(duration) / 3600 as hours from videos where {condition} "
+                "group by 1 order by videos desc, value"
+            )
+        names = [each[0] for each in groups.description]
+        return [dict(zip(names, group, strict=True)) for group in groups.fetchall()]
+
+
+@contextmanager
+def _connect() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise UnsupportedError("queries need DuckDB; pip install videoloader[query]") from error
+    # Names of tables are not those of variables in the program around.
+    with duckdb.connect(config={"python_enable_replacements": False}) as connection:
+        yield connection
+
+
+def _condition(
+    connection: duckdb.DuckDBPyConnection,
+    rows: Columns,
+    where: str,
+    further: Set[str] = frozenset(),
+) -> str:
+    """A condition to execute on the table `videos`, made with the columns that it needs.
+
+    The database then neither reads files nor loads extensions.
+
+    Args:
+        connection: gets the table.
+        rows: of a data set.
+        where: what stands behind WHERE.
+        further: names of columns that are needed beside those of the condition.
+    """
+    condition, used = _expression(connection, where)
+    used |= further
+    wanted = [name for name in rows.column_names if _ALL in used or name.lower() in used]
+    table = rows.columns(["key", *(name for name in wanted if name != "key")])
+    connection.register("videos", table.append_column(_ROW, [np.arange(len(table))]))
+    for setting in _SETTINGS:
+        connection.execute(setting).fetchall()
+    with _explained(rows, where):
+        connection.execute(f"select {_ROW} from videos where {condition} limit 0").fetchall()
+        probe = connection.execute(f"select {condition} from videos limit 0")
+        kind = probe.description[0][1]
+        probe.fetchall()
+    if kind != "BOOLEAN":
+        raise ArgumentError(
+            f"the query {where!r} is no condition: it gives {kind}, not true or false; compare it "
+            "with something, as in height >= 720"
+        )
+    return condition
+
+
+def _expression(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[str, set[str]]:
+    """One expression in parentheses, and the names in it in lower case; `_ALL` for all columns.
+
+    It is parsed as the only element of a SELECT: what else DuckDB finds there is not part of one
+    expression, such as `true) from other where (true` or a second statement.
+
+    Raises:
+        ArgumentError: it is no expression.
+    """
+    enclosed = f"(\n{text}\n)"  # on lines of its own, so that a comment ends with it
+    tree = _parse(connection, enclosed)
+    plain = _parse(connection, "(true)")
+    names: set[str] = set()
+    if "error_message" in tree:
+        raise ArgumentError(
+            f"the query {text!r} is no SQL: {_in_line(tree['error_message'])}; {_WANTED}"
+        )
+    if tree["error"] or len(tree["statements"]) != 1:
+        raise ArgumentError(f"the query {text!r} is no condition; {_WANTED}")
+    node, empty = tree["statements"][0]["node"], plain["statements"][0]["node"]
+    chosen = node.pop("select_list", [])
+    empty.pop("select_list")
+    is_one = len(chosen) == 1 and not chosen[0]["alias"] and bool(text.strip())
+    if not is_one or chosen[0].get("subquery_type") == "SCALAR" or node != empty:
+        raise ArgumentError(f"the query {text!r} is no condition alone; {_WANTED}")
+    _collect(chosen[0], names)
+    return enclosed, names
+
+
+def _parse(connection: duckdb.DuckDBPyConnection, enclosed: str) -> Any:
+    found = connection.execute("select json_serialize_sql(?)", [f"select {enclosed}"]).fetchall()
+    return json.loads(found[0][0])
+
+
+def _collect(tree: Any, names: set[str]) -> None:
+    """Add the names of columns in a parsed expression."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            if node.get("class") == "STAR":
+                names.add(_ALL)
+            names.update(name.lower() for name in node.get("column_names") or ())
+            waiting += node.values()
+
+
+@contextmanager
+def _explained(rows: Columns, text: str) -> Iterator[None]:
+    """Errors of DuckDB as ours."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        # Without the place in our own query, and names of the few columns that it was given.
+        reason = _in_line(re.split("\n\nLINE|\nCandidate", str(error))[0])
+        names = rows.column_names
+        words = set(re.findall(r"[a-z_]\w*", text.lower())) - {*names}
+        close = [name for word in words for name in get_close_matches(word, names, n=1)]
+        hint = f"did you mean {' or '.join(sorted(close))}? " if close else ""
+        raise ArgumentError(
+            f"the query {text!r} does not apply: {reason}; {hint}columns are {', '.join(names)}"
+        ) from error
+
+
+def _in_line(message: str) -> str:
+    return " ".join(message.split())
