@@ -234,6 +234,7 @@ def fake_gpu(monkeypatch):
     )
     monkeypatch.setitem(__import__("sys").modules, "cupy", SimpleNamespace(cuda=cuda))
     hardware.capabilities.cache_clear()
+    hardware._decoder_kind.cache_clear()
     for module in (hardware, hardware_feed):
         monkeypatch.setattr(module, "library", lambda: library)
     monkeypatch.setattr(
@@ -245,6 +246,7 @@ def fake_gpu(monkeypatch):
     while OPENED:
         OPENED.pop().close()
     hardware.capabilities.cache_clear()
+    hardware._decoder_kind.cache_clear()
 
 
 def jobs_of(path, clips, output=UINT8):

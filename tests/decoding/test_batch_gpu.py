@@ -138,6 +138,18 @@ def test_a_video_iterates_from_anywhere_at_any_size(demo_folder, start, size):
         assert torch.equal(frames, video.get_frames(start=start, size=size).frames)
 
 
+@pytest.mark.parametrize("name", ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "vp9.webm"])
+def test_calls_and_readers_in_turn_go_on_and_give_the_same_frames(demo_folder, name):
+    with vl.Video(demo_folder / name, device="cuda") as video:
+        whole = video[:48]
+        one, other = video.iterate(0), video.iterate(16)
+        for number in range(32):
+            assert torch.equal(next(one), whole[number])
+            assert torch.equal(next(other), whole[number + 16])
+            if number % 8 == 0:
+                assert torch.equal(video[number : number + 8], whole[number : number + 8])
+
+
 def test_hybrid_gives_the_same_frames(gpu, demo_folder):
     clips = [(demo_folder / "h264.mp4", [n]) for n in range(0, 90, 3)]
     clips += [(demo_folder / "h264_open_gop.mp4", list(range(n, 72, 8))) for n in range(8)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from videoloader.codecs.buffering import Buffering
@@ -183,28 +183,43 @@ def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
 def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
     """The kind of decoder for a video, on a GPU that supports it."""
     chroma, depth = _format(index)
-    found = capabilities(gpu, index.codec, chroma, depth)
-    if found is None:
+    kind = _decoder_kind(index.codec, chroma, depth, (index.height, index.width), gpu)
+    if kind is None:
         raise UnsupportedError(f'{index.name}: {unsupported_reason(index, gpu)}; use device="cpu"')
-    height, width = index.height, index.width
-    codec = codec_of(index.codec)
+    return kind
+
+
+@lru_cache(maxsize=1024)
+def _decoder_kind(
+    name: str, chroma: str, depth: int, size: tuple[int, int], gpu: int
+) -> DecoderKind | None:
+    found = capabilities(gpu, name, chroma, depth)
+    if found is None:
+        return None
+    height, width = size
+    codec = codec_of(name)
     if codec.nal is not None or codec.stated_sizes is not None:
         height, width = (
             min(next(step for step in _SIDES if step >= side), most)
-            for side, most in zip((height, width), found.most, strict=True)
+            for side, most in zip(size, found.most, strict=True)
         )
-    return DecoderKind(index.codec, chroma, depth, width, height)
+    return DecoderKind(name, chroma, depth, width, height)
 
 
 def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
     """Requirements for decoding from `packet` on."""
-    nal = codec_of(index.codec).nal
-    if nal is None:
-        return StreamNeeds((index.width, index.height), Buffering())
-    sequence = first_sequence(nal, index.extradata_of(packet))
-    if sequence is None:
-        return StreamNeeds((index.width, index.height), None)
-    return StreamNeeds(sequence.coded, sequence.buffering)
+    size = (index.width, index.height)
+    if codec_of(index.codec).nal is None:
+        return StreamNeeds(size, Buffering())
+    return _stated_needs(index.codec, index.extradata_of(packet)) or StreamNeeds(size, None)
+
+
+@lru_cache(maxsize=256)  # encoders of one kind write few different ones
+def _stated_needs(codec: str, setup: bytes) -> StreamNeeds | None:
+    """What the extradata of a stream of NAL units ask for; None if they do not say."""
+    nal = codec_of(codec).nal
+    sequence = first_sequence(nal, setup) if nal is not None else None
+    return None if sequence is None else StreamNeeds(sequence.coded, sequence.buffering)
 
 
 def _format(index: VideoIndex) -> tuple[str, int]:

@@ -130,11 +130,7 @@ class Feeder:
         self._reads_on = reads_on
         self._stream = ElementaryStream(index)
         self._begin = self._next = int(run.packets[0])
-        setup = index.extradata_of(self._begin)
-        ends = [
-            packet for packet, data in index.extradata if packet > self._begin and data != setup
-        ]
-        self._end = min(ends, default=len(index.packets))
+        self._end = self._section_end(index) if reads_on else self._begin
         packets = np.arange(self._begin, self._end) if reads_on else run.packets
         self._order = _ShownOrder(index, packets, decoder.runs)
         self._last_frame = -1
@@ -193,6 +189,14 @@ class Feeder:
             self._order.finish()
         if missing:
             raise DecodeError(f"{self._index.name}: NVDEC gave no frame for packet {min(missing)}")
+
+    def _section_end(self, index: VideoIndex) -> int:
+        """The first packet behind the beginning that other extradata apply to."""
+        setup, end = index.extradata_of(self._begin), len(index.packets)
+        for packet, data in reversed(index.extradata):
+            if packet > self._begin and data != setup:
+                end = packet
+        return end
 
     def _run(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
         """Yield packets of a run in chunks for one call each."""
@@ -329,20 +333,21 @@ class _ShownOrder:
                 have been mapped to wrong packets.
         """
         fed, first, place = self._fed, self._first, 0
+        number, count, packets = self._number, len(self._fed), self._packets
         found = []
         for timestamp in timestamps:
-            tag, is_interpolated = timestamp >> _ROOM_BITS, timestamp & _ROOM
-            rank = tag & _RANK
-            if tag >> _RANK_BITS != self._number or place == len(fed):
+            tag = timestamp >> _ROOM_BITS
+            if tag >> _RANK_BITS != number or place == count:
                 found.append(-1)
                 continue
-            if not is_interpolated:
+            if not timestamp & _ROOM:  # not interpolated
+                rank = tag & _RANK
                 if rank < first:
                     found.append(-1)
                     continue
                 if fed[place] != rank and rank in fed[place:]:
                     self._fail(place)
-            found.append(self._packets[fed[place]])
+            found.append(packets[fed[place]])
             place += 1
         del fed[:place]
         return found

@@ -79,7 +79,8 @@ class NvdecPool:
         self._engines = max(1, threads // _THREADS_PER_ENGINE)
         self._sessions = Sessions(memory)
         self._waiting: deque[_Waiting] = deque()
-        self._running = 0
+        self._running = self._workers = 0
+        self._most_workers = threads
         self._readings: WeakKeyDictionary[Source, list[Reading]] = WeakKeyDictionary()
         # Reentrant: the garbage collector may end a batch, whose jobs are then cancelled, in a
         # thread that holds the lock.
@@ -108,7 +109,9 @@ class NvdecPool:
         """
         waiting = _Waiting(job, job.kind(self.gpu), job.needs)
         with self._changed:
-            self._threads.submit(self._decode_next)
+            if self._workers < self._most_workers:
+                self._threads.submit(self._work)
+                self._workers += 1
             self._waiting.append(waiting)
             self._changed.notify()
         return waiting.future
@@ -155,18 +158,22 @@ class NvdecPool:
         self._threads.shutdown()
         _close(self._sessions.clear())
 
-    def _decode_next(self) -> None:
-        """Decode one of the waiting jobs, if there is one; some may have been cancelled."""
-        chosen = self._choose()
-        if chosen is None:
-            return
-        waiting, session, dropped = chosen
+    def _work(self) -> None:
+        """Decode waiting jobs until there are none; each thread does."""
+        with quick_switches():
+            while (chosen := self._choose()) is not None:
+                self._decode(*chosen)
+                del chosen  # it keeps the memory of clips
+
+    def _decode(
+        self, waiting: _Waiting, session: Session | None, dropped: Sequence[Session]
+    ) -> None:
+        """Decode a job in a session, or in a new one."""
         kind, needs = waiting.kind, waiting.needs
         try:
             if session is None:
                 session = self._make(kind, needs, dropped)
-            with quick_switches():
-                done = session.decode(waiting.job)
+            done = session.decode(waiting.job)
         except BaseException as error:  # noqa: BLE001
             failure: BaseException | None = error
         else:
@@ -192,6 +199,7 @@ class NvdecPool:
                     # `concurrent.futures.wait` returns for a cancelled future only after this.
                     self._waiting.popleft().future.set_running_or_notify_cancel()
                 if not self._waiting:
+                    self._workers -= 1
                     return None
                 found = self._best()
                 if found is None:

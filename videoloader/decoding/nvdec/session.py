@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -78,7 +78,7 @@ class NvdecJob:
     source: Source
     run: Run
     targets: NDArray[Any]
-    places: dict[int, range]
+    places: Mapping[int, Sequence[int]]
     converter: Converter
     piece: int = MAX_CALL_BYTES
     note: NoteWork | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.nvdec.convert import Converter
-from videoloader.decoding.nvdec.descriptor import MemoryFormat, Picture, describe
+from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE, MemoryFormat, Picture, describe
 from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import chroma_siting, resolve
@@ -55,26 +55,17 @@ def nvdec_job(
     """
     frames, owners, positions = np.array(merged.wants, dtype=np.int64).T
     picture = picture_of(index, orientation, output)
-    rows = None
+    rows = np.empty(len(frames), dtype=SURFACE_DTYPE)
     for number in {*owners.tolist()}:
         clip = clips[number]
         record = describe(picture, clip.view, output, strides=clip.strides[1:], name=index.name)
-        if rows is None:
-            rows = np.zeros(len(frames), dtype=record.dtype)
         mine = owners == number
         rows[mine] = record
         step = clip.strides[0] * output.numpy_dtype.itemsize
         rows["destination"][mine] = clip.address + positions[mine] * step
-    assert rows is not None, "a run is wanted by somebody"
-    packets = index.frame_packets[frames]
-    starts = np.flatnonzero(np.diff(frames, prepend=-1))
-    stops = np.append(starts[1:], len(packets))
-    places = {
-        packet: range(start, stop)
-        for packet, start, stop in zip(
-            packets[starts].tolist(), starts.tolist(), stops.tolist(), strict=True
-        )
-    }
+    places: dict[int, list[int]] = {}
+    for row, packet in enumerate(index.frame_packets[frames].tolist()):
+        places.setdefault(packet, []).append(row)
     return NvdecJob(index, source, merged.run, rows, places, converter)
 
 
