@@ -297,7 +297,13 @@ def test_a_file_has_one_index_however_it_is_read(tmp_path, monkeypatch, sample):
         expected = sorted(packet.pts for packet in container.demux(video=0) if packet.size)
     monkeypatch.setattr(clusters, "_SAMPLE", sample)
     found = []
-    for small, chunk in ((0, 1 << 18), (1 << 40, 1 << 18), (1 << 40, 64), (300, 1000)):
+    for small, chunk in (
+        (0, 1 << 18),
+        (1 << 40, 1 << 18),
+        (1 << 40, 64),
+        (1 << 40, 24),
+        (300, 1000),
+    ):
         monkeypatch.setattr(clusters, "_SMALL", small)
         monkeypatch.setattr(clusters, "_CHUNK", chunk)
         found.append(vl.index_video(path))

@@ -234,7 +234,8 @@ class _Scan:
                     place += 4 + ((size & 0x1FFF) << 8 | view[place + 3])
                 else:
                     place = end + 1  # rare: the caller reads it
-            is_more = last < place <= end - HEAD
+            is_whole = len(view) >= HEAD  # not so if the file has been truncated meanwhile
+            is_more = is_whole and last < place <= end - HEAD
             if place > end:
                 place = found.pop()
             position = self._base + place

@@ -182,5 +182,6 @@ def payload_starts(headers: Headers, data: Bytes, places: Ints) -> Bytes:
     adapted = np.flatnonzero((octets & 0x20) != 0)
     lengths = data[places[adapted] + 4]  # adaptation_field_length
     starts[adapted] = np.minimum(lengths, PACKET - 5) + np.uint8(5)
-    starts[(octets & 0x10) == 0] = PACKET
+    # Several times as fast as an assignment by mask.
+    np.maximum(starts, ((octets & 0x10) == 0) * np.uint8(PACKET), out=starts)
     return starts

@@ -23,6 +23,7 @@ __all__ = ["PesPackets", "elementary_bytes", "elementary_starts", "read_pes", "u
 
 _PAYLOAD = PACKET - 4  # most bytes of payload in a transport packet
 _HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
+_ERROR = 0x800000  # transport_error_indicator
 _PERIOD = 1 << 33
 _MINUTE = 60 * 90000
 _HEAD = 1 << 15  # transport packets to search for the beginning
@@ -67,7 +68,8 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     rows = rows[np.searchsorted(rows, begun[0]) :]
     headers = grid.headers[rows]
     first = beginnings(headers)
-    if (headers & 0xC0).any():
+    flags = int(np.bitwise_or.reduce(headers))
+    if flags & 0xC0:
         raise UnsupportedError(f"the video stream (PID {pid:#x}) is scrambled")
     starts = grid.starts[rows]
     begins = starts[first].astype(np.int64)
@@ -84,7 +86,7 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     pts, dts = _times(timed)
     told = timed[:, 4].astype(np.int64) << 8 | timed[:, 5]
     complete = (told == 0) | (told + 6 - lengths == sizes)
-    whole = bool(complete.all()) and _is_continuous(grid, rows, headers)
+    whole = bool(complete.all()) and not flags & _ERROR and _is_continuous(grid, rows, headers)
     return PesPackets(rows, starts, first, heads, places, sizes, pts, dts, whole)
 
 
@@ -194,9 +196,7 @@ def _time(coded: Bytes) -> Ints:
 
 
 def _is_continuous(grid: Grid, rows: Ints, headers: Headers) -> bool:
-    """Whether no packet has an error indicator and continuity counters have no gap."""
-    if (headers & 0x800000).any():
-        return False
+    """Whether continuity counters have no gap."""
     octets = headers.astype(np.uint8)
     steps = octets[1:] - octets[:-1] & 15
     odd = 1 + np.flatnonzero(steps != octets[1:] >> 4 & 1)  # counters count payloads
