@@ -119,19 +119,12 @@ class Case:
             assert isinstance(batch.frames, torch.Tensor)
             yield batch.frames, samples, numbers
 
-    def loader(
-        self,
-        dataset: Any = None,
-        clips: vl.ClipSampler = SAMPLER,
-        process: bool = False,
-        **more: Any,
-    ) -> Batches:
+    def loader(self, dataset: Any = None, clips: vl.ClipSampler = SAMPLER, **more: Any) -> Batches:
         loader = vl.Loader(
             self.files if dataset is None else dataset,
             clips,
             batch_size=self.batch_size,
             device=self.device,
-            process=process,
             **self.options(),
             **more,
         )
@@ -262,7 +255,6 @@ class TorchCodecClips(Dataset[dict[str, Any]]):
 CONTENDERS: dict[str, Callable[[Case], Batches]] = {
     "decode_batch": Case.decode_batch,
     "Loader": Case.loader,
-    "Loader process": partial(Case.loader, process=True),
     "pipeline": Case.pipeline,
     "torchcodec": Case.torchcodec,
     "ClipDataset in a DataLoader": Case.clip_dataset,

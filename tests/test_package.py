@@ -206,7 +206,7 @@ LAYERS = {
     "indexing": "errors views system codecs sampling sources workers",
     "audio": "errors system sources indexing",
     "decoding": "errors views system runtime cuda codecs sampling sources workers indexing audio",
-    "clip_samples": "errors system runtime cuda tensors sampling sources workers indexing decoding",
+    "clip_samples": "errors system tensors sampling sources indexing decoding",
     "operators": "errors system cuda types tensors sampling audio decoding",
     "readers": "errors system runtime types tfrecord tensors sampling sources workers indexing "
     "audio decoding clip_samples operators",

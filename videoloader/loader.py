@@ -10,14 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.clip_samples.batch_maker import BatchMaker
+from videoloader.clip_samples.batch_content import batch_content, batch_tensors, transformed
 from videoloader.clip_samples.columns import Columns, SampleColumns
 from videoloader.clip_samples.decoding import DecodedSamples, SampleDecoder
 from videoloader.clip_samples.known_bad import kept_videos
 from videoloader.clip_samples.labels import LabelOptions
-from videoloader.clip_samples.loader_process import LoaderProcess, ReadyBatch
 from videoloader.clip_samples.planned_packets import PlannedPackets, plan_packets
-from videoloader.clip_samples.requests import SampleKey, SampleRequests
+from videoloader.clip_samples.requests import SampleRequests
 from videoloader.clip_samples.shaped_batches import epoch_order, shaped_batches
 from videoloader.clip_samples.sources import (
     ClipSources,
@@ -131,12 +130,6 @@ class Loader:
             `fn` are seeded for it by the sample, and put back.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
-        process: decode and transform in a process of its own, so that the training step does not
-            share its interpreter with them. Batches, states and failures are the same. The process
-            begins with the first batch and lasts until `close`. If it dies, another one goes on
-            with the same batch; if that dies too, the batch is an error. The data set, sampler,
-            columns and transform have to pickle; lambdas and functions of the main script may. See
-            docs/loading.md.
         on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
             `stats()` of the time since the last call.
         stats_interval: seconds.
@@ -162,7 +155,6 @@ class Loader:
         transform: Callable[[dict[str, Any]], Any] | None = None,
         prefetch: int = 2,
         workers: int | None = None,
-        process: bool = False,
         on_stats: OnStats | None = None,
         stats_interval: float = STATS_INTERVAL,
         **options: Unpack[LoaderOptions],
@@ -213,13 +205,10 @@ class Loader:
             batches=shaped,
         )
         self._limits = check_limits(options)
-        self._maker = BatchMaker(self._samples, self._labels, transform)
+        self._transform = transform
         self._prefetch = prefetch
         self._device = as_device(device)
         self._workers = workers
-        self._process: LoaderProcess | None = None
-        if process:
-            self._process = LoaderProcess(self._maker, self._device, workers, self._limits)
         self._epoch = self._next_epoch = 0
         self._done = 0  # samples of the epoch, or batches of the plan, that all ranks have taken
         self._is_resumed = False  # the next iteration begins behind these
@@ -335,17 +324,11 @@ class Loader:
         """
         runner = self._last_stats if self._runner is None else self._runner.stats()
         engines = {} if self._decoder is None else self._decoder.engines()
-        if self._process is not None:
-            engines = self._process.engines
         return self._monitor.stats(runner, self._samples.failures, engines)
 
     def close(self) -> None:
         """End the iteration and drop the batches made ahead. Another iteration may begin."""
-        if self._process is not None:
-            self._process.end()
         self._end_iteration()
-        if self._process is not None:
-            self._process.close()
         self._monitor.close()
 
     def __enter__(self) -> Loader:
@@ -373,28 +356,26 @@ class Loader:
 
     def _run(self, epoch: int, start: int) -> StageRunner:
         steps = self.order.num_steps(start, epoch)
-        scope = partial(stage_stream, str(self._device))
-        monitor, maker = self._monitor, self._maker
-
-        def keys(step: int) -> list[SampleKey]:
-            return [(n, epoch, 0) for n in self.order.batch(epoch, step, start).tolist()]
-
-        if self._process is not None:
-            iteration = self._process.begin(keys, steps, epoch, monitor.meter)
-            stages = [Stage("decode", iteration.make, scope)]
-            return StageRunner(stages, depth=self._prefetch, close_with=[iteration])
         decoder = self._decoder = shared_decoder(
             self._device, self._workers, **self._limits._asdict()
         )
+        monitor = self._monitor
 
-        def plan(step: int, _: Any) -> list[SampleKey]:
+        def plan(step: int, _: Any) -> NDArray[np.int64]:
             if step >= steps:
                 raise StopIteration
-            return keys(step)
+            return self.order.batch(epoch, step, start)
 
-        def decode(samples: list[SampleKey], stream: Any) -> DecodedSamples:
-            return maker.decode(decoder, samples, monitor.meter, stream)
+        def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
+            keys = [(sample, epoch, 0) for sample in samples.tolist()]
+            with monitor.measure("decode", len(keys)):
+                batch = self._samples.decode(decoder, keys)
+            monitor.meter.add_work(batch.clips.work)
+            if stream is not None:
+                batch.ready = stream.record_event()
+            return batch
 
+        scope = partial(stage_stream, str(self._device))
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
@@ -440,14 +421,8 @@ class Loader:
             if isinstance(error, StopIteration | TooManyFailuresError):
                 self._end_iteration()
             raise
-        delivered: dict[str, Any]
-        if isinstance(batch, ReadyBatch):
-            wait_for(batch.ready, [] if batch.block is None else [batch.block])
-            delivered, count = batch.content, batch.num_samples
-        else:
-            delivered = self._maker.finish(batch, self._monitor.meter)
-            count = len(batch.samples)
-        self._monitor.take(self, count)
+        delivered: dict[str, Any] = self._deliver(batch)
+        self._monitor.take(self, len(batch.samples))
         return delivered
 
     def _leave(self, runner: StageRunner) -> None:
@@ -464,6 +439,18 @@ class Loader:
             self._last_stats = runner.stats()
             self._abandoned.append(runner)  # `close` and the next iteration wait for its threads
         runner.abandon()
+
+    def _deliver(self, batch: DecodedSamples) -> Any:
+        """A batch as the training loop gets it."""
+        wait_for(batch.ready, batch_tensors(batch))
+        result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
+        if self._samples.failures.policy.on_error in ("replace", "mask"):
+            result["error"] = batch.errors
+        if self._transform is None:
+            return result
+        draw = partial(self._requests.transform_rng, epoch=batch.epoch)
+        with self._monitor.measure("transform", len(batch.samples)):
+            return transformed(result, self._transform, [*map(draw, batch.samples.tolist())])
 
 
 class _Run(NamedTuple):

@@ -20,7 +20,6 @@ __all__ = [
     "stream_here",
     "torch_is_plain",
     "wait_for",
-    "wait_here",
 ]
 
 
@@ -112,15 +111,6 @@ def keep_for(stream: Any, tensors: Iterable[torch.Tensor]) -> None:
         if tensor.is_cuda and (key := tensor.untyped_storage().data_ptr()) not in seen:
             seen.add(key)
             tensor.record_stream(stream)
-
-
-def wait_here() -> Any:
-    """Wait for the current stream, without a busy loop; returns the event that was waited for."""
-    make: Any = torch.cuda.Event
-    event = make(blocking=True)
-    event.record()
-    event.synchronize()
-    return event
 
 
 def as_cupy(stream: torch.cuda.Stream) -> Any:

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict, get_args
@@ -30,7 +30,6 @@ __all__ = [
     "FailureOptions",
     "FailurePolicy",
     "Failures",
-    "LocalRecords",
     "Records",
     "SampleFailure",
     "SkipKnown",
@@ -246,15 +245,6 @@ class Failures:
     def ask(self, count: int) -> None:
         """Count samples that are asked for."""
         self._records.ask(count)
-
-    def note(self, failures: Iterable[SampleFailure]) -> None:
-        """Record failures that another process has met, which applied the policy."""
-        for failure in failures:
-            self._records.add(failure)
-
-    def counts(self) -> tuple[int, int]:
-        """Samples asked for, and failures."""
-        return self._records.counts()
 
     def add(
         self,

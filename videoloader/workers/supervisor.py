@@ -90,7 +90,6 @@ class Supervisor(Generic[_Task]):
         preparation: arguments of that call.
         ahead: tasks that are queued in a worker, the current one included.
         tries: number of workers that may die during a task; two by default.
-        reply: makes the reply to a question about a task; by default workers ask none.
     """
 
     def __init__(
@@ -105,7 +104,6 @@ class Supervisor(Generic[_Task]):
         preparation: dict[str, Any] | None = None,
         ahead: int = 2,
         tries: Callable[[_Task], int] = lambda task: 2,  # noqa: ARG005
-        reply: Callable[[_Task, Any], Parcel] | None = None,
     ) -> None:
         self._pack = pack
         self._workers = self._most = workers
@@ -116,7 +114,6 @@ class Supervisor(Generic[_Task]):
         )
         self._ahead = ahead
         self._tries = tries
-        self._reply = reply
         self._team: list[_Member[_Task]] = []
         self._use = Use("the decoder")
         self.replaced = 0
@@ -146,15 +143,11 @@ class Supervisor(Generic[_Task]):
             finally:
                 self._dismiss_busy()
 
-    def end(self) -> None:
-        """Kill the workers, permanently, and wait for nothing. Any thread may call this."""
+    def close(self) -> None:
+        """End the workers immediately and permanently. Any thread may call this."""
         self._use.is_closed = True
         for worker in list(self._team):
             worker.kill()  # the thread that waits for it gets an end of file
-
-    def close(self) -> None:
-        """End the workers immediately and permanently. Any thread may call this."""
-        self.end()
         if self._use.wait():
             _stop(self._team)
 
@@ -223,10 +216,7 @@ class Supervisor(Generic[_Task]):
     ) -> Iterator[Result]:
         try:
             for answer in worker.read(ready):
-                if isinstance(answer, Question):
-                    assert self._reply is not None
-                    worker.reply(self._reply(worker.given[0].task, answer.value))
-                    continue
+                assert not isinstance(answer, Question)
                 number = worker.finish().number
                 fault = answer.fault
                 if fault is not None and fault.is_mistake:
