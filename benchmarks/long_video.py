@@ -144,7 +144,7 @@ def uniform(path: Path, count: int, device: str, repetitions: int) -> dict[str, 
 
         found = {"ours_ms": 1e3 * seconds_of(ours, repetitions)}
         if device != "cpu":
-            runs = runs_of(path, video.index, numbers)
+            runs = runs_of(path, vl.index_video(str(path), headers=True), numbers)
             found["nvdec_ms"] = 1e3 * alone(runs, DECODERS, repetitions)
     return found
 
@@ -156,7 +156,7 @@ def runs_of(path: Path, index: vl.VideoIndex, numbers: list[int]) -> list[list[b
     from videoloader.sampling import plan_decode
 
     packets = iter(packets_of(str(path), tuple(numbers)))
-    plan = plan_decode(index, numbers)
+    plan = plan_decode(index, numbers)  # of an index with headers, as that of the packets
     return [list(itertools.islice(packets, len(run.packets))) for run in plan]
 
 
@@ -167,7 +167,9 @@ def alone(runs: list[list[bytes]], count: int, repetitions: int) -> float:
     video = VIDEOS[SOURCE]
     size = (video.size[1], video.size[0])
     decoders = [decoder_for("h264", size) for _ in range(min(count, len(runs)))]
-    feed_all(decoders, runs[: len(decoders)], 32)
+    pictures = feed_all(decoders, runs, 32)
+    if pictures < sum(map(len, runs)):
+        raise SystemExit(f"NVDEC gave {pictures} pictures for {sum(map(len, runs))} packets")
     calls = (partial(feed_all, decoders, runs, chunk) for chunk in (8, 32))
     return min(seconds_of(call, repetitions) for call in calls)
 
@@ -198,7 +200,7 @@ def main() -> None:
     results: dict[str, dict[str, float]] = {}
     for count in COUNTS:
         results[f"{count} frames"] = uniform(path, count, device, arguments.repetitions)
-    index = vl.index_video(str(path))
+    index = vl.index_video(str(path), headers=True)
     numbers = [250 * place + 125 for place in range(1, 2 * arguments.repetitions + 2)]
     bare = {}
     if device != "cpu":
