@@ -280,3 +280,19 @@ def test_damaged_traits_leave_the_video_readable():
     assert read_matroska_audio({0xE1: cut}, "A_PCM/INT/LIT") == Audio("pcm_s16le", 8000, 1)
     assert read_audio(box(b"stbl", struct.pack(">I4s", 24, b"stsd") + bytes(16))) == Audio()
     assert read_audio(None) == Audio()
+
+
+@pytest.mark.parametrize("ratio", [(12, 11), (80, 33), (3, 2), (2, 1), (7, 5)])
+def test_shapes_of_pixels_by_number_and_as_stated_are_those_of_ffmpeg(tmp_path, ratio):
+    options = X264 | {"x264-params": f"sar={ratio[0]}\\:{ratio[1]}"}
+    path = encode_video(tmp_path / "a.h264", frames=3, options=options)  # no container
+    assert of_file(path)["sample_aspect_ratio"] == ratio[0] / ratio[1]
+
+
+@pytest.mark.parametrize(("pts", "varies"), [([0, 1, 2, 4, 5, 6], True), ([0, 9, 19, 28], False)])
+def test_a_step_of_one_coarse_tick_more_is_a_frame_that_is_left_out(tmp_path, pts, varies):
+    index = vl.index_video(encode_video(tmp_path / "a.mp4", frames=len(pts), options={"bf": "0"}))
+    packets = index.packets.copy()
+    packets["pts"] = packets["dts"] = pts
+    found = measures_of(replace(index, packets=packets, time_base=Fraction(1, 30)))
+    assert found["variable_rate"] is varies
