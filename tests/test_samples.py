@@ -189,6 +189,7 @@ def examples(language):
     return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
+@pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra query")
 def test_the_examples_on_data_sets_run(data_set):
     blocks = examples("python")
     peers = [name for name in ("duckdb", "polars", "pandas") if find_spec(name) is None]

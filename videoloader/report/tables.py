@@ -76,7 +76,9 @@ def plain_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 def _shown(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.2g}" if 0 < abs(value) < 0.1 else f"{value:,.2f}"
+    return str(value)
 
 
 def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:

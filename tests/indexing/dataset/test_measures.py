@@ -1,6 +1,7 @@
 """Columns that describe videos; the oracles are PyAV and what was encoded."""
 
 import struct
+from dataclasses import replace
 from fractions import Fraction
 
 import av
@@ -14,11 +15,13 @@ from corpus_files import corpus_files
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.containers.matroska.ebml import Element
+from videoloader.indexing.containers.matroska.traits import read_audio as read_matroska_audio
 from videoloader.indexing.containers.matroska.traits import read_light as read_matroska_light
 from videoloader.indexing.containers.mp4.boxes import Box
-from videoloader.indexing.containers.mp4.traits import read_light
+from videoloader.indexing.containers.mp4.traits import read_audio, read_light
 from videoloader.indexing.dataset.measures import measures_of
 from videoloader.indexing.dataset.rows import schema
+from videoloader.indexing.traits import Audio, Light, StreamTraits
 
 X264 = {"preset": "ultrafast", "threads": "1"}
 
@@ -252,3 +255,44 @@ def test_columns_that_others_added_are_kept_and_others_that_miss_are_refused(tmp
     pq.write_table(table.drop_columns(["codec"]), tmp_path / "less.parquet")
     with pytest.raises(vl.FormatError, match="no data set index"):
         vl.open_dataset(tmp_path / "less.parquet")
+
+
+def test_numbers_that_no_column_holds_are_null(tmp_path):
+    index = vl.index_video(encode_video(tmp_path / "a.mp4", frames=10))
+    traits = StreamTraits(
+        Audio("aac", 1 << 40, 1 << 31), light=Light(None, 1 << 63, -1 + (1 << 31))
+    )
+    found = measures_of(replace(index, traits=traits))
+    names = ("audio_sample_rate", "audio_channels", "max_cll")
+    assert [found[name] for name in names] == [None] * 3
+    assert found["max_fall"] == (1 << 31) - 1
+    packets = index.packets.copy()
+    packets["size"], packets["pts"], packets["duration"] = (1 << 31) - 1, 0, 0
+    packets["duration"][-1] = 1
+    short = replace(index, packets=packets, time_base=Fraction(1, 1 << 60))
+    assert measures_of(short)["bit_rate"] is None
+
+
+def test_damaged_traits_leave_the_video_readable():
+    broken = Element(0, bytes([0x9F, 0x89, *bytes(9)]), 0)  # channels of 9 bytes
+    assert read_matroska_audio({0xE1: broken}, "A_OPUS") == Audio("opus", 48000, 1)
+    cut = Element(0, bytes([0x9F, 0x88, 1]), 0)
+    assert read_matroska_audio({0xE1: cut}, "A_PCM/INT/LIT") == Audio("pcm_s16le", 8000, 1)
+    assert read_audio(box(b"stbl", struct.pack(">I4s", 24, b"stsd") + bytes(16))) == Audio()
+    assert read_audio(None) == Audio()
+
+
+@pytest.mark.parametrize("ratio", [(12, 11), (80, 33), (3, 2), (2, 1), (7, 5)])
+def test_shapes_of_pixels_by_number_and_as_stated_are_those_of_ffmpeg(tmp_path, ratio):
+    options = X264 | {"x264-params": f"sar={ratio[0]}\\:{ratio[1]}"}
+    path = encode_video(tmp_path / "a.h264", frames=3, options=options)  # no container
+    assert of_file(path)["sample_aspect_ratio"] == ratio[0] / ratio[1]
+
+
+@pytest.mark.parametrize(("pts", "varies"), [([0, 1, 2, 4, 5, 6], True), ([0, 9, 19, 28], False)])
+def test_a_step_of_one_coarse_tick_more_is_a_frame_that_is_left_out(tmp_path, pts, varies):
+    index = vl.index_video(encode_video(tmp_path / "a.mp4", frames=len(pts), options={"bf": "0"}))
+    packets = index.packets.copy()
+    packets["pts"] = packets["dts"] = pts
+    found = measures_of(replace(index, packets=packets, time_base=Fraction(1, 30)))
+    assert found["variable_rate"] is varies

@@ -14,6 +14,7 @@ __all__ = ["measures_of"]
 
 _FINE = 4  # ticks a frame, from which on steps of evenly spaced frames may differ by rounding
 _UNKNOWN_AUDIO = Audio()
+_INT32, _INT64 = 1 << 31, 1 << 63
 _DISCARD = np.uint16(PacketFlags.DISCARD)
 
 
@@ -22,17 +23,18 @@ def measures_of(index: VideoIndex) -> dict[str, Any]:
     traits, light = index.traits, index.traits.light
     audio = _UNKNOWN_AUDIO if traits.audio is None else traits.audio
     table, seconds = index.packets, index.duration
+    size = int(table["size"].sum())
     is_whole = index.num_frames == len(table) and index.order is None  # each packet is shown
     variable, gap = _spacing(index)
     count, longest, interval, opened = _groups(index)
     return {
         "has_audio": None if traits.audio is None else audio.is_there,
         "audio_codec": audio.codec,
-        "audio_sample_rate": audio.sample_rate,
-        "audio_channels": audio.channels,
+        "audio_sample_rate": _within(_INT32, audio.sample_rate),
+        "audio_channels": _within(_INT32, audio.channels),
         "variable_rate": variable,
         "max_gap": gap,
-        "bit_rate": round(int(table["size"].sum()) * 8 / seconds) if seconds > 0 else None,
+        "bit_rate": _within(_INT64, round(size * 8 / seconds)) if seconds > 0 else None,
         "mean_gop": count,
         "max_gop": longest,
         "keyframe_interval": interval,
@@ -41,8 +43,8 @@ def measures_of(index: VideoIndex) -> dict[str, Any]:
         "interlaced": traits.interlaced,
         "is_hdr": index.color.is_hdr,
         "mastering_display": light.display,
-        "max_cll": light.max_cll,
-        "max_fall": light.max_fall,
+        "max_cll": _within(_INT32, light.max_cll),
+        "max_fall": _within(_INT32, light.max_fall),
         "edit_list": traits.has_edits,
         "num_discarded": 0 if is_whole else int(np.count_nonzero(table["flags"] & _DISCARD)),
     }
@@ -81,3 +83,8 @@ def _groups(
 
 def _seconds(ticks: int, index: VideoIndex) -> float:
     return ticks * index.time_base.numerator / index.time_base.denominator
+
+
+def _within(limit: int, value: int | None) -> int | None:
+    """A number that its column can hold; files may state any."""
+    return value if value is not None and value < limit else None

@@ -83,7 +83,7 @@ class Row:
         place = self.item.place()
         facts: Any = self.facts
         if "num_frames" in facts:  # of a video: without the names
-            facts = [facts.get(name) for name in _FACTS]
+            facts = [*map(facts.get, _FACTS)]
         head = _JSON.encode([place, state, facts, self.error, self.kind]).encode()
         return _LENGTH.pack(len(head)) + head + self.index
 

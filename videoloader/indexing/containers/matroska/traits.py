@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import TypeAlias
 
+from videoloader.errors import FormatError
 from videoloader.indexing.containers.matroska.ebml import Element, Id
 from videoloader.indexing.traits import (
     NO_LIGHT,
@@ -43,7 +45,7 @@ _COORDINATE, _LUMINANCE = 50_000, 10_000  # units of `Light.display`
 
 def read_audio(fields: Fields, codec: str) -> Audio:
     """An audio track, from its entry."""
-    inside = fields[Id.AUDIO].fields() if Id.AUDIO in fields else {}
+    inside = _inside(fields, Id.AUDIO)
     known = _CODECS.get(codec)
     if known is None:  # `A_AAC/MPEG4/LC`
         known = next((name for start, name in _CODECS.items() if codec.startswith(start)), None)
@@ -89,7 +91,7 @@ def read_light(color: Element | None) -> Light:
         return NO_LIGHT
     fields, text = color.fields(), None
     if Id.MASTERING in fields:
-        inside = fields[Id.MASTERING].fields()
+        inside = _inside(fields, Id.MASTERING)
         places = [_scaled(inside, Id.RED_X + number, _COORDINATE) for number in range(8)]
         red, green, blue, white = zip(places[::2], places[1::2], strict=True)
         most = _scaled(inside, Id.MAX_LUMINANCE, _LUMINANCE)
@@ -106,10 +108,21 @@ def _scaled(fields: Fields, kind: int, unit: int) -> int:
     return round(_float(fields, kind, 0.0) * unit)
 
 
+def _inside(fields: Fields, kind: int) -> Fields:
+    """The fields in one of these; none where they are damaged, which does not concern decoding."""
+    with suppress(FormatError):
+        return fields[kind].fields() if kind in fields else {}
+    return {}
+
+
 def _uint(fields: Fields, kind: int, default: int) -> int:
-    return fields[kind].uint() if kind in fields and fields[kind].data else default
+    with suppress(FormatError):
+        return fields[kind].uint() if kind in fields and fields[kind].data else default
+    return default
 
 
 def _float(fields: Fields, kind: int, default: float) -> float:
-    found = fields[kind].float() if kind in fields and fields[kind].data else default
-    return found if math.isfinite(found) else 0.0
+    with suppress(FormatError):
+        found = fields[kind].float() if kind in fields and fields[kind].data else default
+        return found if math.isfinite(found) else default
+    return default

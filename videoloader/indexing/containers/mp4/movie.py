@@ -189,10 +189,11 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> tuple[list[_Trac
     for number, box in enumerate(boxes):
         # FFmpeg treats a track without samples as a sign of fragments, and no longer applies full
         # edit lists to the tracks after it.
-        table = box.find(b"mdia", b"minf", b"stbl")
+        media = box.find(b"mdia")
+        table = media and media.find(b"minf", b"stbl")
         times = table and table.find(b"stts")
         simple_edits |= times is None or times.unpack("I", 4) == (0,)
-        kind = _handler(box)
+        kind = _handler(media)
         if kind == b"soun" and not audio.is_there:
             audio = read_audio(table)
         if not _is_video(kind, table):
@@ -201,9 +202,9 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> tuple[list[_Trac
             return None
         head = box.need(b"tkhd")
         wide = head.unpack("B")[0] == 1
-        media = box.need(b"mdia", b"mdhd")
-        long = media.unpack("B")[0] == 1
-        timescale, duration = media.unpack("IQ" if long else "II", 20 if long else 12)
+        clock = box.need(b"mdia", b"mdhd")
+        long = clock.unpack("B")[0] == 1
+        timescale, duration = clock.unpack("IQ" if long else "II", 20 if long else 12)
         if not 0 < timescale < _MAX_TIMESCALE:
             timescale = 1  # as FFmpeg does
         table = table or _table(box)  # raises the error
@@ -239,9 +240,9 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> tuple[list[_Trac
     return tracks, audio
 
 
-def _handler(track: Box) -> bytes:
-    """The kind of media of a track, empty if unknown."""
-    handler = track.find(b"mdia", b"hdlr")
+def _handler(media: Box | None) -> bytes:
+    """The kind of media of a track by its `mdia` box, empty if unknown."""
+    handler = media and media.find(b"hdlr")
     return b"" if handler is None else handler.data[handler.start + 8 : handler.start + 12]
 
 
