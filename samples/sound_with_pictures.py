@@ -22,7 +22,8 @@ def spectrum(sound: torch.Tensor, columns: int) -> torch.Tensor:
     starts = torch.linspace(0, sound.shape[1], columns + 1)[:-1].long()
     padded = torch.nn.functional.pad(sound, (0, 512))
     parts = torch.stack([padded[:, start : start + 512] for start in starts], dim=1)
-    return torch.fft.rfft(parts * torch.hann_window(512)).abs()
+    magnitudes: torch.Tensor = torch.fft.rfft(parts * torch.hann_window(512)).abs()
+    return magnitudes
 
 
 def main() -> None:
