@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from audio_files import make_signal, write_sound
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -52,6 +53,14 @@ def run(*words, cwd=ROOT):
 
 def test_the_batch_sample_decodes(folder):
     assert run("samples/batches.py", folder).count("8 clips (16, 3, 224, 224)") == 3
+
+
+def test_the_sample_of_sound_has_it_with_the_pictures(tmp_path):
+    signal = make_signal(2.0, 16000)
+    write_sound(tmp_path / "a.mp4", signal, 16000, "aac", with_video=True)
+    encode_video(tmp_path / "silent.mp4", size=(64, 48), frames=50)
+    (line,) = run("samples/sound_with_pictures.py", tmp_path).splitlines()
+    assert line == ("2 clips (16, 3, 112, 112), 1 with sound of 0.64 s, spectrum (64, 257)")
 
 
 def test_the_pipeline_sample_trains(folder):

@@ -1,14 +1,18 @@
 """`vl.Audio` against FFmpeg's decode of the whole file, cut by numpy."""
 
 import copy
+import gc
 import os
 import pickle
+import signal
 import threading
+import time
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
+import torch
 from audio_files import decode_all, make_signal, write_sound
 from object_server import serve
 from pyav_versions import IS_BEFORE_17
@@ -498,3 +502,41 @@ def test_little_of_a_long_file_is_decoded(tmp_path, monkeypatch):
         for start in (400_000, 20_000, 300_000):
             audio[start : start + 100]
     assert sum(decoded) <= 3 * 3 * 4608
+
+
+def test_a_fork_does_not_wait_for_the_threads_of_a_closed_mixer(tmp_path):
+    path = write_sound(tmp_path / "a.flac", make_signal(1.0), 44100, "flac")
+    gc.disable()
+    try:
+        with vl.Audio(path, num_channels=1) as audio:
+            audio.get_samples(0, 0.2)
+        del audio
+        child = os.fork()
+        if child == 0:
+            gc.collect()
+            os._exit(0)
+        for _ in range(200):
+            if os.waitpid(child, os.WNOHANG)[0]:
+                return
+            time.sleep(0.05)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the fork hangs")
+    finally:
+        gc.enable()
+
+
+def test_gaps_are_filled_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "a.mkv"
+    write_sound(path, make_signal(2.0, 48000), 48000, "flac", gap=(5, 10))
+    with vl.Audio(path) as plain, vl.Audio(path, fill_gaps=True) as filled:
+        whole, gap = filled.get_samples(), len(filled) - len(plain)
+        begin = int((~whole.any(dim=0)).float().argmax())
+        kept = torch.cat([whole[:, :begin], whole[:, begin + gap :]], dim=1)
+        assert gap > 0.04 * 48000
+        assert not whole[:, begin : begin + gap].any()
+        assert torch.equal(kept, plain.get_samples())
+        late = len(filled) - 4800
+        seconds = filled.begin_seconds + late / 48000
+        assert torch.equal(filled[late:], plain.get_samples(seconds))
+        assert filled.number_at(seconds) == late

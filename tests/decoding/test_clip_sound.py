@@ -217,6 +217,11 @@ def test_damaged_or_equal_timestamps_span_from_the_earliest_to_the_latest():
         assert (span.begin, span.end) == pytest.approx((begin, end))
     assert sound_spans(Uneven(), []) == ()
 
+    class Still(Uneven):
+        num_frames, average_fps, pts, boundaries = 1, 0, np.array([100]), np.array([1.0, 1.0])
+
+    assert sound_spans(Still(), [0]) == ()
+
 
 def test_a_reflected_clip_without_end_is_an_error():
     with pytest.raises(vl.ArgumentError, match="too long for the sound"):
@@ -349,6 +354,8 @@ def test_damaged_sound_fails_its_clip_as_damaged_pictures_do(folder, damaged, wo
         masked = decoder.decode(requests, audio=True, on_error="mask")
         good = decoder.decode([*requests[:1]]).clips[0]
         before = decoder.decode([(damaged, range(5, 20))], audio=True)
+        two = [requests[0], (damaged, range(5, 20))]
+        beside = decoder.decode(two, audio=True, on_error="mask")
     assert skipped.requests.tolist() == [1]
     assert torch.equal(skipped.audio[0], replaced.audio[0])
     assert torch.equal(skipped.audio[0], replaced.audio[1])
@@ -358,6 +365,8 @@ def test_damaged_sound_fails_its_clip_as_damaged_pictures_do(folder, damaged, wo
     (failure,) = masked.failures
     assert (failure.request, failure.frame) == (0, None)
     assert before.audio_lengths.tolist() == [15 * RATE // 25]
+    assert beside.audio_lengths.tolist() == [0, 15 * RATE // 25]
+    assert torch.equal(beside.audio[1], before.audio[0])
 
 
 def test_a_crash_of_the_sound_decoder_costs_its_clip(folder, monkeypatch):
@@ -374,3 +383,16 @@ def test_a_crash_of_the_sound_decoder_costs_its_clip(folder, monkeypatch):
         batch = decoder.decode(requests, audio=True, on_error="mask")
     assert batch.audio_lengths.tolist() == [0, RATE // 25]
     assert "SIGSEGV" in str(batch.failures[0].error)
+
+
+@pytest.mark.gpu
+def test_batches_on_a_gpu_have_the_same_sound(path):
+    requests = [(str(path), range(3, 20)), (str(path), range(30, 40))]
+    here = vl.decode_batch(requests, audio=True, audio_rate=16000)
+    there = vl.decode_batch(requests, "cuda", audio=True, audio_rate=16000)
+    assert there.frames[0].is_cuda
+    assert there.audio.device.type == "cpu"
+    assert torch.equal(here.audio, there.audio)
+    with vl.Video(path, device="cuda") as video:
+        clip = video.get_frames(start=3, count=17, audio=True, audio_rate=16000)
+    assert torch.equal(clip.audio, here.clips[0].audio)

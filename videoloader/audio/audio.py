@@ -346,7 +346,10 @@ class Audio:
         if is_back or wanted > stream.last.stop + _FAR * stream.sample_rate:
             self._go_to(max(math.floor(wanted), 0), is_back=is_back)
         yield self._stream.last
-        while self._advance():
+        while True:
+            self._stream.skip(math.floor(start(self._stream.last)) - margin)
+            if not self._advance():
+                return
             yield self._stream.last
 
     def _advance(self) -> bool:

@@ -51,6 +51,8 @@ _MP3_SEARCHED = 1 << 20  # bytes to search for them; pictures may precede them
 
 _GAP = Fraction(40, 1000)  # seconds; timestamps in Matroska are off by up to half of this
 
+_SAFE = 0.039  # seconds below which a difference of rounded times is no gap
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -146,6 +148,7 @@ class SoundStream:
         self._is_cut = False
         self._fills_gaps = fills_gaps
         self._after_silence: Piece | None = None
+        self._ahead: av.AudioFrame | None = None  # decoded, and not yet a piece
         try:
             # Limits of the cover pictures and videos that FFmpeg may decode while probing.
             limits = {"max_pixels": str(most_pixels(source.size))}
@@ -234,7 +237,7 @@ class SoundStream:
             self.last, self._after_silence = self._after_silence, None
             return True
         self.is_broken = True
-        frame = next(self._decoded, None)
+        frame, self._ahead = self._ahead or next(self._decoded, None), None
         if frame is not None and _kind(frame) != self._kind:
             raise UnsupportedError(
                 f"the sound changes at sample {self.last.stop} from {_words(self._kind)} to "
@@ -257,6 +260,28 @@ class SoundStream:
             self.warning = self._missing()
         self.is_broken = False
         return frame is not None
+
+    def skip(self, number: int) -> None:
+        """Decode up to the frame with a sample, or to a gap before it; `last` is empty then.
+
+        Samples are not converted, and times not made exact, which take most of the time.
+        """
+        if self._after_silence is not None or number < self.last.stop + 1:
+            return
+        begin, rate, tick = self.last.stop, self.sample_rate, float(self._time_base)
+        end = self.last.seconds + Fraction(self.last.samples.shape[1], rate)
+        at, offset = begin, float(end) - begin / rate  # seconds of sample 0
+        self.is_broken = True
+        for frame in self._decoded if self._ahead is None else ():
+            late = 0.0 if frame.pts is None else frame.pts * tick - offset - at / rate
+            if at + frame.samples > number or late > _SAFE or _kind(frame) != self._kind:
+                self._ahead = frame
+                break
+            at += frame.samples
+        if at > begin:
+            nothing = self.last.samples[:, :0]
+            self.last = Piece(at, end + Fraction(at - begin, rate), nothing)
+        self.is_broken = False
 
     def _find_stated(self, source: Source) -> tuple[float, float] | None:
         """The duration in the header and its tolerance in seconds; None if not stated."""
@@ -294,7 +319,7 @@ class SoundStream:
             self._container.seek(int(wanted / self._time_base), stream=self._stream)
         except av.error.FFmpegError:  # FFmpeg's search of FLAC fails near the end of some files
             return False
-        self._decoded, self._after_silence = self._frames(), None
+        self._decoded, self._after_silence, self._ahead = self._frames(), None, None
         frame = next(self._decoded, None)
         if frame is None or frame.pts is None:
             return False

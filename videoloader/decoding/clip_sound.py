@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.audio.request import ClipSoundRequest, SoundSpan
 from videoloader.decoding.clip_batch import ClipSound
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import pad_frames
 from videoloader.sampling.padding import check_pad_mode
@@ -53,7 +53,7 @@ def sound_spans(
         stop: its end, exclusive; that of the video by default.
 
     Returns:
-        The spans, one after another; none of a clip without frames.
+        The spans, one after another; none of a clip without frames or duration.
 
     Raises:
         ArgumentError: a reflected or wrapped clip is longer than 2^20 frames.
@@ -64,7 +64,10 @@ def sound_spans(
         return ()
     stop = count if stop is None else stop
     mode = check_pad_mode(pad_mode)
-    line = Timeline.of(count, float(index.average_fps) or None, index.boundaries)
+    fps, bounds = float(index.average_fps) or None, index.boundaries
+    if fps is None and bounds[-1] <= bounds[0]:  # a still picture of unknown duration
+        return ()
+    line = Timeline.of(count, fps, bounds)
     first, end = _extent(index, wanted, start, stop)
     if mode not in _SILENT and not start <= first <= end <= stop:
         return _folded(line, first, end, mode, start, stop)
@@ -133,13 +136,26 @@ def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> N
         assembly: of the batch; takes the sounds, and the failures.
         engine: decodes them.
     """
-    rules = assembly.rules
     together: dict[Hashable, list[int]] = {}
     for number, clip in assembly.clips.items():
         together.setdefault(clip.video, []).append(number)
+    alone = []
+    for numbers, error in _decode(assembly, engine, [*together.values()]):
+        if len(numbers) > 1:  # damage that one of them hears costs the others nothing
+            alone += [[number] for number in numbers]
+        else:
+            assembly.fail(numbers[0], error)
+    for (number,), error in _decode(assembly, engine, alone):
+        assembly.fail(number, error)
+
+
+def _decode(
+    assembly: Assembly, engine: CpuEngine | LocalEngine, groups: list[list[int]]
+) -> list[tuple[list[int], VideoError]]:
+    """Decode the sounds of groups of clips, each of one video; those that fail, and why."""
     requests = []
-    for numbers in together.values():
-        clip = assembly.clips[numbers[0]]
+    for numbers in groups:
+        clip, rules = assembly.clips[numbers[0]], assembly.rules
         requests.append(
             ClipSoundRequest(
                 engine.sound_source(clip.request.source, clip.source),
@@ -149,12 +165,14 @@ def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> N
                 rules.audio_channels,
             )
         )
-    results = engine.decode_sounds(requests)
-    for numbers, found in zip(together.values(), results, strict=True):
-        for at, number in enumerate(numbers):
-            if isinstance(found, Exception):
-                assembly.fail(number, as_video_error(found, assembly.clips[number].index.name))
-                continue
-            samples, rate = found[at]
+    failed = []
+    for request, numbers, found in zip(
+        requests, groups, engine.decode_sounds(requests), strict=True
+    ):
+        if isinstance(found, Exception):
+            failed.append((numbers, as_video_error(found, request.name)))
+            continue
+        for number, (samples, rate) in zip(numbers, found, strict=True):
             made = torch.from_numpy(np.ascontiguousarray(samples.T))
             assembly.clips[number].heard = ClipSound(made, rate)
+    return failed

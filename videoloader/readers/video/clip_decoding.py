@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["DecodedClips", "DecoderSetup", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
-_RULES = ("max_pixels", "resolution_change")
+_RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
@@ -65,7 +65,9 @@ class DecoderSetup:
         output = output or DecodedForm.of((1, 1), arguments).output
         output = replace(output, **{name: arguments[name] for name in _COLORS if name in arguments})
         rules = {name: arguments[name] for name in _RULES if name in arguments}
-        return cls(decoder, output, DecodingRules(**rules))
+        return cls(
+            decoder, output, DecodingRules(**rules, audio=arguments.get("enable_audio", False))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,8 @@ class _SharedDecoding:
                 kept.append(None)  # its own batch retries it and reports the error
                 continue
             # A view would keep the memory of all clips.
-            kept.append(Decoded(batch.frames[at].clone(), others[at], str(each.planned)))
+            beside = others[at] + _sound_of(batch, at)
+            kept.append(Decoded(batch.frames[at].clone(), beside, str(each.planned)))
         if any(clip is not None and clip.frames.is_cuda for clip in kept):
             ready = torch.cuda.current_stream(batch.frames[0].device).record_event()
         for (each, _), clip in zip(self.companions, kept, strict=True):
@@ -230,7 +233,8 @@ class _Decoding:
             self.outputs[place] = clips[place].selection.outputs(index, frames)
         origins = [str(clips[place]) for place in left]
         pictures = Batch(batch.frames, setup.output.layout, origins)
-        outputs = (pictures, *_columns([self.outputs[place] for place in left]))
+        beside = [self.outputs[place] + _sound_of(batch, row) for row, place in enumerate(left)]
+        outputs = (pictures, *_columns(beside))
         if len({*left}) < len(left):  # functions of users may write to a sample
             outputs = tuple(output.each(torch.clone) for output in outputs)
         return DecodedClips(outputs, [positions[place] for place in left], batch.work)
@@ -311,6 +315,7 @@ class _Decoding:
             crop=form.view.crop,
             flip=form.view.flip,
             window=form.view.window,
+            sound=clip.selection.sound(index) if self.setup.rules.audio else None,
         )
         return request, outputs
 
@@ -347,6 +352,14 @@ def _windowed(form: DecodedForm, roi: tuple[int, ...]) -> DecodedForm:
             f"{form.size[0]} x {form.size[1]} (height x width)"
         )
     return form.cropped(slice(top, top + height), slice(left, left + width))
+
+
+def _sound_of(batch: ClipBatch, row: int) -> list[torch.Tensor]:
+    """The samples (n, channels) and the rate of a clip, if decoding gives sound."""
+    if not batch.sounds:
+        return []
+    samples, rate = batch.sounds[row]
+    return [samples, torch.tensor(float(rate))]
 
 
 def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:

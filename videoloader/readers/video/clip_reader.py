@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import SoundSpan
+from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.failures import Failures
 from videoloader.indexing.index import VideoIndex
 from videoloader.readers.video.clips import Clips
@@ -122,6 +124,18 @@ class _Clip:
 
     def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted; padding stays in the range of a file list."""
+        wanted, (start, stop), name = self._wanted(index)
+        mode = self.reader.pad_mode
+        frames, _ = pad_frames(wanted, index.num_frames, mode, start=start, stop=stop, name=name)
+        return frames
+
+    def sound(self, index: VideoIndex) -> tuple[SoundSpan, ...]:
+        """The spans that are heard with the frames."""
+        wanted, (start, stop), _ = self._wanted(index)
+        return sound_spans(index, wanted, self.reader.pad_mode, start=start, stop=stop)
+
+    def _wanted(self, index: VideoIndex) -> tuple[NDArray[np.int64], tuple[int, int], str]:
+        """The frames before padding, the range that they are padded in, and the video's name."""
         clips, scopes, order = self.reader.clips, self.reader.scopes, self.reader.order
         video = clips.video(self.number)
         scope = scopes.scope(video, index)
@@ -129,15 +143,8 @@ class _Clip:
         rng = generator(
             order.seed, stage=order.stage, sample=1 + self.number, epoch=self.place.epoch
         )
-        frames, _ = pad_frames(
-            clips.frames(self.number, index, scope, rng),
-            index.num_frames,
-            self.reader.pad_mode,
-            start=scope[0],
-            stop=scope[1],
-            name=scopes.item(video).name,
-        )
-        return frames
+        wanted = clips.frames(self.number, index, scope, rng)
+        return wanted, scope, scopes.item(video).name
 
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Label, frame numbers and times, as far as they are wanted."""

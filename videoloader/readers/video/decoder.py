@@ -367,6 +367,9 @@ class _Frames:
         wanted = wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
+    def sound(self, index: VideoIndex) -> None:
+        """Nothing: there is no such output of decoding."""
+
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Frame numbers, times and sound, as far as they are wanted."""
         outputs = frame_outputs(index, frames, self.frame_num, self.timestamps)

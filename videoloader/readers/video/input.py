@@ -103,6 +103,9 @@ class _Sequence:
             return np.where(frames < index.num_frames, frames, FILLED)
         return frames[frames < index.num_frames]
 
+    def sound(self, index: VideoIndex) -> None:
+        """Nothing: there is no such output of decoding."""
+
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
         """Frame numbers and times, as far as they are wanted."""
         return frame_outputs(index, frames, self.frame_num, self.timestamps)

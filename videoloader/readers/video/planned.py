@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.audio.request import SoundSpan
 from videoloader.decoding.attempts import Successors
 from videoloader.decoding.failures import Failures
 from videoloader.indexing.index import VideoIndex
@@ -97,8 +98,11 @@ class Selection(Protocol):
     def frames(self, index: VideoIndex) -> NDArray[np.int64]:
         """The frames wanted: numbers inside the video, or `FILLED`."""
 
+    def sound(self, index: VideoIndex) -> Sequence[SoundSpan] | None:
+        """The spans that are heard, where decoding gives sound; None for those of the frames."""
+
     def outputs(self, index: VideoIndex | None, frames: NDArray[np.int64]) -> list[torch.Tensor]:
-        """The outputs beside the pictures.
+        """The outputs beside the pictures, but for sound that decoding gives.
 
         Args:
             index: of the video; None where it does not open.

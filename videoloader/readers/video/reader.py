@@ -106,7 +106,8 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     own = arguments["file_root"] is not None or arguments["file_list"] is not None
     labelled = own or arguments["labels"] is not None
     numbered = bool(arguments["enable_frame_num"] != "none")
-    return 1 + labelled + numbered + bool(arguments["enable_timestamps"])
+    beside = bool(arguments["enable_timestamps"]) + 2 * bool(arguments["enable_audio"])
+    return 1 + labelled + numbered + beside
 
 
 @declare(
@@ -116,6 +117,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     num_outputs=_num_outputs,
     decoding=(
         *("fill_value", "image_type", "dtype", "normalized", "channels"),
+        *("enable_audio", "audio_rate", "audio_channels"),
         *(argument.name for argument in DECODING),
     ),
     color="image_type",
@@ -145,7 +147,10 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
 
     Outputs: the clip, (F, H, W, C) of `dtype`; then, where there are any, its label (int32 (1,) of
     integers and classes, float32 (1,) of floats, (K,) of vectors), frame numbers (int32) and times
-    (float64, seconds from the first frame of the file).
+    (float64, seconds from the first frame of the file); with `enable_audio` the sound of the time
+    span of the clip, float32 (samples, channels) on the CPU, and its rate in hertz, a float32
+    scalar. A video without a soundtrack has no samples, and the rate 0. Sound outside the range of
+    a file list is padded as the frames are, with silence for `edge` and `constant`.
     """
     if arguments["pad_sequences"]:
         arguments["pad_mode"] = "constant"
