@@ -101,7 +101,12 @@ def test_every_cut_of_every_kind_of_stream_is_copied_exactly(sources, tmp_path, 
         assert by_ffmpeg(made.path) == wanted[start:stop]
         assert (made.start, made.stop, made.method) == (start, stop, "copy")
         assert made.num_packets >= stop - start
-        assert vl.index_video(made.path).pts[0] == 0
+        index = vl.index_video(made.path)
+        assert len(index.packets) == made.num_packets
+        assert index.pts[0] == 0
+        late = 0.00051 if name.endswith((".mkv", ".webm")) else 0.00002
+        ends = np.arange(stop - start + 1) / 30
+        assert np.abs(index.boundaries - ends).max() < 2 * late
 
 
 def test_matroska_copies_between_closed_groups_and_encodes_elsewhere(sources, tmp_path):
@@ -140,6 +145,29 @@ def test_what_was_written_is_looked_at_before_it_is_kept(sources, tmp_path, monk
     assert len(by_us(made.path)) == 5
 
 
+def test_colours_that_the_muxer_loses_are_found(sources, tmp_path, monkeypatch):
+    colors = iter([("bt709", "tv"), ("smpte170m", "tv")])
+    monkeypatch.setattr(copying, "_colors", lambda index: next(colors))
+    made = vl.cut(sources / "b_frames.mp4", tmp_path / "cut.mp4", 3, 8)
+    assert made.method == "encode"
+    assert "loses the colour tags" in made.reason
+
+
+def test_what_decoders_would_not_hide_is_encoded(tmp_path):
+    """FFmpeg drops another frame of MPEG-2 in place of one that the edit list hides."""
+    source = tmp_path / "source.mkv"
+    encode_video(
+        source, codec="mpeg2video", options={"bf": "2", "g": "12"}, frames=30, size=(128, 96)
+    )
+    wanted = by_ffmpeg(source)
+    methods = set()
+    for start, stop in [(0, 30), (3, 11), (5, 12), (14, 19), (13, 14), (1, 5)]:
+        made = vl.cut(source, tmp_path / "cut.mp4", start, stop, codec="ffv1")
+        assert by_us(made.path) == by_ffmpeg(made.path) == wanted[start:stop], made
+        methods.add(made.method)
+    assert methods == {"copy", "encode"}
+
+
 def test_times_choose_the_frames_on_screen(sources, tmp_path):
     path = tmp_path / "cut.mp4"
     for times, wanted in [
@@ -175,24 +203,30 @@ def test_rotated_videos_stay_so_or_become_upright(tmp_path, rotation):
 
 
 @pytest.mark.parametrize(
-    ("given", "made", "error", "late"),
+    ("given", "made", "method", "error", "late"),
     [
-        ("mp4", "mp4", 0, 0),
-        ("mp4", "mkv", 2**-23, 0),
-        ("mkv", "mp4", 1, 44),  # times in Matroska are milliseconds
-        ("mp4", "webm", 0.05, 0),
+        ("mp4", "mp4", "copy", 0, 0),
+        ("mp4", "mp4", "encode", 0, 0),
+        ("mp4", "mkv", "encode", 2**-23, 0),
+        ("mkv", "mp4", "copy", 1, 44),  # times in Matroska are milliseconds
+        ("mp4", "webm", "encode", 0.05, 0),
     ],
 )
-def test_sound_is_that_of_the_frames(tmp_path, given, made, error, late):
+def test_sound_is_that_of_the_frames(tmp_path, given, made, method, error, late):
     source = tmp_path / f"source.{given}"
-    signal = make_signal(seconds=2.0, rate=48000)
+    signal = make_signal(seconds=5.5, rate=48000)
     # Noise that AAC does not code but describes is another one in each decode.
     options = {"aac_pns": "0"}
     write_sound(source, signal, 48000, "aac", options=options, with_video=True)
-    result = vl.cut(source, tmp_path / f"cut.{made}", 13, 37)
+    result = vl.cut(source, tmp_path / f"cut.{made}", 103, 127, method=method)
+    with av.open(str(result.path)) as container:
+        played = [
+            packet.duration * packet.time_base for packet in container.demux(audio=0) if packet.size
+        ]
+        assert sum(played) < 24 / 25 + 0.3  # and not the rest of the file
     with closing(vl.Audio(source)) as whole, closing(vl.Audio(result.path)) as part:
         assert part.begin_seconds <= late / 48000
-        wanted = whole.get_samples(13 / 25, 37 / 25).numpy()
+        wanted = whole.get_samples(103 / 25, 127 / 25).numpy()
         found = part.get_samples(0.0, 24 / 25, pad=True).numpy()
     assert found.shape == wanted.shape == (2, 46080)
     inside = slice(100, -100)
