@@ -219,13 +219,12 @@ def test_sound_is_that_of_the_frames(tmp_path, given, made, method, error, late)
     options = {"aac_pns": "0"}
     write_sound(source, signal, 48000, "aac", options=options, with_video=True)
     result = vl.cut(source, tmp_path / f"cut.{made}", 103, 127, method=method)
-    with av.open(str(result.path)) as container:
-        played = [
-            packet.duration * packet.time_base for packet in container.demux(audio=0) if packet.size
-        ]
-        assert sum(played) < 24 / 25 + 0.3  # and not the rest of the file
+    if made == "mp4":  # and not the rest of the file
+        assert result.path.stat().st_size < 0.4 * source.stat().st_size
     with closing(vl.Audio(source)) as whole, closing(vl.Audio(result.path)) as part:
         assert part.begin_seconds <= late / 48000
+        if made == "mp4":
+            assert part.header.duration == pytest.approx(24 / 25)
         wanted = whole.get_samples(103 / 25, 127 / 25).numpy()
         found = part.get_samples(0.0, 24 / 25, pad=True).numpy()
     assert found.shape == wanted.shape == (2, 46080)
