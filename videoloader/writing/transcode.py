@@ -152,6 +152,7 @@ def transcode(
             [(number, items[number], str(job.path(number))) for number in missing],
             workers=count,
             time_limit=time_limit,
+            ahead=1,
             arguments={
                 "settings": settings,
                 "threads": max(usable_processors() // max(min(count, len(missing)), 1), 1),
