@@ -219,7 +219,8 @@ class _Job:
             )
         pairs = enumerate(zip(items, states, strict=True))
         self._rows = [self._known(number, item, state) for number, (item, state) in pairs]
-        for number in range(len(items)):  # archives that a killed job did not get to
+        # Archives that a killed job did not get to.
+        for number in range(0, len(items), videos_per_shard or len(items)):
             self._destination.pack(number, self._rows)
         self.num_done = len(items) - len(self.missing())
 
