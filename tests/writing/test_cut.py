@@ -1,10 +1,12 @@
 """Cuts have exactly the frames, times and sound of the source, here and in FFmpeg."""
 
+import io
 import os
 import random
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from contextlib import closing
 
@@ -17,6 +19,8 @@ from corpus_files import corpus_files, has_reference, md5_of
 import videoloader as vl
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video, read_frame_number
+from videoloader.indexing.index import Orientation
+from videoloader.sampling.times import frames_between
 from videoloader.writing import copying
 
 CUTS = 4  # of each file of the corpus
@@ -61,7 +65,7 @@ def test_cuts_of_real_files_are_bit_exact(tmp_path, file):
     for start, stop in ranges(index.num_frames, file.path.name):
         path = tmp_path / "cut.mp4"
         made = vl.cut(file.path, path, start, stop, index=index, quality="lossless", audio=False)
-        if made.method == "copy" or index.rotation == 0:
+        if made.method == "copy" or index.orientation == Orientation():
             assert by_us(path) == file.hashes[start:stop], (start, stop, made)
             assert by_ffmpeg(path) == file.hashes[start:stop], (start, stop, made)
         found = vl.index_video(path)
@@ -69,6 +73,21 @@ def test_cuts_of_real_files_are_bit_exact(tmp_path, file):
         if (np.diff(times) > 0).all():
             assert np.abs(found.boundaries[:-1] - times).max() < 1e-9
         assert found.color.is_hdr == index.color.is_hdr
+    encoded = vl.cut(
+        file.path,
+        tmp_path / "cut.mkv",
+        start,
+        min(start + 5, stop),
+        index=index,
+        method="encode",
+        codec="ffv1",
+        audio=False,
+    )
+    if index.orientation == Orientation():
+        assert by_us(encoded.path) == file.hashes[encoded.start : encoded.stop]
+    found = vl.index_video(encoded.path)
+    for name in ("primaries", "transfer", "matrix"):
+        assert getattr(index.color, name) in (None, getattr(found.color, name))
 
 
 SOURCES = {
@@ -181,6 +200,16 @@ def test_times_choose_the_frames_on_screen(sources, tmp_path):
         assert (made.start, made.stop) == wanted, times
 
 
+@pytest.mark.parametrize("name", ["b_frames.mp4", "b_frames.mkv"])
+def test_rounded_times_of_frames_choose_these_frames(sources, name):
+    index = vl.index_video(sources / name)
+    edges = index.boundaries
+    for begin, end in [(0, 1), (3, 7), (10, 29), (38, 40)]:
+        for kind in (float, np.float32, lambda time: round(time, 4)):
+            times = float(kind(edges[begin])), float(kind(edges[end]))
+            assert frames_between(*times, index) == (begin, end)
+
+
 @pytest.mark.parametrize("rotation", [-90, 90, 180])
 def test_rotated_videos_stay_so_or_become_upright(tmp_path, rotation):
     source = tmp_path / "rotated.mp4"
@@ -253,7 +282,7 @@ def test_sound_can_be_left_out(tmp_path):
         ((-1, 4), {}, vl.FrameRangeError, "requested"),
         ((1, 4), {"times": (0, 1)}, vl.ArgumentError, "not both"),
         ((), {"times": (1, 1)}, vl.ArgumentError, "begin before end"),
-        ((), {"times": (8, 9)}, vl.FrameRangeError, "8 to 9 s requested"),
+        ((), {"times": (8, 9)}, vl.FrameRangeError, "8 to 9 s requested, the video runs from 0 to"),
         ((1, 4), {"method": "smart"}, vl.ArgumentError, "method must be one of auto, copy"),
     ],
 )
@@ -263,6 +292,20 @@ def test_wrong_arguments_are_told_and_nothing_is_written(
     with pytest.raises(error, match=message):
         vl.cut(sources / "b_frames.mp4", tmp_path / "cut.mp4", *arguments, **options)
     assert not os.listdir(tmp_path)
+
+
+def test_sources_are_of_any_kind(sources, tmp_path):
+    data = (sources / "b_frames.mp4").read_bytes()
+    with tarfile.open(tmp_path / "in.tar", "w") as tar:
+        tar.add(sources / "b_frames.mp4", "a.mp4")
+    with vl.index_dataset(tmp_path / "in.tar", tmp_path / "set.parquet", 0) as dataset:
+        given = [data, io.BytesIO(data), dataset.item(0)]
+        for number, source in enumerate(given):
+            vl.cut(
+                source, tmp_path / f"{number}.mp4", 5, 9, index=dataset[0] if number == 2 else None
+            )
+    files = {(tmp_path / f"{number}.mp4").read_bytes() for number in range(3)}
+    assert len(files) == 1
 
 
 def test_the_source_is_not_overwritten(sources):
