@@ -152,6 +152,12 @@ def test_frames_that_are_encoded_look_like_the_source(sources, tmp_path):
     assert 10 * np.log10(255**2 / (error**2).mean()) > 32
 
 
+def test_another_codec_is_taken_where_the_container_refuses_that_of_the_source(sources, tmp_path):
+    made = vl.cut(sources / "vp9.webm", tmp_path / "cut.mov", 5, 9)
+    assert (made.method, vl.index_video(made.path).codec) == ("encode", "h264")
+    assert made.reason.startswith("FFmpeg does not write this file")
+
+
 def test_what_was_written_is_looked_at_before_it_is_kept(sources, tmp_path, monkeypatch):
     """Without the end of the edit list, pictures behind the cut would be shown."""
     wrong = copying.Shown

@@ -114,12 +114,12 @@ def cut(
             try:
                 return _copy(index, opened, plan_copy(index, first, end, muxer), target, audio)
             except UnsupportedError as error:
+                reason = str(error).removeprefix(f"{target}: ")
                 if method == "copy":
                     raise UnsupportedError(
                         f"{index.name}: frames {first} to {end - 1} cannot be copied to {target}: "
-                        f'{error}; use method="encode"'
+                        f'{reason}; use method="encode"'
                     ) from error
-                reason = str(error)
         with written_whole(target) as partial:
             encode_part(
                 index,
