@@ -120,16 +120,18 @@ def test_a_failing_file_is_reported_and_the_others_are_done(source, tmp_path):
     assert (again.written, again.kept, len(again.failures)) == (1, 3, 1)
 
 
-def test_a_video_that_takes_too_long_fails_alone(source, tmp_path):
-    encode_video(source / "long.mp4", frames=600, size=(1280, 720), options=FAST)
-    options = {"preset": "veryslow"}
-    made = transcode(
-        source, tmp_path / "out", workers=1, time_limit=1.5, resize_shorter=None, options=options
-    )
+def test_a_video_that_takes_too_long_fails_alone(tmp_path):
+    (tmp_path / "in").mkdir()
+    for name, frames, size in (("a", 4, (96, 64)), ("long", 200, (640, 360)), ("z", 4, (96, 64))):
+        encode_video(tmp_path / f"in/{name}.mp4", frames=frames, size=size, options=FAST)
+    options = {"preset": "placebo"}
+    settings = {"workers": 1, "resize_shorter": None, "options": options}
+    made = transcode(tmp_path / "in", tmp_path / "out", time_limit=1.5, **settings)
     assert [(Path(f.name).name, f.kind) for f in made.failures] == [("long.mp4", "TimeLimit")]
-    assert made.written == 3
-    transcode(source / "cats", tmp_path / "out")
-    assert not list((tmp_path / "out").rglob("*.partial"))
+    assert made.written == 2
+    (tmp_path / "in/long.mp4").unlink()
+    assert transcode(tmp_path / "in", tmp_path / "out", **settings).kept == 2
+    assert files(tmp_path / "out") == ["a.mp4", "transcode.journal", "z.mp4"]
 
 
 def test_archives_hold_the_videos_and_their_sources(source, tmp_path):
@@ -215,9 +217,11 @@ def test_sound_stays_with_the_frames(tmp_path):
 def test_a_killed_job_goes_on_and_ends_like_one_that_was_not(originals, tmp_path, videos_per_shard):
     source, out = tmp_path / "in", tmp_path / "out"
     source.mkdir()
-    for number in range(6):
+    for number in range(4):
         shutil.copy(originals / "cats/a.mp4", source / f"{number}.mp4")
-    settings = {"gop": 5, "options": {"preset": "placebo"}, "workers": 1}
+    # libx264 gives the same bytes with these options only.
+    options = {"preset": "veryslow", "x264-params": "threads=1:no-mbtree=1"}
+    settings = {"gop": 5, "options": options, "workers": 1}
     settings["videos_per_shard"] = videos_per_shard
     words = "import json, sys, videoloader as vl\nsource, out, settings = sys.argv[1:]\n"
     words += "vl.transcode(source, out, **json.loads(settings))"
@@ -232,10 +236,9 @@ def test_a_killed_job_goes_on_and_ends_like_one_that_was_not(originals, tmp_path
     time.sleep(0.2)  # the worker ends with its parent
     for path in place.glob("*.mp4"):
         assert len(vl.index_video(path, strict=True)) == 20
-    assert len(list(place.glob("*.mp4"))) < 6
     again = vl.transcode(source, out, **settings)
     assert again.kept >= 1
-    assert again.written + again.kept == 6
+    assert again.written + again.kept == 4
     whole = tmp_path / "whole"
     vl.transcode(source, whole, **settings)
     assert files(out) == files(whole)

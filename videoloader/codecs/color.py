@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["HLG", "PQ", "Color", "color_from_codes"]
+__all__ = ["HLG", "PQ", "Color", "color_codes", "color_from_codes"]
 
 PQ, HLG = "smpte2084", "arib-std-b67"  # transfers of HDR pictures
 
@@ -54,6 +54,7 @@ _MATRICES = {
     13: "chroma-derived-c",
     14: "ictcp",
 }
+_UNSPECIFIED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +99,18 @@ def color_from_codes(
         transfer=_TRANSFERS.get(transfer),
         range=None if full_range is None else ("pc" if full_range else "tv"),
     )
+
+
+def color_codes(color: Color) -> tuple[int, int, int]:
+    """The code points of H.273 of primaries, transfer and matrix, 2 for what is not specified.
+
+    >>> color_codes(Color(matrix="bt709", transfer="smpte2084"))
+    (2, 16, 1)
+    """
+    tables = (_PRIMARIES, _TRANSFERS, _MATRICES)
+    names = (color.primaries, color.transfer, color.matrix)
+    primaries, transfer, matrix = (
+        next((code for code, known in table.items() if known == name), _UNSPECIFIED)
+        for table, name in zip(tables, names, strict=True)
+    )
+    return primaries, transfer, matrix

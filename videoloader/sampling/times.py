@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.sampling.padding import PadMode, check_pad_mode
 
-__all__ = ["NANOSECOND", "frames_at_times", "nearest_frames"]
+__all__ = ["NANOSECOND", "frames_at_times", "frames_between", "nearest_frames"]
 
 Seconds = NDArray[np.float64]
 Frames = NDArray[np.int64]
@@ -98,6 +98,32 @@ def frames_at_times(
         if len(far):
             raise FrameRangeError(f"{name}: {_describe(video, wanted[far[0]], tolerance)}")
     return frames
+
+
+def frames_between(
+    begin: float, end: float, video: FrameTimes, *, name: str = "video"
+) -> tuple[int, int]:
+    """The first frame on screen from a time to before another, and the frame after the last.
+
+    Both times may be rounded, see `frames_at_times`: a frame that begins at `end`, or as much
+    before it as rounding does, is not among them. The frame on screen at `begin` always is.
+
+    Raises:
+        FrameRangeError: no frame is on screen then.
+        ArgumentError: a time is not a finite number.
+    """
+    first, stop = frames_at_times([begin, end], video, pad_mode="edge", name=name).tolist()
+    begins = video.boundaries[:-1]
+    if first >= len(begins) or stop < 0:
+        raise FrameRangeError(
+            f"{name}: {begin:g} to {end:g} s requested, the video runs from "
+            f"{video.boundaries[0]:g} to {video.boundaries[-1]:g} s"
+        )
+    if stop < len(begins):
+        tick = video.time_base.numerator / video.time_base.denominator
+        (margin,) = _windows(np.array([stop]), begins, tick)
+        stop += int(end - begins[stop] > margin)
+    return max(first, 0), max(stop, first + 1)
 
 
 def nearest_frames(times: Seconds, begins: Seconds) -> Frames:

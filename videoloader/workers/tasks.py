@@ -14,7 +14,7 @@ from videoloader.workers.supervisor import Supervisor, TaskFailure
 
 __all__ = ["Job", "TaskFailure", "load_libraries", "run_tasks"]
 
-_AHEAD = 128  # tasks queued in a worker, so that it never waits for more
+_AHEAD = 128  # short tasks queued in a worker, so that it never waits for more
 
 
 def run_tasks(
@@ -25,6 +25,7 @@ def run_tasks(
     time_limit: float,
     arguments: dict[str, Any] | None = None,
     memory_limit: int | None = None,
+    ahead: int = _AHEAD,
 ) -> Iterator[tuple[Any, Any]]:
     """Call a function on each task; yields (task, result) in order of completion.
 
@@ -40,6 +41,8 @@ def run_tasks(
         time_limit: seconds for one task.
         arguments: picklable arguments of every call.
         memory_limit: bytes that a worker may allocate.
+        ahead: tasks queued in a worker, the current one included; few where they take long, so that
+            no worker is idle while others have some left.
 
     Raises:
         ResourceError: the machine lacks what a task needs, or no worker process can be started.
@@ -60,7 +63,7 @@ def run_tasks(
         memory_limit=memory_limit,
         prepare=f"{__name__}:load_libraries",
         preparation={"function": function, "decodes": memory_limit is not None},
-        ahead=_AHEAD,
+        ahead=ahead,
         tries=lambda task: 1,  # noqa: ARG005
     )
     try:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-import numpy as np
-
 from videoloader.decoding.opening.videos import open_any, source_name
 from videoloader.errors import ArgumentError, FrameRangeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
+from videoloader.sampling.times import frames_between
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
@@ -26,8 +25,6 @@ from videoloader.writing.reencoding import encode_part
 __all__ = ["Cut", "cut"]
 
 Method = Literal["auto", "copy", "encode"]
-
-_SNAP = 1e-6  # seconds that a time may be before its frame through rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ def cut(
         start: first frame; 0 by default.
         stop: end, exclusive; the end of the video by default.
         times: (begin, end) in seconds in place of frame numbers, on the clock of `Clip.times`: the
-            frames on screen from `begin` to before `end`.
+            frames on screen from `begin` to before `end`, which may be rounded to 4 digits.
         method: `copy` takes the packets as they are, without loss: MP4 and MOV get an edit list
             that hides what is needed for decoding only, Matroska and WebM take cuts between closed
             groups of pictures. `encode` decodes and encodes the frames. `auto` copies where that
@@ -117,12 +114,12 @@ def cut(
             try:
                 return _copy(index, opened, plan_copy(index, first, end, muxer), target, audio)
             except UnsupportedError as error:
+                reason = str(error).removeprefix(f"{target}: ")
                 if method == "copy":
                     raise UnsupportedError(
                         f"{index.name}: frames {first} to {end - 1} cannot be copied to {target}: "
-                        f'{error}; use method="encode"'
+                        f'{reason}; use method="encode"'
                     ) from error
-                reason = str(error)
         with written_whole(target) as partial:
             encode_part(
                 index,
@@ -176,12 +173,4 @@ def _range(
         raise ArgumentError("give start and stop, or times, not both")
     if len(times) != 2 or not times[0] < times[1]:
         raise ArgumentError(f"times is (begin, end) in seconds with begin before end, got {times}")
-    edges = index.boundaries
-    begin, until = float(times[0]) + _SNAP, float(times[1]) - _SNAP
-    if begin >= edges[-1] or until <= edges[0]:
-        raise FrameRangeError(
-            f"{index.name}: {times[0]} to {times[1]} s requested, the video has frames from "
-            f"{edges[0]:.3f} to {edges[-1]:.3f} s"
-        )
-    first = max(int(np.searchsorted(edges[:-1], begin, side="right")) - 1, 0)
-    return first, max(int(np.searchsorted(edges[:-1], until, side="left")), first + 1)
+    return frames_between(float(times[0]), float(times[1]), index, name=index.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -100,8 +101,13 @@ class Shards:
         self._packed = {shard for shard in range(len(self._contents)) if self._is_current(shard)}
 
     def path(self, number: int) -> Path:
-        """The file of a video until its archive is made."""
-        return self._out / _STAGED / f"{number:08}{self._suffix}"
+        """The file of a video until its archive is made.
+
+        Named by the source, since numbers change where videos are added.
+        """
+        place = json.dumps(self._items[number].place()).encode()
+        name = hashlib.blake2b(place, digest_size=16).hexdigest()
+        return self._out / _STAGED / f"{name}{self._suffix}"
 
     def is_packed(self, number: int) -> bool:
         """Whether a video is in an archive already."""

@@ -42,6 +42,7 @@ class Encoder:
         intra_only: every frame is a keyframe.
         odd_sides: takes odd sides where chroma is halved.
         tag: FourCC for MP4 and MOV, if FFmpeg's choice does not play everywhere.
+        not_in: FFmpeg's name of a container that it lists for the codec, and does not write.
     """
 
     codec: str
@@ -56,6 +57,7 @@ class Encoder:
     intra_only: bool = False
     odd_sides: bool = False
     tag: str = ""
+    not_in: str = ""
 
     def name_for(self, *, is_rgb: bool) -> str:
         """FFmpeg's name of the encoder for RGB, or for Y'CbCr."""
@@ -66,6 +68,9 @@ class Encoder:
         codec = _codec(self.name_for(is_rgb=is_rgb))
         return [] if codec is None else [form.name for form in codec.video_formats or ()]
 
+
+_QUICKTIME = "mov"
+_AV1 = {"libsvtav1": {"preset": "8"}, "libaom-av1": {"cpu-used": "6"}}
 
 # Of the encoders of a codec, the first one that FFmpeg has is used.
 _ENCODERS = (
@@ -88,8 +93,10 @@ _ENCODERS = (
         parameters="x265-params",
         tag="hvc1",  # players of Apple take no other
     ),
-    Encoder(codec="av1", name="libsvtav1", options={"preset": "8"}, default=24, worst=63),
-    Encoder(codec="av1", name="libaom-av1", options={"cpu-used": "6"}, default=24, worst=63),
+    *(
+        Encoder(codec="av1", name=name, options=options, default=24, worst=63, not_in=_QUICKTIME)
+        for name, options in _AV1.items()
+    ),
     Encoder(
         codec="vp9",
         name="libvpx-vp9",
@@ -98,6 +105,7 @@ _ENCODERS = (
         worst=63,
         lossless={"lossless": "1"},
         odd_sides=True,
+        not_in=_QUICKTIME,
     ),
     Encoder(
         codec="ffv1",
@@ -188,10 +196,11 @@ class Muxer:
 
     def takes(self, codec: str | None) -> bool:
         """Whether FFmpeg writes a codec of pictures or sound to this container."""
-        return codec in _codecs_of(self.name)
+        is_refused = any(each.codec == codec and each.not_in == self.name for each in _ENCODERS)
+        return codec in _codecs_of(self.name) and not is_refused
 
 
-_WITH_EDIT_LISTS = {".mp4 .m4v": "mp4", ".mov": "mov"}
+_WITH_EDIT_LISTS = {".mp4 .m4v": "mp4", ".mov": _QUICKTIME}
 _MUXERS = (
     *(
         Muxer(

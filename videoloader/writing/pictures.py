@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.color import Color
+from videoloader.codecs.color import Color, color_codes
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures.color import Siting, matrix_and_range, resolve
 from videoloader.decoding.pictures.matrix import matrix_for
@@ -23,18 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Form", "RgbPictures", "SurfacePictures", "form_for_rgb", "form_of", "is_rgb_name"]
 
-# Code points of ITU-T H.273 for the tags that are written.
-_MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7}
-_MATRICES |= {"ycgco": 8, "bt2020nc": 9, "bt2020c": 10}
-_PRIMARIES = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "film": 8}
-_PRIMARIES |= {"bt2020": 9, "smpte428": 10, "smpte431": 11, "smpte432": 12, "ebu3213": 22}
-_TRANSFERS = {"bt709": 1, "gamma22": 4, "gamma28": 5, "smpte170m": 6, "smpte240m": 7, "linear": 8}
-_TRANSFERS |= {"log100": 9, "log316": 10, "iec61966-2-4": 11, "bt1361e": 12, "iec61966-2-1": 13}
-_TRANSFERS |= {"bt2020-10": 14, "bt2020-12": 15, "smpte2084": 16, "smpte428": 17}
-_TRANSFERS |= {"arib-std-b67": 18}
 _RANGES = {"tv": 1, "pc": 2}
-_UNKNOWN = 2
-_SCALED = (1, 4, 5, 6, 7, 9)  # matrices that swscale knows
+_SCALED, _BT601 = (1, 4, 5, 6, 7, 9), 6  # code points of the matrices that swscale knows
 _WITH_MATRIX = {  # primaries and transfer that are tagged with a matrix chosen here
     "smpte170m": ("smpte170m", "smpte170m"),
     "bt709": ("bt709", "bt709"),
@@ -59,9 +49,8 @@ class Form(NamedTuple):
         """Set size, format and colour tags of an encoder."""
         context.width, context.height = self.width, self.height
         context.pix_fmt = self.pixel_format
-        context.colorspace = _MATRICES.get(self.color.matrix or "", _UNKNOWN)
-        context.color_primaries = _PRIMARIES.get(self.color.primaries or "", _UNKNOWN)
-        context.color_trc = _TRANSFERS.get(self.color.transfer or "", _UNKNOWN)
+        codes = color_codes(self.color)
+        context.color_primaries, context.color_trc, context.colorspace = codes
         context.color_range = _RANGES.get(self.color.range or "", 0)
 
 
@@ -150,6 +139,11 @@ class RgbPictures:
 
         form = self._form
         if form.is_rgb:
+            if 8 * rgb.dtype.itemsize != self._depth:
+                raise UnsupportedError(
+                    f"{rgb.dtype} RGB is not written as {form.pixel_format}, which has "
+                    f"{self._depth} bits"
+                )
             return self._rgb_frame(rgb)
         import cv2
 
@@ -230,8 +224,8 @@ class SurfacePictures:
             frame = _copied(surface, frame.format.name.replace("yuvj", "yuv"))
         if (frame.height, frame.width) != size or frame.format.name != form.pixel_format:
             # Equal on both sides, so that nothing but size and arrangement changes.
-            matrix = _MATRICES.get(form.color.matrix or "", 6)
-            matrix = matrix if matrix in _SCALED else 6
+            *_, matrix = color_codes(form.color)
+            matrix = matrix if matrix in _SCALED else _BT601
             to_range = _RANGES.get(form.color.range or "", 1)
             from_range = _RANGES["pc"] if frame.format.is_rgb else to_range
             frame = reformat(

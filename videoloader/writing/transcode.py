@@ -152,6 +152,7 @@ def transcode(
             [(number, items[number], str(job.path(number))) for number in missing],
             workers=count,
             time_limit=time_limit,
+            ahead=1,
             arguments={
                 "settings": settings,
                 "threads": max(usable_processors() // max(min(count, len(missing)), 1), 1),
@@ -218,7 +219,8 @@ class _Job:
             )
         pairs = enumerate(zip(items, states, strict=True))
         self._rows = [self._known(number, item, state) for number, (item, state) in pairs]
-        for number in range(len(items)):  # archives that a killed job did not get to
+        # Archives that a killed job did not get to.
+        for number in range(0, len(items), videos_per_shard or len(items)):
             self._destination.pack(number, self._rows)
         self.num_done = len(items) - len(self.missing())
 

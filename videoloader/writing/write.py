@@ -31,6 +31,7 @@ __all__ = ["write_video"]
 
 Frames: TypeAlias = "torch.Tensor | NDArray[Any] | Clip | Video | Iterable[Any]"
 
+_TYPES = (torch.uint8, torch.uint16)
 _FPS = Fraction(30)
 _MICROSECOND = Fraction(1, 1_000_000)
 
@@ -215,7 +216,9 @@ def _pictures(frames: Frames, layout: str, target: Path) -> Iterator[NDArray[Any
     if isinstance(frames, Video):
         axes = [0, 1, 2]
     for frame in every:
-        array = np.asarray(frame.cpu() if isinstance(frame, torch.Tensor) else frame)
+        if isinstance(frame, torch.Tensor):
+            frame = frame.cpu() if frame.dtype in _TYPES else frame.float().cpu()
+        array = np.asarray(frame)
         if array.ndim != 3 or array.dtype not in (np.uint8, np.uint16):
             raise ArgumentError(
                 f"{target}: a frame has 3 dimensions of uint8 or uint16, got {array.dtype} "
