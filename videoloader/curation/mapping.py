@@ -6,9 +6,11 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
@@ -105,7 +107,7 @@ def map_clips(
 
     The job may be interrupted at any moment, also by SIGKILL: a journal beside `out` keeps the
     videos that are done, and the same call goes on from there. It takes a function for the same if
-    it has the same name: delete the journal of an interrupted job whose function has changed. The
+    it has the same name and code; if something changed that it calls, delete the journal. The
     result depends neither on interruptions nor on the number of workers.
 
     Rows are in the order of the videos, all of one video together. They have the columns `row`
@@ -140,7 +142,7 @@ def map_clips(
         **options: of the video and of its clips.
 
     Returns:
-        The table that was written.
+        The table that was written, read from the file.
 
     Raises:
         ArgumentError: a video is listed twice, or arguments contradict each other.
@@ -171,7 +173,7 @@ def map_clips(
         f"{__name__}:map_video",
         {"work": work},
         name=_name_of(function, work),
-        state=partial(_state, videos),
+        state=_states(videos),
         as_row=partial(_as_row, raises=on_error == "raise"),
         is_failed=lambda row: bool(row.error),
     )
@@ -271,15 +273,21 @@ def _index_of(number: int, work: _Work) -> VideoIndex | None:
         return dataset[number]
 
 
-def _state(videos: IndexedVideos | ListedVideos, row: int) -> Fingerprint | None:
-    """The state of a video as it was indexed, or as it is now; None if unknown."""
-    try:
-        if isinstance(videos, IndexedVideos):
-            return videos.videos.dataset[row].fingerprint
-        item = videos.item(row)
-        return None if is_url(item.path) and item.listed is None else item.state()
-    except VideoError:
-        return None
+def _states(videos: IndexedVideos | ListedVideos) -> Callable[[int], Fingerprint | None]:
+    """The state of each video, by row, as it was indexed or as it is now; None if unknown."""
+    if isinstance(videos, IndexedVideos):
+        table = videos.videos.dataset.columns(["size", "mtime_ns", "etag"])
+        columns = [table[name].to_pylist() for name in table.column_names]
+        return lambda row: Fingerprint(*(column[row] for column in columns))
+
+    def state(number: int) -> Fingerprint | None:
+        item = videos.item(number)
+        try:
+            return None if is_url(item.path) and item.listed is None else item.state()
+        except VideoError:
+            return None
+
+    return state
 
 
 def _unpacked(function: bytes | Function) -> Function:
@@ -294,22 +302,25 @@ def _loaded(data: bytes) -> Function:
 
 
 def _name_of(function: Any, work: _Work) -> str:
-    """What tells this job from others with the same `out`: the function by name, and options."""
+    """What tells this job from others with the same `out`: the function, its code, and options."""
     given: tuple[Any, ...] = ()
     while isinstance(function, partial):
         given += (function.args, sorted(function.keywords.items()))
         function = function.func
     if not hasattr(function, "__qualname__"):
         function = type(function)
-    name = f"{function.__module__}.{function.__qualname__}"
+    if (code := getattr(function, "__code__", None)) is not None:
+        constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+        ordered = [sorted(map(repr, c)) if isinstance(c, frozenset) else c for c in constants]
+        given += (code.co_code, code.co_names, ordered)
     told = (given, work.columns, work.clips, work.seed, sorted(work.options.items()))
-    return f"{name} {_digest(*told)}"
+    return f"{function.__module__}.{function.__qualname__} {_digest(*told)}"
 
 
 def _digest(*values: object) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for value in values:
-        digest.update(repr(value).encode())
+        digest.update(re.sub(" at 0x[0-9a-f]+", "", repr(value)).encode())
     return digest.hexdigest()
 
 
