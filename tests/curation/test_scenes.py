@@ -1,6 +1,7 @@
 """Hard cuts of generated videos, whose frames are known."""
 
 import itertools
+from functools import partial
 
 import cv2
 import numpy as np
@@ -107,6 +108,20 @@ def test_a_video_of_one_frame_is_one_scene(tmp_path):
     for exact in (False, True):
         (scene,) = vl.find_scenes(path, exact=exact)
         assert (scene.start, scene.stop) == (0, 1)
+
+
+@pytest.mark.gpu
+def test_a_gpu_finds_the_same_scenes(tmp_path):
+    encode_shots(tmp_path / "a.mp4", LENGTHS, size=(320, 180))
+    options = {"device": "cuda", "workers": 0}
+    table = vl.map_clips(
+        tmp_path, partial(vl.find_scenes, exact=True), tmp_path / "a.parquet", **options
+    )
+    assert table["start"].to_pylist() == [0, *CUTS]
+    scores = vl.map_clips(tmp_path, vl.score_video, tmp_path / "b.parquet", **options)
+    expected = vl.score_video(tmp_path / "a.mp4")
+    assert scores["brightness"][0].as_py() == pytest.approx(expected.brightness, abs=1)
+    assert scores["motion"][0].as_py() == pytest.approx(expected.motion, abs=1)
 
 
 def test_scenes_are_rows_of_a_table(tmp_path):
