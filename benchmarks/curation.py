@@ -241,7 +241,7 @@ def measure_duplicates() -> dict[str, Any]:
         figures["videohash"] = f"does not run here: {type(error).__name__}: {error}"
     for count in (10_000, 100_000):
         rng = np.random.default_rng(0)
-        made = rng.integers(0, 1 << 64, (count, 4), dtype=np.uint64)
+        made = rng.integers(0, 1 << 64, (count, 6), dtype=np.uint64)
         made[-count // 100 :] = made[: count // 100] ^ np.uint64(0b10010001)
         begin = time.process_time()
         found = sum(1 for _ in near_pairs(dict(enumerate(made)), 10.0))

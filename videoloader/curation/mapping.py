@@ -7,9 +7,8 @@ import hashlib
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
 
@@ -21,7 +20,7 @@ from videoloader.clip_samples.sources import (
     ListedVideos,
     find_sources,
 )
-from videoloader.curation.columns import as_rows, completed, decode_table, encode_rows, unified
+from videoloader.curation.columns import as_rows, encode_rows, write_rows
 from videoloader.decoding.options import FrameOptions, VideoOptions
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MapOptions", "find_videos", "map_clips", "map_video"]
 
-_GROUP = 4096  # rows in a row group
 _JOB = b"videoloader_job"  # in the metadata of the file
 
 Function: TypeAlias = Callable[[Any], Any]
@@ -188,7 +186,12 @@ def map_clips(
         tasks,
         out,
         partial(
-            _write, tasks=tasks, keys=keys, names=names, has_frames=clips is not None, told=told
+            write_rows,
+            tasks=tasks,
+            keys=keys,
+            names=names,
+            has_frames=clips is not None,
+            metadata={_JOB: told},
         ),
         workers=workers,
         time_limit=time_limit,
@@ -342,67 +345,3 @@ def _as_row(item: Item, result: _Outcome | TaskFailure, *, raises: bool) -> Row:
     if result.error and raises:
         raise as_error(result.kind, result.error)
     return Row(item, None, {}, result.data, result.error, result.kind)
-
-
-def _write(
-    target: Path,
-    found: Callable[[Item], Row],
-    *,
-    tasks: list[tuple[int, Item]],
-    keys: list[str],
-    names: tuple[str, ...],
-    has_frames: bool,
-    told: str,
-) -> None:
-    """Write the rows of all videos in their order, a group at a time."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    text = pa.string()
-    own = [("row", pa.int64()), ("key", text), ("clip", pa.int32())]
-    own += [("frames", pa.list_(pa.int64()))] * has_frames
-    own += [("error", text), ("error_kind", text)]
-    fields = {name: pa.field(name, kind) for name, kind in own}
-    schemas = (decode_table(data).schema for _, item in tasks if (data := found(item).index))
-    for field in unified(schemas, names):
-        if field.name == "frames" and has_frames:
-            continue
-        if field.name in dict(own):
-            raise ArgumentError(
-                f"the function has a column {field.name!r}, which map_clips has too"
-            )
-        fields[field.name] = field
-    schema = pa.schema(fields.values(), metadata={_JOB: told})
-
-    def tables() -> Iterator[pa.Table]:
-        for (number, item), key in zip(tasks, keys, strict=True):
-            row = found(item)
-            if row.error:
-                table = pa.table({"error": [row.error], "error_kind": [row.kind]})
-            else:
-                table = decode_table(row.index)
-            count = len(table)
-            facts = {
-                "row": pa.array([number] * count, pa.int64()),
-                "key": pa.array([key] * count, text),
-                "clip": pa.array(np.arange(count, dtype=np.int32)),
-            }
-            yield completed(table, schema, facts)
-
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
-        for group in _groups(tables()):
-            writer.write_table(pa.concat_tables(group))
-
-
-def _groups(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
-    """Tables of about a row group together."""
-    group: list[pa.Table] = []
-    size = 0
-    for table in tables:
-        group.append(table)
-        size += len(table)
-        if size >= _GROUP:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
