@@ -253,7 +253,7 @@ def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
     """First frames of shots among some frames, of which those that follow on one another count.
 
     A cut stands out from the differences beside it, as in PySceneDetect's AdaptiveDetector, and
-    the picture does not come back at once, as after a flash.
+    the picture does not come back within two frames, as after a flash.
     """
     steps = _differences(pixels)
     steps[np.diff(frames) != 1] = 0
@@ -262,8 +262,9 @@ def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
         beside = np.concatenate([steps[max(place - 2, 0) : place], steps[place + 1 : place + 3]])
         if len(beside) and steps[place] < _STANDS_OUT * beside.mean():
             continue
-        later = min(place + 3, len(pixels) - 1)
-        if _differences(pixels[[place, later]])[0] >= steps[place] / 2:
+        earlier, later = max(place - 2, 0), min(place + 3, len(pixels) - 1)
+        across = _differences(pixels[[place, later, earlier, place + 1]])[::2]
+        if across.min() >= steps[place] / 2:
             cuts.append(int(frames[place + 1]))
     return cuts
 
