@@ -262,7 +262,8 @@ def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
         beside = np.concatenate([steps[max(place - 2, 0) : place], steps[place + 1 : place + 3]])
         if len(beside) and steps[place] < _STANDS_OUT * beside.mean():
             continue
-        earlier, later = max(place - 2, 0), min(place + 3, len(pixels) - 1)
+        earlier = int(np.searchsorted(frames, frames[place] - 2))
+        later = int(np.searchsorted(frames, frames[place] + 3, side="right")) - 1
         across = _differences(pixels[[place, later, earlier, place + 1]])[::2]
         if across.min() >= steps[place] / 2:
             cuts.append(int(frames[place + 1]))
