@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
+import torch
 
 from videoloader.clip_samples.sources import (
     ClipSources,
@@ -300,6 +301,7 @@ def _unpacked(function: bytes | Function) -> Function:
 @functools.lru_cache(maxsize=1)
 def _loaded(data: bytes) -> Function:
     """The function of the user, once for each worker, so that a model in it is loaded once."""
+    torch.set_num_threads(1)  # there is a worker for each processor
     function: Function = pickle.loads(data)
     return function
 
