@@ -1,5 +1,6 @@
 """Hard cuts of generated videos, whose frames are known."""
 
+import dataclasses
 import itertools
 from functools import partial
 
@@ -109,6 +110,18 @@ def test_a_video_of_one_frame_is_one_scene(tmp_path):
     for exact in (False, True):
         (scene,) = vl.find_scenes(path, exact=exact)
         assert (scene.start, scene.stop) == (0, 1)
+
+
+@pytest.mark.parametrize("function", [vl.find_scenes, vl.score_video, vl.curation.hash_video])
+def test_a_video_without_a_frame_is_an_error(tmp_path, function):
+    path = encode_shots(tmp_path / "one.mp4", [4], size=SIZE)
+    index = vl.index_video(path)
+    empty = dataclasses.replace(index, packets=index.packets[:0])
+    with (
+        vl.Video(path, index=empty) as video,
+        pytest.raises(vl.FormatError, match=r"one.mp4: there is no frame in it"),
+    ):
+        function(video)
 
 
 @pytest.mark.gpu
