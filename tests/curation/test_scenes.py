@@ -93,6 +93,15 @@ def test_a_flash_is_no_cut_and_a_short_shot_within_a_gop_is(tmp_path):
     assert starts(vl.find_scenes(path, exact=True)) == [14, 25]
 
 
+@pytest.mark.parametrize("length", [30, 31])  # one may be the encoder's interval, one may not
+def test_a_cut_between_pictures_of_the_same_colours_is_found(tmp_path, length):
+    shot = [*draw_shot(2 * length, seed=8, size=SIZE)]
+    turned = [picture[::-1] for picture in shot[length:]]
+    path = encode_pictures(tmp_path / "a.mp4", shot[:length] + turned, size=SIZE)
+    assert vl.index_video(path).keyframes.tolist() == [0, length]
+    assert starts(vl.find_scenes(path, exact=True)) == [length]
+
+
 def test_suspects_are_found_in_the_tables_alone(tmp_path):
     path = encode_shots(
         tmp_path / "a.mp4", LENGTHS, size=SIZE, options={"g": "100", "sc_threshold": "0", "bf": "3"}

@@ -35,6 +35,7 @@ _USUAL = 0.85  # quantile; above the B-frames, so that it is a size of P-frames
 _TELLING = 0.35  # most share of a keyframe's size that usual packets may have to be told apart
 _AHEAD = 32  # frames that a packet with hidden frames may be about
 _SHORT = 60  # frames in which motion rarely changes the colours of a picture as a cut does
+_FEW = 3  # GOPs of which one may have a regular length by chance
 _APART = 8  # frames between suspects of different cuts
 _KEYS_APART = 8  # least frames between the keyframes that are compared
 
@@ -128,7 +129,8 @@ class _Gop(NamedTuple):
         recolored: share of the pixels whose colours the other thumbnail lacks, 0 to 1.
         suspects: packets in it as large as after a cut.
         is_telling: whether usual packets are so small that a cut in it would be suspect.
-        is_chosen: whether the encoder placed the keyframe `stop` for its picture, not its number.
+        is_chosen: whether the encoder placed the keyframe `stop` for its picture, not its number;
+            None where that is not clear.
     """
 
     start: int
@@ -137,7 +139,7 @@ class _Gop(NamedTuple):
     recolored: float
     suspects: list[Suspect]
     is_telling: bool
-    is_chosen: bool
+    is_chosen: bool | None
 
 
 def _gops(video: Video) -> list[_Gop]:
@@ -159,7 +161,9 @@ def _gops(video: Video) -> list[_Gop]:
     for place, (start, stop) in enumerate(pairwise([*chosen.tolist(), len(index)])):
         own = suspects[bisect_left(firsts, start) : bisect_left(firsts, stop)]
         is_telling = bool(telling[start:stop].all()) and not _hides_frames(index)
-        is_chosen = stop in length_of and length_of[stop] not in regular
+        is_chosen: bool | None = stop in length_of and length_of[stop] not in regular
+        if not is_chosen and len(lengths) < _FEW:
+            is_chosen = None
         shown = pixels[place : place + 2]
         gops.append(_Gop(start, stop, shown, recolored[place], own, is_telling, is_chosen))
     return gops
@@ -244,8 +248,9 @@ def _cuts_near(video: Video, gop: _Gop, whole: NDArray[np.int64]) -> list[int]:
         elif 1 < end - begin <= _SHORT:
             between = np.arange(begin, end + 1)
             cuts += _cuts_in(between, read_thumbnails(video, between).pixels)
-    if gop.is_chosen and gop.recolored >= _RECOLORED / 2 and not cuts:
-        cuts.append(gop.stop)
+    is_unclear = gop.stop < len(video) and gop.is_chosen is not False and gop.stop not in cuts
+    if is_unclear and _differences(pixels[-2:])[0] >= _CHANGED:
+        cuts += _cuts_in(whole[-4:], read_thumbnails(video, whole[-4:]).pixels)
     return cuts
 
 
