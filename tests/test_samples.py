@@ -121,6 +121,14 @@ def test_the_robot_sample_gives_the_frames_of_both_cameras():
     assert lines == ["front (8, 2, 3, 120, 160), wrist (8, 2, 3, 120, 160)"] * 3
 
 
+def test_the_sample_of_curation_leaves_out_the_copy(tmp_path):
+    lines = run("samples/curate.py", "--out", tmp_path / "out", "--workers", "0").splitlines()
+    assert lines == [
+        "5 videos, 1 copies, 4 kept, 11 long scenes",
+        "5 embeddings of 48 numbers",
+    ]
+
+
 def test_the_sample_of_transformers_loads_a_video(folder):
     pytest.importorskip("transformers")
     path = next(folder.rglob("h264.mp4"))

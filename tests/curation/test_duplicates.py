@@ -183,6 +183,18 @@ def test_pairs_are_those_of_a_comparison_of_all():
     assert 10 < len(expected) < 40
 
 
+def test_pictures_that_differ_in_seven_bits_are_found_whichever_these_are():
+    rng = np.random.default_rng(8)
+    videos = {}
+    for number in range(100):
+        value = int(rng.integers(0, 1 << 64, dtype=np.uint64))
+        flips = sum(1 << int(bit) for bit in rng.choice(64, 7, replace=False))
+        videos[2 * number] = np.array([value], np.uint64)
+        videos[2 * number + 1] = np.array([value ^ flips], np.uint64)
+    found = list(duplicates.near_pairs(videos, 10.0))
+    assert found == [(2 * number, 2 * number + 1, 7.0) for number in range(100)]
+
+
 def test_a_picture_that_many_videos_share_is_not_looked_up():
     rng = np.random.default_rng(6)
     videos = {

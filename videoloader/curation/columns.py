@@ -1,18 +1,23 @@
-"""What functions of users return, as rows of Arrow tables."""
+"""What functions of users return, as rows of Arrow tables and of the Parquet file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.dataset import Item
+from videoloader.indexing.dataset.rows import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_rows", "completed", "decode_table", "encode_rows", "unified"]
+__all__ = ["as_rows", "decode_table", "encode_rows", "write_rows"]
+
+_GROUP = 4096  # rows in a row group
 
 
 def as_rows(result: Any, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -80,7 +85,81 @@ def decode_table(data: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def unified(schemas: Iterable[pa.Schema], names: Sequence[str] = ()) -> pa.Schema:
+def write_rows(
+    target: Path,
+    found: Callable[[Item], Row],
+    *,
+    tasks: list[tuple[int, Item]],
+    keys: list[str],
+    names: tuple[str, ...],
+    has_frames: bool,
+    metadata: dict[bytes, str],
+) -> None:
+    """Write the rows of all videos in their order, a group at a time.
+
+    Args:
+        target: Parquet file to write.
+        found: what the job found of a video.
+        tasks: number and place of each video.
+        keys: of each video.
+        names: of columns that are there even where no video has them.
+        has_frames: whether rows have the frames of clips.
+        metadata: of the file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = pa.string()
+    own = [("row", pa.int64()), ("key", text), ("clip", pa.int32())]
+    own += [("frames", pa.list_(pa.int64()))] * has_frames
+    own += [("error", text), ("error_kind", text)]
+    fields = {name: pa.field(name, kind) for name, kind in own}
+    schemas = (decode_table(data).schema for _, item in tasks if (data := found(item).index))
+    for field in _unified(schemas, names):
+        if field.name == "frames" and has_frames:
+            continue
+        if field.name in dict(own):
+            raise ArgumentError(
+                f"the function has a column {field.name!r}, which map_clips has too"
+            )
+        fields[field.name] = field
+    schema = pa.schema(fields.values(), metadata=metadata)
+
+    def tables() -> Iterator[pa.Table]:
+        for (number, item), key in zip(tasks, keys, strict=True):
+            row = found(item)
+            if row.error:
+                table = pa.table({"error": [row.error], "error_kind": [row.kind]})
+            else:
+                table = decode_table(row.index)
+            count = len(table)
+            facts = {
+                "row": pa.array([number] * count, pa.int64()),
+                "key": pa.array([key] * count, text),
+                "clip": pa.array(np.arange(count, dtype=np.int32)),
+            }
+            yield _completed(table, schema, facts)
+
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for group in _groups(tables()):
+            writer.write_table(pa.concat_tables(group))
+
+
+def _groups(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
+    """Tables of about a row group together."""
+    group: list[pa.Table] = []
+    size = 0
+    for table in tables:
+        group.append(table)
+        size += len(table)
+        if size >= _GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _unified(schemas: Iterable[pa.Schema], names: Sequence[str] = ()) -> pa.Schema:
     """One schema for the rows of all videos: integers become floats where some are.
 
     Args:
@@ -101,7 +180,7 @@ def unified(schemas: Iterable[pa.Schema], names: Sequence[str] = ()) -> pa.Schem
     return schema
 
 
-def completed(table: pa.Table, schema: pa.Schema, facts: Mapping[str, pa.Array]) -> pa.Table:
+def _completed(table: pa.Table, schema: pa.Schema, facts: Mapping[str, pa.Array]) -> pa.Table:
     """A table with the columns of a schema: of its own, those of `facts`, or null."""
     import pyarrow as pa
 

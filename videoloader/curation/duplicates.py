@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["find_duplicates", "near_pairs", "video_distance"]
 
 _BANDS, _BAND_BITS = 4, 16
-_PICTURES = 4  # of a video that are hashed
+_PICTURES = 6  # of a video that are hashed
 _REACH = 7  # bits of two pictures: of four bands one then differs in at most one bit
 _COMMON = 50  # videos that may share a picture; more have an intro in common, or a logo
 _AT_ONCE = 1 << 22  # pairs of pictures compared at once

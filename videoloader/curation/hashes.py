@@ -35,7 +35,7 @@ class VideoHash(NamedTuple):
     hashes: NDArray[np.uint64]
 
 
-def hash_video(video: AnyVideo, *, count: int = 4) -> VideoHash:
+def hash_video(video: AnyVideo, *, count: int = 6) -> VideoHash:
     """Hashes of a video; a function for `map_clips`.
 
     The pictures are those on screen at times that divide the video evenly, so copies have them in

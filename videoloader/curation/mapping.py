@@ -6,12 +6,14 @@ import functools
 import hashlib
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
+import torch
 
 from videoloader.clip_samples.sources import (
     ClipSources,
@@ -19,7 +21,7 @@ from videoloader.clip_samples.sources import (
     ListedVideos,
     find_sources,
 )
-from videoloader.curation.columns import as_rows, completed, decode_table, encode_rows, unified
+from videoloader.curation.columns import as_rows, encode_rows, write_rows
 from videoloader.decoding.options import FrameOptions, VideoOptions
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MapOptions", "find_videos", "map_clips", "map_video"]
 
-_GROUP = 4096  # rows in a row group
 _JOB = b"videoloader_job"  # in the metadata of the file
 
 Function: TypeAlias = Callable[[Any], Any]
@@ -105,7 +106,7 @@ def map_clips(
 
     The job may be interrupted at any moment, also by SIGKILL: a journal beside `out` keeps the
     videos that are done, and the same call goes on from there. It takes a function for the same if
-    it has the same name: delete the journal of an interrupted job whose function has changed. The
+    it has the same name and code; if something changed that it calls, delete the journal. The
     result depends neither on interruptions nor on the number of workers.
 
     Rows are in the order of the videos, all of one video together. They have the columns `row`
@@ -140,7 +141,7 @@ def map_clips(
         **options: of the video and of its clips.
 
     Returns:
-        The table that was written.
+        The table that was written, read from the file.
 
     Raises:
         ArgumentError: a video is listed twice, or arguments contradict each other.
@@ -171,7 +172,7 @@ def map_clips(
         f"{__name__}:map_video",
         {"work": work},
         name=_name_of(function, work),
-        state=partial(_state, videos),
+        state=_states(videos),
         as_row=partial(_as_row, raises=on_error == "raise"),
         is_failed=lambda row: bool(row.error),
     )
@@ -186,7 +187,12 @@ def map_clips(
         tasks,
         out,
         partial(
-            _write, tasks=tasks, keys=keys, names=names, has_frames=clips is not None, told=told
+            write_rows,
+            tasks=tasks,
+            keys=keys,
+            names=names,
+            has_frames=clips is not None,
+            metadata={_JOB: told},
         ),
         workers=workers,
         time_limit=time_limit,
@@ -271,15 +277,21 @@ def _index_of(number: int, work: _Work) -> VideoIndex | None:
         return dataset[number]
 
 
-def _state(videos: IndexedVideos | ListedVideos, row: int) -> Fingerprint | None:
-    """The state of a video as it was indexed, or as it is now; None if unknown."""
-    try:
-        if isinstance(videos, IndexedVideos):
-            return videos.videos.dataset[row].fingerprint
-        item = videos.item(row)
-        return None if is_url(item.path) and item.listed is None else item.state()
-    except VideoError:
-        return None
+def _states(videos: IndexedVideos | ListedVideos) -> Callable[[int], Fingerprint | None]:
+    """The state of each video, by row, as it was indexed or as it is now; None if unknown."""
+    if isinstance(videos, IndexedVideos):
+        table = videos.videos.dataset.columns(["size", "mtime_ns", "etag"])
+        columns = [table[name].to_pylist() for name in table.column_names]
+        return lambda row: Fingerprint(*(column[row] for column in columns))
+
+    def state(number: int) -> Fingerprint | None:
+        item = videos.item(number)
+        try:
+            return None if is_url(item.path) and item.listed is None else item.state()
+        except VideoError:
+            return None
+
+    return state
 
 
 def _unpacked(function: bytes | Function) -> Function:
@@ -289,27 +301,31 @@ def _unpacked(function: bytes | Function) -> Function:
 @functools.lru_cache(maxsize=1)
 def _loaded(data: bytes) -> Function:
     """The function of the user, once for each worker, so that a model in it is loaded once."""
+    torch.set_num_threads(1)  # there is a worker for each processor
     function: Function = pickle.loads(data)
     return function
 
 
 def _name_of(function: Any, work: _Work) -> str:
-    """What tells this job from others with the same `out`: the function by name, and options."""
+    """What tells this job from others with the same `out`: the function, its code, and options."""
     given: tuple[Any, ...] = ()
     while isinstance(function, partial):
         given += (function.args, sorted(function.keywords.items()))
         function = function.func
     if not hasattr(function, "__qualname__"):
         function = type(function)
-    name = f"{function.__module__}.{function.__qualname__}"
+    if (code := getattr(function, "__code__", None)) is not None:
+        constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+        ordered = [sorted(map(repr, c)) if isinstance(c, frozenset) else c for c in constants]
+        given += (code.co_code, code.co_names, ordered)
     told = (given, work.columns, work.clips, work.seed, sorted(work.options.items()))
-    return f"{name} {_digest(*told)}"
+    return f"{function.__module__}.{function.__qualname__} {_digest(*told)}"
 
 
 def _digest(*values: object) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for value in values:
-        digest.update(repr(value).encode())
+        digest.update(re.sub(" at 0x[0-9a-f]+", "", repr(value)).encode())
     return digest.hexdigest()
 
 
@@ -331,67 +347,3 @@ def _as_row(item: Item, result: _Outcome | TaskFailure, *, raises: bool) -> Row:
     if result.error and raises:
         raise as_error(result.kind, result.error)
     return Row(item, None, {}, result.data, result.error, result.kind)
-
-
-def _write(
-    target: Path,
-    found: Callable[[Item], Row],
-    *,
-    tasks: list[tuple[int, Item]],
-    keys: list[str],
-    names: tuple[str, ...],
-    has_frames: bool,
-    told: str,
-) -> None:
-    """Write the rows of all videos in their order, a group at a time."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    text = pa.string()
-    own = [("row", pa.int64()), ("key", text), ("clip", pa.int32())]
-    own += [("frames", pa.list_(pa.int64()))] * has_frames
-    own += [("error", text), ("error_kind", text)]
-    fields = {name: pa.field(name, kind) for name, kind in own}
-    schemas = (decode_table(data).schema for _, item in tasks if (data := found(item).index))
-    for field in unified(schemas, names):
-        if field.name == "frames" and has_frames:
-            continue
-        if field.name in dict(own):
-            raise ArgumentError(
-                f"the function has a column {field.name!r}, which map_clips has too"
-            )
-        fields[field.name] = field
-    schema = pa.schema(fields.values(), metadata={_JOB: told})
-
-    def tables() -> Iterator[pa.Table]:
-        for (number, item), key in zip(tasks, keys, strict=True):
-            row = found(item)
-            if row.error:
-                table = pa.table({"error": [row.error], "error_kind": [row.kind]})
-            else:
-                table = decode_table(row.index)
-            count = len(table)
-            facts = {
-                "row": pa.array([number] * count, pa.int64()),
-                "key": pa.array([key] * count, text),
-                "clip": pa.array(np.arange(count, dtype=np.int32)),
-            }
-            yield completed(table, schema, facts)
-
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
-        for group in _groups(tables()):
-            writer.write_table(pa.concat_tables(group))
-
-
-def _groups(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
-    """Tables of about a row group together."""
-    group: list[pa.Table] = []
-    size = 0
-    for table in tables:
-        group.append(table)
-        size += len(table)
-        if size >= _GROUP:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group

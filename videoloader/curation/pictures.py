@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
@@ -45,12 +46,18 @@ class Thumbnails(NamedTuple):
 
 @contextmanager
 def opened(source: AnyVideo) -> Iterator[Video]:
-    """A video to read from: the one that is given, which stays open, or one of a source."""
-    if isinstance(source, Video):
-        yield source
+    """A video to read from: the one that is given, which stays open, or one of a source.
+
+    Raises:
+        FormatError: it has no frame.
+    """
+    if not isinstance(source, Video):
+        with Video(source, threads=1) as video, opened(video):
+            yield video
         return
-    with Video(source, threads=1) as video:
-        yield video
+    if not len(source):
+        raise FormatError(f"{source.name}: there is no frame in it")
+    yield source
 
 
 def read_thumbnails(

@@ -26,13 +26,18 @@ __all__ = ["Scene", "Suspect", "find_scenes", "find_suspects"]
 _CHANGED = 8.0  # mean difference of two thumbnails, of 255, from which they may be of two shots
 _STANDS_OUT = 3.0  # times the differences beside it
 _RECOLORED = 0.4  # share of pixels with other colours that motion within a GOP rarely makes
+_SURE = 0.6  # packet size, relative to the largest suspect, or to a keyframe
 _LARGE = 0.3  # between a usual packet (0) and a keyframe (1)
 _LARGE_HIDDEN = 0.8  # the same where packets hold hidden frames, which are large without a cut
 _FAR = 40  # packets on each side that tell what is usual
+_STEP = 8  # packets for which the same size is usual
 _USUAL = 0.85  # quantile; above the B-frames, so that it is a size of P-frames
 _TELLING = 0.35  # most share of a keyframe's size that usual packets may have to be told apart
 _AHEAD = 32  # frames that a packet with hidden frames may be about
-_APART = 8  # least frames between the keyframes that are compared
+_SHORT = 60  # frames in which motion rarely changes the colours of a picture as a cut does
+_FEW = 3  # GOPs of which one may have a regular length by chance
+_APART = 8  # frames between suspects of different cuts
+_KEYS_APART = 8  # least frames between the keyframes that are compared
 
 
 class Scene(NamedTuple):
@@ -43,15 +48,12 @@ class Scene(NamedTuple):
         stop: end, exclusive.
         start_seconds: presentation time of the first frame.
         stop_seconds: when the last frame ends.
-        is_exact: whether the frames on both sides of the cut at `start` were compared; if not, the
-            cut may be some frames away.
     """
 
     start: int
     stop: int
     start_seconds: float
     stop_seconds: float
-    is_exact: bool
 
 
 class Suspect(NamedTuple):
@@ -80,11 +82,11 @@ def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
     """
     with opened(source) as video:
         index = video.index
-        cuts = dict(_confirmed(video) if exact else _likely(video))
-        starts = [0, *sorted(cuts)]
+        cuts = _confirmed(video) if exact else _likely(video)
+        starts = sorted({0, *cuts})
         times = index.boundaries
         return [
-            Scene(start, stop, float(times[start]), float(times[stop]), cuts.get(start, True))
+            Scene(start, stop, float(times[start]), float(times[stop]))
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True)
         ]
 
@@ -96,9 +98,7 @@ def find_suspects(index: VideoIndex) -> list[Suspect]:
     relative = (sizes - usual) / np.maximum(whole - usual, 1)
     shown = np.full(len(sizes), -1)
     shown[index.frame_packets] = np.arange(len(index))
-    before = np.maximum.accumulate(
-        np.concatenate([[-1], shown[:-1]])
-    )  # last frame, in decode order
+    before = np.maximum.accumulate(np.concatenate([[-1], shown[:-1]]))  # frames decoded earlier
     hides = _hides_frames(index)
     found = []
     least = _LARGE_HIDDEN if hides else _LARGE
@@ -116,7 +116,7 @@ def _sizes(index: VideoIndex) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 
 def _hides_frames(index: VideoIndex) -> bool:
-    """Whether packets may hold later frames too, as of codecs that have no B-frames but those."""
+    """Whether a packet may also hold a frame that is shown later, as in AV1 and VP9."""
     return codec_of(index.codec).reorders is False
 
 
@@ -126,21 +126,20 @@ class _Gop(NamedTuple):
     Attributes:
         start, stop: the keyframes; of the last one, the end of the video.
         pixels: their thumbnails; of the last one that of `start` alone.
-        change: mean difference of their thumbnails; infinite where the video ends.
         recolored: share of the pixels whose colours the other thumbnail lacks, 0 to 1.
         suspects: packets in it as large as after a cut.
         is_telling: whether usual packets are so small that a cut in it would be suspect.
-        is_chosen: whether the encoder placed the keyframe `stop` for its picture, not its number.
+        is_chosen: whether the encoder placed the keyframe `stop` for its picture, not its number;
+            None where that is not clear.
     """
 
     start: int
     stop: int
     pixels: NDArray[np.uint8]
-    change: float
     recolored: float
     suspects: list[Suspect]
     is_telling: bool
-    is_chosen: bool
+    is_chosen: bool | None
 
 
 def _gops(video: Video) -> list[_Gop]:
@@ -149,7 +148,6 @@ def _gops(video: Video) -> list[_Gop]:
     keys = keyframes_of(index)
     chosen = keys[_thinned(keys)]
     pixels = read_thumbnails(video, chosen).pixels
-    changes = [*_differences(pixels).tolist(), np.inf]
     recolored = [*_recolored(pixels).tolist(), 0.0]
     suspects = find_suspects(index)
     firsts = [each.first for each in suspects]
@@ -163,17 +161,19 @@ def _gops(video: Video) -> list[_Gop]:
     for place, (start, stop) in enumerate(pairwise([*chosen.tolist(), len(index)])):
         own = suspects[bisect_left(firsts, start) : bisect_left(firsts, stop)]
         is_telling = bool(telling[start:stop].all()) and not _hides_frames(index)
-        is_chosen = stop in length_of and length_of[stop] not in regular
-        measures = pixels[place : place + 2], changes[place], recolored[place]
-        gops.append(_Gop(start, stop, *measures, own, is_telling, is_chosen))
+        is_chosen: bool | None = stop in length_of and length_of[stop] not in regular
+        if not is_chosen and len(lengths) < _FEW:
+            is_chosen = None
+        shown = pixels[place : place + 2]
+        gops.append(_Gop(start, stop, shown, recolored[place], own, is_telling, is_chosen))
     return gops
 
 
 def _thinned(keys: NDArray[np.int64]) -> list[int]:
-    """Places of keyframes at least `_APART` frames apart."""
+    """Places of keyframes at least `_KEYS_APART` frames apart."""
     places = [0] if len(keys) else []
     for place, key in enumerate(keys.tolist()):
-        if key - keys[places[-1]] >= _APART:
+        if key - keys[places[-1]] >= _KEYS_APART:
             places.append(place)
     return places
 
@@ -188,80 +188,77 @@ def _regular_lengths(lengths: NDArray[np.int64]) -> set[int]:
     return regular
 
 
-def _likely(video: Video) -> Iterator[tuple[int, bool]]:
+def _likely(video: Video) -> Iterator[int]:
     """Cuts between keyframes that differ, where the packet sizes say."""
     hides = _hides_frames(video.index)
     for gop in _gops(video):
         is_last = gop.stop == len(video)
-        if gop.change < _CHANGED or (hides and not is_last and gop.recolored < _RECOLORED):
+        if not is_last and gop.recolored < _RECOLORED / 2:
             continue
-        found = _largest(gop.suspects)
-        for suspect in found:
-            is_exact = suspect.first == suspect.last
-            middle = suspect.first + (
-                _AHEAD // 4 if hides else (suspect.last - suspect.first + 1) // 2
-            )
-            yield min(max(middle, 1), gop.stop - 1), is_exact
-        if is_last:
-            continue
-        if gop.is_chosen and gop.recolored >= _RECOLORED / 2:
-            yield gop.stop, True
-        elif not found and gop.recolored >= _RECOLORED:
-            yield gop.stop, False
+        found = [each for each in _largest(gop.suspects) if not is_last or each.size >= _SURE]
+        for suspect in found if is_last or gop.recolored >= _RECOLORED else []:
+            width = suspect.last - suspect.first
+            # A hidden frame is rarely far behind the packet that it is in.
+            middle = suspect.first + (width // 4 if hides else (width + 1) // 2)
+            yield min(max(middle, 1), gop.stop - 1)
+        if gop.is_chosen or (not found and gop.recolored >= _RECOLORED):
+            yield gop.stop
 
 
 def _largest(suspects: list[Suspect]) -> list[Suspect]:
     """Of suspects that may be of one cut, the one with the largest packet."""
     kept: list[Suspect] = []
-    for suspect in sorted(suspects, key=lambda each: -each.size):
+    ordered = sorted(suspects, key=lambda each: -each.size)
+    for suspect in ordered:
         reach = max(_APART, suspect.last - suspect.first)
-        if all(abs(suspect.first - other.first) > reach for other in kept):
+        is_apart = all(abs(suspect.first - other.first) > reach for other in kept)
+        if is_apart and suspect.size >= _SURE * ordered[0].size:
             kept.append(suspect)
     return kept
 
 
-def _confirmed(video: Video) -> Iterator[tuple[int, bool]]:
+def _confirmed(video: Video) -> Iterator[int]:
     """Cuts between frames that were compared, in GOPs where there may be some."""
     for gop in _gops(video):
-        if gop.change < _CHANGED and not gop.suspects:
-            continue
         last = min(gop.stop, len(video) - 1)
         whole = np.arange(gop.start, last + 1)
         if gop.is_telling:
-            cuts, is_explained = _cuts_near(video, gop, whole)
-        else:
-            cuts, is_explained = [], False
-        if not is_explained:
-            cuts = _cuts_in(whole, read_thumbnails(video, whole).pixels)
-        for cut in cuts:
-            yield cut, True
+            yield from _cuts_near(video, gop, whole)
+        elif gop.stop == len(video) or gop.recolored >= _RECOLORED / 2:
+            yield from _cuts_in(whole, read_thumbnails(video, whole).pixels)
 
 
-def _cuts_near(video: Video, gop: _Gop, whole: NDArray[np.int64]) -> tuple[list[int], bool]:
-    """Cuts where the packet sizes suggest them, and whether they explain the change of the GOP."""
-    is_last = gop.stop == len(video)
-    if gop.is_chosen and not gop.suspects:
-        return [gop.stop], True
+def _cuts_near(video: Video, gop: _Gop, whole: NDArray[np.int64]) -> list[int]:
+    """Cuts where the packet sizes suggest them, and elsewhere if these do not explain the change.
+
+    Over a long time motion alone changes a picture, so only short gaps are looked at.
+    """
     cuts: list[int] = []
-    behind = gop.pixels[0]
+    frames, pixels = np.array([gop.start, gop.stop][: len(gop.pixels)]), gop.pixels
     if gop.suspects:
         near = {frame for each in gop.suspects for frame in range(each.first - 3, each.last + 3)}
-        frames = whole[np.isin(whole, [*near])]
-        pixels = read_thumbnails(video, frames).pixels
-        cuts, behind = _cuts_in(frames, pixels), pixels[-1]
-    if is_last or gop.stop in cuts or _recolored(np.stack([behind, gop.pixels[1]])) < _RECOLORED:
-        return cuts, True
-    if gop.is_chosen:
-        return [*cuts, gop.stop], True
-    at_stop = _cuts_in(whole[-4:], read_thumbnails(video, whole[-4:]).pixels)
-    return cuts + at_stop, bool(at_stop)
+        looked = whole[1:][np.isin(whole[1:], [*near])]
+        frames = np.concatenate([frames[:1], looked, frames[1:]])
+        pixels = np.concatenate([pixels[:1], read_thumbnails(video, looked).pixels, pixels[1:]])
+        cuts = _cuts_in(frames, pixels)
+    for place in np.flatnonzero(_recolored(pixels) >= _RECOLORED).tolist():
+        begin, end = int(frames[place]), int(frames[place + 1])
+        if end == gop.stop and gop.is_chosen:
+            cuts.append(end)
+        elif 1 < end - begin <= _SHORT:
+            between = np.arange(begin, end + 1)
+            cuts += _cuts_in(between, read_thumbnails(video, between).pixels)
+    is_unclear = gop.stop < len(video) and gop.is_chosen is not False and gop.stop not in cuts
+    if is_unclear and _differences(pixels[-2:])[0] >= _CHANGED:
+        cuts += _cuts_in(whole[-4:], read_thumbnails(video, whole[-4:]).pixels)
+    return cuts
 
 
 def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
     """First frames of shots among some frames, of which those that follow on one another count.
 
     A cut stands out from the differences beside it, as in PySceneDetect's AdaptiveDetector, and
-    the picture does not come back at once, as after a flash.
+    the picture does not come back within two frames, as after a flash.
     """
     steps = _differences(pixels)
     steps[np.diff(frames) != 1] = 0
@@ -270,8 +267,10 @@ def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
         beside = np.concatenate([steps[max(place - 2, 0) : place], steps[place + 1 : place + 3]])
         if len(beside) and steps[place] < _STANDS_OUT * beside.mean():
             continue
-        later = min(place + 3, len(pixels) - 1)
-        if _differences(pixels[[place, later]])[0] >= steps[place] / 2:
+        earlier = int(np.searchsorted(frames, frames[place] - 2))
+        later = int(np.searchsorted(frames, frames[place] + 3, side="right")) - 1
+        across = _differences(pixels[[place, later, earlier, place + 1]])[::2]
+        if across.min() >= steps[place] / 2:
             cuts.append(int(frames[place + 1]))
     return cuts
 
@@ -301,6 +300,6 @@ def _usual_sizes(
     usual = np.full(len(sizes), whole)
     if len(others):
         padded = np.pad(sizes[others], _FAR, mode="reflect" if len(others) > _FAR else "edge")
-        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _FAR + 1)
-        usual[others] = np.quantile(windows, _USUAL, axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _FAR + 1)[::_STEP]
+        usual[others] = np.repeat(np.quantile(windows, _USUAL, axis=1), _STEP)[: len(others)]
     return usual, whole
