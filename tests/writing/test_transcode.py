@@ -200,6 +200,24 @@ def test_the_gain_is_that_of_plans_with_the_written_files(source, tmp_path):
     assert "3 videos" in str(made.gain)
 
 
+def test_odd_sides_become_even_where_the_encoder_needs_that(tmp_path):
+    (tmp_path / "in").mkdir()
+    options = {"deadline": "realtime"}
+    size = (83, 61)
+    encode_video(tmp_path / "in/a.webm", frames=5, size=size, codec="libvpx-vp9", options=options)
+    for codec, wanted in (("h264", (82, 60)), ("ffv1", size)):
+        made = transcode(
+            tmp_path / "in",
+            tmp_path / codec,
+            codec=codec,
+            suffix=".mkv",
+            resize_shorter=None,
+            options={},
+        )
+        index = vl.index_video(made.out / "a.mkv")
+        assert (index.width, index.height) == wanted
+
+
 def test_sound_stays_with_the_frames(tmp_path):
     (tmp_path / "in").mkdir()
     write_sound(tmp_path / "in/a.mp4", make_signal(0.5), 44100, "aac", with_video=True)
