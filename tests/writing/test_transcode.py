@@ -155,6 +155,8 @@ def test_archives_hold_the_videos_and_their_sources(source, tmp_path):
     assert (out / "000000.tar").stat().st_mtime_ns == kept
     with tarfile.open(out / "000001.tar") as tar:
         assert json.load(tar.extractfile("00000002.json"))["num_frames"] == 9
+    assert transcode(source, out, videos_per_shard=3).written == 3
+    assert files(out) == ["000000.tar", "transcode.journal"]
 
 
 def test_videos_in_archives_are_transcoded_too(source, tmp_path):
