@@ -23,8 +23,9 @@ def test_help_and_version_are_given_by_module_and_command(words):
     assert told.exit_code == 0
     expected = vl.__version__ if "--version" in words else "Usage: videoloader"
     assert expected in told.output
-    command = [sys.executable, "-m", "videoloader", *words]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for module in ("videoloader", "videoloader.cli"):
+        command = [sys.executable, "-m", module, *words]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_no_command_is_an_error_that_shows_the_help():

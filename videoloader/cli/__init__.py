@@ -714,7 +714,3 @@ def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
     facts["time_base"] = str(index.time_base)
     facts["warnings"] = list(index.warnings)
     return facts
-
-
-if __name__ == "__main__":
-    main()
