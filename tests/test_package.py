@@ -228,7 +228,7 @@ LAYERS = {
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
     "curation": "errors system codecs sampling sources workers indexing audio decoding "
     "clip_samples video",
-    "report": "errors views system runtime sources indexing decoding video",
+    "report": "errors views system runtime codecs sources workers indexing decoding video",
     "demo": "errors views system sampling indexing fn plugin report",
     "cli": "errors views sampling sources indexing decoding video writing curation report demo",
 }

@@ -14,7 +14,7 @@ import videoloader
 from videoloader.cli.curation import dedupe, scenes, score
 from videoloader.cli.data_sets import check, index, merge, query
 from videoloader.cli.inspection import browse, inspect, report, sample
-from videoloader.cli.machine import demo, top
+from videoloader.cli.machine import demo, doctor, top
 from videoloader.cli.terminal import _say
 from videoloader.cli.writing import cut, transcode
 
@@ -25,7 +25,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look at videos": (inspect, sample, report, browse),
     "Select videos": (scenes, dedupe, score),
     "Write videos": (cut, transcode),
-    "This machine": (top, demo),
+    "This machine": (top, doctor, demo),
 }
 
 app = typer.Typer(

@@ -1,7 +1,8 @@
-"""Commands about this machine: what runs on it, and the demo."""
+"""Commands about this machine: what runs on it, what it can do, and the demo."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from videoloader.cli.terminal import console
 
-__all__ = ["demo", "top"]
+__all__ = ["demo", "doctor", "top"]
 
 
 def top(
@@ -27,6 +28,24 @@ def top(
         show(console, as_json=as_json)
     else:
         watch(console, interval)
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what this machine can decode, what is missing, and how to get it.
+
+    A built-in clip is decoded on the CPU and, where there is a GPU, on NVDEC. Exit code 1 if
+    decoding on the CPU does not work.
+    """
+    from videoloader.report import doctor as run
+
+    findings = run.diagnose()
+    if as_json:
+        print(json.dumps(run.as_json(findings)))  # noqa: T201
+    else:
+        console.print(run.findings_table(findings))
+    raise typer.Exit(int(not run.is_sound(findings)))
 
 
 def demo(
