@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import av
 import numpy as np
 import pytest
+import torch
 from fake_gpu import fake_gpu  # noqa: F401  (a fixture)
 from typer.testing import CliRunner
 
@@ -194,6 +195,21 @@ def test_nvdec_that_fails_leaves_the_cpu_sound(fake_gpu, monkeypatch):
     assert findings[-1].state == "failed"
     assert "no picture came" in findings[-1].found
     assert doctor.is_sound(findings)
+
+
+@pytest.mark.parametrize(
+    ("driver", "built", "advice"),
+    [
+        (None, None, "everything runs on the CPU"),
+        ("580.82", None, "install a build of PyTorch"),
+        ("580.82", "13.0", "the driver may be too old"),
+    ],
+)
+def test_why_there_is_no_gpu_is_told(monkeypatch, driver, built, advice):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.version, "cuda", built)
+    monkeypatch.setattr(doctor, "_driver", lambda: driver)
+    assert found(doctor._gpus, "PyTorch").advice.startswith(advice)
 
 
 @pytest.mark.gpu

@@ -257,7 +257,8 @@ def _open_files() -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
     if soft != resource.RLIM_INFINITY and soft < _OPEN_FILES:
-        advice = f"ulimit -n {most}  (files are reopened when half of them are in use)"
+        raised = "raise the hard limit" if soft == hard else f"ulimit -n {most}"
+        advice = f"{raised} (files are reopened for each read when half of them are in use)"
         yield Finding("machine", "open files", f"{soft}, at most {most}", "note", advice)
     else:
         shown = "unlimited" if soft == resource.RLIM_INFINITY else str(soft)
@@ -270,11 +271,14 @@ def _gpus() -> Iterator[Finding]:
     yield Finding("GPU", "driver", _driver() or "none of NVIDIA is loaded")
     if not torch.cuda.is_available():
         built = torch.version.cuda
+        if _driver() is None:
+            advice = "everything runs on the CPU (in a container: docker run --gpus all gives GPUs)"
+        elif built is None:
+            advice = "install a build of PyTorch for CUDA"
+        else:
+            advice = "the driver may be too old for this CUDA, or CUDA_VISIBLE_DEVICES is empty"
         reason = "built without CUDA" if built is None else f"built for CUDA {built}"
-        advice = "everything runs on the CPU" if _driver() is None else ""
-        yield Finding(
-            "GPU", "PyTorch", f"sees no GPU ({reason})", "note", advice or "install a CUDA build"
-        )
+        yield Finding("GPU", "PyTorch", f"sees no GPU ({reason})", "note", advice)
         return
     for number in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(number)
