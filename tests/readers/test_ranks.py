@@ -11,7 +11,7 @@ from videoloader.clip_samples.rank import find_rank
 from videoloader.errors import ArgumentError
 from videoloader.pipeline import pipeline_def
 from videoloader.workers import processors
-from videoloader.workers.processors import usable_processors
+from videoloader.workers.processors import cpu_quota, usable_processors
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS")
 
@@ -144,6 +144,35 @@ def test_ranks_of_a_host_share_its_processors(monkeypatch, ranks, own, of_parent
 
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
     monkeypatch.setattr(processors.os, "sched_getaffinity", allowed)
+    monkeypatch.setattr(processors, "cpu_quota", lambda: None)
+    assert usable_processors() == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "150000 100000\n"}, 1.5),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "400000", "cpu/cpu.cfs_period_us": "100000"}, 4.0),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_limits_of_control_groups_are_read(tmp_path, files, expected):
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert cpu_quota(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("quota", "ranks", "expected"),
+    [(2.5, "1", 3), (0.5, "1", 1), (64.0, "1", 16), (4.0, "2", 2), (16.0, "2", 8), (2.0, "0", 2)],
+)
+def test_a_control_group_bounds_the_processors(monkeypatch, quota, ranks, expected):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
+    monkeypatch.setattr(processors.os, "sched_getaffinity", lambda _: range(16))
+    monkeypatch.setattr(processors, "cpu_quota", lambda: quota)
     assert usable_processors() == expected
 
 

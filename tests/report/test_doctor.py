@@ -131,30 +131,6 @@ def test_a_tree_that_is_not_installed_is_told(monkeypatch):
     assert list(doctor._extras()) == []
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"cpu.max": "150000 100000\n"}, 1.5),
-        ({"cpu.max": "max 100000\n"}, None),
-        ({"cpu/cpu.cfs_quota_us": "400000", "cpu/cpu.cfs_period_us": "100000"}, 4.0),
-        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
-        ({}, None),
-    ],
-)
-def test_limits_of_control_groups_are_read(tmp_path, files, expected):
-    (tmp_path / "cpu").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    assert doctor._cpu_quota(tmp_path) == expected
-
-
-def test_fewer_processors_than_the_default_of_workers_are_told(monkeypatch):
-    monkeypatch.setattr(doctor, "usable_processors", lambda: 16)
-    monkeypatch.setattr(doctor, "_cpu_quota", lambda: 2.5)
-    (one,) = doctor._processors()
-    assert (one.state, one.advice.partition(":")[0]) == ("note", "pass workers=2")
-
-
 def test_little_shared_memory_and_few_open_files_are_told(monkeypatch):
     docker = SimpleNamespace(f_bavail=(64 << 20) // 4096, f_frsize=4096)
     monkeypatch.setattr(os, "statvfs", lambda _: docker)

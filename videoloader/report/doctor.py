@@ -12,7 +12,6 @@ import re
 import resource
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 
 from videoloader.codecs.registry import CODECS
 from videoloader.errors import UnsupportedError
-from videoloader.workers.processors import usable_processors
+from videoloader.workers.processors import cpu_quota, usable_processors
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -201,27 +200,11 @@ def _decode_in_worker() -> str:
 
 
 def _processors() -> Iterator[Finding]:
-    count = usable_processors()
-    found = f"{count} usable of {os.cpu_count()}"
-    quota = _cpu_quota()
-    if quota is not None and quota < count:
-        advice = f"pass workers={max(1, int(quota))}: the default, {count}, is more than may run"
-        found += f", but the control group allows the time of {quota:.3g}"
-        yield Finding("machine", "processors", found, "note", advice)
-    else:
-        yield Finding("machine", "processors", found)
-
-
-def _cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """Processors that the control group may keep busy, version 2 or 1; None for no limit."""
-    with suppress(OSError, ValueError):  # not there, or "max"
-        quota, period = (root / "cpu.max").read_text().split()
-        return int(quota) / int(period)
-    with suppress(OSError, ValueError):
-        quota_us = int((root / "cpu" / "cpu.cfs_quota_us").read_text())
-        if quota_us > 0:
-            return quota_us / int((root / "cpu" / "cpu.cfs_period_us").read_text())
-    return None
+    found = f"{usable_processors()} usable of {os.cpu_count()}"
+    quota = cpu_quota()
+    if quota is not None:
+        found += f"; the control group allows the time of {quota:.3g}"
+    yield Finding("machine", "processors", found)
 
 
 def _memory() -> Iterator[Finding]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
-__all__ = ["usable_processors"]
+__all__ = ["cpu_quota", "usable_processors"]
 
 
 def usable_processors() -> int:
@@ -12,13 +16,30 @@ def usable_processors() -> int:
 
     Launchers such as torchrun set LOCAL_WORLD_SIZE to the number of processes on this host. They
     share the processors evenly, unless the launcher has set their affinity: then this process has
-    fewer allowed processors than its parent.
+    fewer allowed processors than its parent. Containers with a limit of processor time (`docker run
+    --cpus`) have no more processors than that.
     """
-    own = _allowed(0)
+    own, quota = _allowed(0), cpu_quota()
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
-    if not ranks.isdecimal() or int(ranks) < 2 or own < _allowed(os.getppid()):
-        return own
-    return max(1, own // int(ranks))
+    count = int(ranks) if ranks.isdecimal() and int(ranks) else 1
+    if count > 1 and own >= _allowed(os.getppid()):
+        own = own // count
+    if quota is not None:
+        own = min(own, math.ceil(quota / count))
+    return max(1, own)
+
+
+@cache
+def cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """Processors that the control group may keep busy, version 2 or 1; None for no limit."""
+    with suppress(OSError, ValueError):  # not there, or "max"
+        quota, period = (root / "cpu.max").read_text().split()
+        return int(quota) / int(period)
+    with suppress(OSError, ValueError):
+        quota_us = int((root / "cpu" / "cpu.cfs_quota_us").read_text())
+        if quota_us > 0:
+            return quota_us / int((root / "cpu" / "cpu.cfs_period_us").read_text())
+    return None
 
 
 def _allowed(pid: int) -> int:
