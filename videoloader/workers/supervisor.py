@@ -234,8 +234,8 @@ class Supervisor(Generic[_Task]):
         self._use.check()
         if worker.join() == -signal.SIGBUS:  # it maps nothing but shared memory
             raise ResourceError(
-                f"{lost.task}: {reason}: there is no memory left to share with it; enlarge "
-                "/dev/shm or the memory limit of the container, or use smaller batches"
+                f"{lost.task}: {reason}: there is no memory left to share with it; raise "
+                "the memory limit of the container, or use smaller batches"
             )
         if worker.is_ready:
             lost = lost._replace(deaths=lost.deaths + 1)
