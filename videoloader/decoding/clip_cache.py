@@ -209,8 +209,10 @@ class ClipCache:
             try:
                 self._write(key, _as_row(clip.tensor).cpu().numpy(), clip.heard)
             except SourceError as error:
-                self._writes = False
-                _log.warning("%s; decoded clips are no longer kept by this process", error)
+                with self._lock:
+                    if self._writes:
+                        _log.warning("%s; decoded clips are no longer kept by this process", error)
+                    self._writes = False
 
     def _write(self, key: str, frames: NDArray[np.uint8], heard: ClipSound | None) -> None:
         samples, rate = (torch.zeros(0, 1), 0) if heard is None else heard
