@@ -165,10 +165,11 @@ def test_a_resumed_run_goes_on_from_the_cache(paths, cache):
     assert batches.stats().work.cache_misses == 0
 
 
-def test_clips_in_one_batch_that_are_kept_and_that_are_not(paths, cache):
-    epoch_of(loader(paths[:2], cache=cache))
-    expected, _ = epoch_of(loader(paths))
-    found, counts = epoch_of(loader(paths, cache=cache))
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_clips_in_one_batch_that_are_kept_and_that_are_not(paths, cache, device):
+    epoch_of(loader(paths[:2], cache=cache, device=device))
+    expected, _ = epoch_of(loader(paths, device=device))
+    found, counts = epoch_of(loader(paths, cache=cache, device=device))
     assert same(found, expected)
     assert counts == (2, 1)
 

@@ -207,7 +207,8 @@ class ClipCache:
                 continue
             clip = assembly.clips[number]
             try:
-                self._write(key, _as_row(clip.tensor).cpu().numpy(), clip.heard)
+                with written(self._folder):
+                    self._write(key, _as_row(clip.tensor).cpu().numpy(), clip.heard)
             except SourceError as error:
                 with self._lock:
                     if self._writes:
@@ -221,8 +222,7 @@ class ClipCache:
         size = len(head) + len(frames) + len(sound)
         if path.exists() or not self._has_room(size):
             return
-        with written(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as unfinished, open(unfinished, "wb") as file:
             file.write(head[:-4] + _checksum(key, head, frames, sound).to_bytes(4, "little"))
             file.write(frames.data)
@@ -336,12 +336,8 @@ def _as_row(memory: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _held(path: Path) -> Iterator[bool]:
-    """Hold a lock, if no other process or thread does; the system releases it with the process.
-
-    Raises:
-        SourceError: the file cannot be written.
-    """
-    with written(path), open(path, "ab") as file:
+    """Hold a lock, if no other process or thread does; the system releases it with the process."""
+    with open(path, "ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
