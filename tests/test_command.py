@@ -1,6 +1,7 @@
 """The command `videoloader`: its options, and what it leaves when it is stopped."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,8 +24,23 @@ def test_help_and_version_are_given_by_module_and_command(words):
     assert told.exit_code == 0
     expected = vl.__version__ if "--version" in words else "Usage: videoloader"
     assert expected in told.output
-    command = [sys.executable, "-m", "videoloader", *words]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for module in ("videoloader", "videoloader.cli"):
+        command = [sys.executable, "-m", module, *words]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_help_shows_each_command_in_one_group():
+    told = run("--help").output
+    groups = re.findall(r"^╭─ (.+?) ─+╮$", told, flags=re.M)
+    names = re.findall(r"^│ ([a-z]+) {2,}", told, flags=re.M)
+    assert groups[1:] == [
+        "Data sets",
+        "Look at videos",
+        "Select videos",
+        "Write videos",
+        "This machine",
+    ]
+    assert sorted(names) == sorted(each.callback.__name__ for each in app.registered_commands)
 
 
 def test_no_command_is_an_error_that_shows_the_help():

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -228,7 +229,7 @@ LAYERS = {
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
     "curation": "errors system codecs sampling sources workers indexing audio decoding "
     "clip_samples video",
-    "report": "errors views system runtime sources indexing decoding video",
+    "report": "errors views system runtime codecs sources workers indexing decoding video",
     "demo": "errors views system sampling indexing fn plugin report",
     "cli": "errors views sampling sources indexing decoding video writing curation report demo",
 }
@@ -511,7 +512,16 @@ def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
         assert path.relative_to(ROOT).as_posix() in names
     assert "videoloader/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not any(name.startswith(("tests/", "indexing/", "sampling/")) for name in names)
+    assert {
+        f"videoloader/report/{name}" for name in ("page.html", "page.js", "doctor.mp4")
+    } <= names
+    tops = {name.partition("/")[0] for name in names if "/" in name}
+    assert {top.partition("-")[0] for top in tops} == {"videoloader"}
+
+
+def test_the_citation_has_the_version_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_links_at_the_root_lead_into_the_package():

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 from typer.testing import CliRunner
 
 import videoloader as vl
-from videoloader import cli
+from videoloader.cli import app
 from videoloader.report.top import read_statuses, status_table
 from videoloader.runtime import status
 
@@ -113,7 +113,7 @@ def test_a_folder_that_cannot_be_written_costs_the_run_nothing(
 
 
 def test_ranks_of_a_job_are_shown_until_they_are_killed(paths, folder, monkeypatch):
-    monkeypatch.setattr(cli, "console", Console(width=160))
+    monkeypatch.setattr("videoloader.cli.machine.console", Console(width=160))
     jobs = [
         subprocess.Popen(
             [sys.executable, "-c", JOB, *map(str, paths)],
@@ -132,17 +132,17 @@ def test_ranks_of_a_job_are_shown_until_they_are_killed(paths, folder, monkeypat
             ("0", jobs[1].pid),
             ("1", jobs[0].pid),
         ]
-        text = CliRunner().invoke(cli.app, ["top", "--once"]).stdout
+        text = CliRunner().invoke(app, ["top", "--once"]).stdout
         assert re.search(rf"0/2 +{jobs[1].pid} +python -c Loader", text)
         assert "2 runs" in text
         assert "decode" in text
-        found = json.loads(CliRunner().invoke(cli.app, ["top", "--json"]).stdout)
+        found = json.loads(CliRunner().invoke(app, ["top", "--json"]).stdout)
         assert {run["pid"] for run in found} == {job.pid for job in jobs}
         for job in jobs:
             job.send_signal(signal.SIGKILL)
             job.wait()
         assert len(list(folder.glob("*.json"))) == 2
-        assert "nothing runs here" in CliRunner().invoke(cli.app, ["top", "--once"]).stdout
+        assert "nothing runs here" in CliRunner().invoke(app, ["top", "--once"]).stdout
         assert not list(folder.glob("*.json"))
     finally:
         for job in jobs:

@@ -97,7 +97,9 @@ def test_a_flash_is_no_cut_and_a_short_shot_within_a_gop_is(tmp_path):
 def test_a_cut_between_pictures_of_the_same_colours_is_found(tmp_path, length):
     shot = [*draw_shot(2 * length, seed=8, size=SIZE)]
     turned = [picture[::-1] for picture in shot[length:]]
-    path = encode_pictures(tmp_path / "a.mp4", shot[:length] + turned, size=SIZE)
+    options = {"g": str(length), "sc_threshold": "0", "threads": "1"}
+    pictures = shot[:length] + turned
+    path = encode_pictures(tmp_path / "a.mp4", pictures, size=SIZE, options=options)
     assert vl.index_video(path).keyframes.tolist() == [0, length]
     assert starts(vl.find_scenes(path, exact=True)) == [length]
 

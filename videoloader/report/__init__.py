@@ -1,1 +1,1 @@
-"""Terminal output: tables of videos, sheets of frames, and `videoloader top`."""
+"""What the commands show: tables, sheets of frames, `videoloader top`, `videoloader doctor`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -31,37 +32,37 @@ _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
 _HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
 _FIRST = (
-    "key",
-    "codec",
-    "width",
-    "height",
-    "fps",
-    "duration",
-    "num_frames",
-    "gop",
-    "bitrate",
-    "error",
+    *("key", "codec", "width", "height", "fps", "duration", "num_frames", "mean_gop", "bit_rate"),
+    *("size", "has_audio", "error"),
 )
 _CHARTS = (
-    *("duration", "fps", "height", "width", "codec", "container", "gop", "bitrate", "size"),
-    *("num_frames", "pixel_format", "color_transfer", "exactness", "error_kind", "damaged_frames"),
+    *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
+    *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
+    *("error_kind", "damaged_frames"),
 )
 _LABELS = {
     "key": ("video", "place of the file below the root of the data set"),
     "error": ("error", "why it cannot be read"),
     "fps": ("frames/s", "average frame rate"),
-    "duration": ("seconds", "duration in seconds"),
+    "duration": ("seconds", "from the first frame to the end of the last"),
     "num_frames": ("frames", "number of frames"),
     "num_keyframes": ("keyframes", "number of keyframes"),
-    "gop": ("GOP", "frames from keyframe to keyframe, on average"),
-    "bitrate": ("kbit/s", "bits of the file a second, in thousands"),
+    "mean_gop": ("GOP", "frames from keyframe to keyframe, on average"),
+    "bit_rate": ("bits/s", "of the video stream"),
+    "max_gap": ("longest gap", "seconds, longest time from a frame to the next"),
     "size": ("bytes", "size of the file"),
+    "has_audio": ("sound", "whether the file has an audio stream"),
     "damaged_frames": ("damaged frames", "found by `videoloader check`; -1 for all of them"),
 }
 _FLAGS = (
     ("cannot be read", "error!=none"),
     ("damaged", "damaged_frames!=none"),
     ("with warnings", "warnings!=none"),
+    ("variable frame rate", "variable_rate:yes"),
+    ("open GOPs", "open_gops>0"),
+    ("interlaced", "interlaced:yes"),
+    ("HDR", "is_hdr:yes"),
+    ("without sound", "has_audio:no"),
     ("rotated", "rotation!=0"),
     ("times not in tables", "exactness!=tables exactness!=none"),
     ("above 8 bits", "bit_depth>8"),
@@ -168,7 +169,7 @@ def render_page(
             f"{dataset.path}: a page holds {_MOST_ROWS:,} rows, the data set has {len(dataset):,}; "
             "choose some, as `videoloader query` does"
         )
-    table = _with_derived(dataset.table, damage)
+    table = dataset.table if damage is None else _with_damage(dataset.table, damage)
     names = [name for name in _FIRST if name in table.column_names]
     names += [name for name in table.column_names if name not in (*names, *_HIDDEN)]
     data = {
@@ -177,7 +178,7 @@ def render_page(
         "rows": len(dataset),
         "columns": [_column(name, table[name]) for name in names],
         "charts": _CHARTS,
-        "flags": [flag for flag in _FLAGS if flag[1].partition("!")[0].partition(">")[0] in names],
+        "flags": [flag for flag in _FLAGS if re.split("[!:>]", flag[1])[0] in names],
         "totals": _totals(table),
         "pictures": pictures,
         "live": is_live,
@@ -203,18 +204,10 @@ def _as_script(data: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _with_derived(table: pa.Table, damage: pa.Table | None) -> pa.Table:
-    """The columns of a data set index, and GOP lengths, bit rates and damaged frames."""
+def _with_damage(table: pa.Table, damage: pa.Table) -> pa.Table:
+    """The columns of a data set index, and one of damaged frames."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    keys = pc.max_element_wise(table["num_keyframes"], 1)
-    gop = pc.divide(pc.cast(table["num_frames"], pa.float64()), keys)
-    seconds = pc.if_else(pc.greater(table["duration"], 0), table["duration"], None)
-    rate = pc.divide(pc.multiply(pc.cast(table["size"], pa.float64()), 8e-3), seconds)
-    table = table.append_column("gop", gop).append_column("bitrate", rate)
-    if damage is None:
-        return table
     found = {
         (path, member): len(frames) if frames else -1
         for path, member, frames in zip(

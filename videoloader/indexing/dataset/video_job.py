@@ -100,6 +100,7 @@ def run_video_job(
                 workers=workers,
                 time_limit=time_limit,
                 arguments=job.arguments,
+                ahead=1,  # a video takes long: those that wait stay free for any worker
             )
         for (number, item), result in results:
             row = job.as_row(item, result)

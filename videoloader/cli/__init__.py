@@ -1,0 +1,60 @@
+"""The command `videoloader`: look at videos without writing a program.
+
+One module for each group of commands of its help; `terminal.py` has what they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+import videoloader
+from videoloader.cli.curation import dedupe, scenes, score
+from videoloader.cli.data_sets import check, index, merge, query
+from videoloader.cli.inspection import browse, inspect, report, sample
+from videoloader.cli.machine import demo, doctor, top
+from videoloader.cli.terminal import _say
+from videoloader.cli.writing import cut, transcode
+
+__all__ = ["app", "main"]
+
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Data sets": (index, merge, check, query),
+    "Look at videos": (inspect, sample, report, browse),
+    "Select videos": (scenes, dedupe, score),
+    "Write videos": (cut, transcode),
+    "This machine": (top, doctor, demo),
+}
+
+app = typer.Typer(
+    name="videoloader",
+    add_completion=False,
+    pretty_exceptions_show_locals=False,  # URLs among them may be signed
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def command(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="And exit.")] = False,
+) -> None:
+    """Index videos, look at their frames, and run the demo."""
+    if version:
+        _say(f"videoloader {videoloader.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        _say(context.get_help())
+        raise typer.Exit(2)
+
+
+for _group, _members in _COMMANDS.items():
+    for _member in _members:
+        app.command(rich_help_panel=_group)(_member)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app(prog_name="videoloader")

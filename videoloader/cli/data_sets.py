@@ -1,0 +1,254 @@
+"""Commands that make, join, ask and check data set indexes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from videoloader.cli.terminal import (
+    Ray,
+    Root,
+    Workers,
+    _complain,
+    _facts,
+    _job_progress,
+    _reported,
+    _say,
+    _warn,
+    console,
+)
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing import index_video
+from videoloader.sources.source import as_check
+
+__all__ = ["check", "index", "merge", "query"]
+
+_SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
+
+Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
+Checks = Annotated[
+    str, typer.Option("--check", help="What tells a changed file: size, mtime or none.")
+]
+
+
+def index(
+    sources: Annotated[
+        list[str], typer.Argument(help="Folders, globs, lists (.txt), .tar, videos, URLs.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Parquet file to write; a table otherwise.")
+    ] = None,
+    headers: Annotated[
+        bool, typer.Option(help="Read packet headers too, to know what is disposable.")
+    ] = False,
+    workers: Workers = None,
+    shard: Shard = "0/1",
+    ray: Ray = False,
+    root: Root = None,
+    checks: Checks = "size",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Find every frame of videos from their tables.
+
+    With --out, a job that may be stopped and goes on where it was when called again. Exit code 1
+    if any video cannot be read, 2 if the job cannot be done.
+    """
+    if out is None:
+        raise typer.Exit(_index_now(sources, headers=headers, as_json=as_json))
+    from videoloader.indexing.dataset import index_dataset
+
+    begin, passed = time.perf_counter(), Counter[str]()
+    with _job_progress() as progress, _reported(out):
+        task = progress.add_task("indexing", total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            progress.update(task, completed=done, total=total, failed=failed)
+
+        dataset = index_dataset(
+            sources,
+            out,
+            workers,
+            headers=headers,
+            root=root,
+            check=as_check(checks),
+            shard=_shard(shard),
+            ray=ray,
+            progress=tell,
+            passed=passed,
+        )
+    errors = dataset.errors.to_pylist()
+    seconds = time.perf_counter() - begin
+    if as_json:
+        count = len(dataset.videos)
+        facts = {"out": str(out), "videos": count, "errors": errors, "seconds": seconds}
+        print(json.dumps(facts | {"passed_over": passed}))  # noqa: T201  (what the option asks for)
+    else:
+        for row in errors:
+            try:
+                dataset[row["row"]]
+            except VideoError as error:  # with the whole path, where only the end of it is stored
+                _complain(str(error))
+        rate = len(dataset) / max(seconds, 1e-9)
+        _say(
+            f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
+            f"{seconds:.1f} s, {rate:.0f} files/s"
+        )
+        _tell_passed(passed)
+    raise typer.Exit(int(bool(errors)))
+
+
+def merge(
+    parts: Annotated[list[Path], typer.Argument(help="Data set indexes, such as shards of a job.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
+    root: Root = None,
+) -> None:
+    """Make one data set index of several, in the order given."""
+    from videoloader.indexing.dataset import merge_datasets
+
+    with _reported():
+        dataset = merge_datasets(parts, out, root=root)
+    _say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
+
+
+def query(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    where: Annotated[
+        str, typer.Argument(help="SQL behind WHERE: \"codec = 'av1' and height >= 720\".")
+    ] = "true",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write these rows to a data set index.")
+    ] = None,
+    count: Annotated[bool, typer.Option("--count", help="Print how many there are.")] = False,
+    by: Annotated[
+        str | None, typer.Option(help="Print videos and hours by a column or expression.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
+
+    Exit code 2 if the condition is none.
+    """
+    from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
+    from videoloader.report.tables import plain_table
+
+    with _reported():
+        if (out is not None) + count + (by is not None) > 1:
+            raise ArgumentError("give one of --out, --count and --by")
+        with open_dataset(dataset) as opened:
+            total = len(opened)
+            if by is not None:
+                found, rows = None, count_by(opened, where, by)
+            else:
+                found = query_rows(opened, where)
+                shown = found[:limit] if limit else found
+                rows = opened.columns(_SHOWN).take(shown).to_pylist()
+            if found is not None and out is not None:
+                write_part(opened, found, out)
+    if found is not None and out is not None:
+        _say(f"{out}: {len(found)} of {total} rows")
+    elif found is not None and count:
+        _say(str(len(found)))
+    elif as_json:
+        for row in rows:
+            print(json.dumps(row, default=str))  # noqa: T201
+    else:
+        console.print(plain_table(rows))
+        if found is not None:
+            more = len(found) - len(rows)
+            _say(f"{len(found)} of {total} rows{f', {more} not shown' if more else ''}")
+
+
+def check(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet) to check.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Parquet file to write; beside it by default."),
+    ] = None,
+    workers: Workers = None,
+    shard: Shard = "0/1",
+    ray: Ray = False,
+    root: Root = None,
+    checks: Checks = "size",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Decode everything once and write which frames of which videos are damaged.
+
+    A job that may be stopped and goes on where it was when called again. What it writes, and what
+    --json prints, can be given to loaders as skip_known. Exit code 1 if any are damaged, 2 if the
+    job cannot be done.
+    """
+    from videoloader.decoding.check import check_dataset
+    from videoloader.indexing.dataset import Item, open_dataset
+    from videoloader.indexing.dataset.job import part_of
+
+    part = "" if shard == "0/1" else f".{shard.replace('/', 'of')}"
+    target = dataset.with_suffix(f".damage{part}.parquet") if out is None else out
+    with _job_progress() as progress, _reported(target):
+        task = progress.add_task("decoding", total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            progress.update(task, completed=done, total=total, failed=failed)
+
+        with open_dataset(dataset, root=root, check=as_check(checks)) as opened:
+            count = len(part_of(opened.videos.rows.tolist(), _shard(shard)))
+            table = check_dataset(
+                opened, target, workers=workers, shard=_shard(shard), ray=ray, progress=tell
+            )
+    damage = table.to_pylist()
+    if as_json:
+        for row in damage:
+            print(json.dumps(row))  # noqa: T201
+        raise typer.Exit(int(bool(damage)))
+    for row in damage:
+        frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
+        name = Item(row["path"], row["member"]).name
+        _complain(f"{name}: {frames}: {row['reason']}")
+    bad = len({(row["path"], row["member"]) for row in damage})
+    _say(f"{target}: {count} videos decoded, {bad} damaged")
+    raise typer.Exit(int(bool(damage)))
+
+
+def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
+    """Index and print, file after file; the exit code."""
+    from videoloader.indexing.dataset import find_items
+    from videoloader.report.tables import video_table
+
+    indexes, passed = [], Counter[str]()
+    with _reported():
+        items = find_items(sources, passed)
+    for item in items:
+        try:
+            with item.open() as source:
+                made = index_video(source, headers=headers)
+        except VideoError as error:
+            _complain(str(error))
+            continue
+        _warn(made)
+        indexes.append(made)
+        if as_json:
+            print(json.dumps(_facts(item.name, made)))  # noqa: T201
+    if not as_json and indexes:
+        console.print(video_table(indexes))
+        _tell_passed(passed)
+    return int(len(indexes) < len(items))
+
+
+def _tell_passed(passed: Counter[str]) -> None:
+    """Say which files of folders and archives were passed over."""
+    if passed:
+        from videoloader.indexing.dataset.listing import describe_passed
+
+        _say(f"passed over: {describe_passed(passed)}")
+
+
+def _shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal()):
+        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
+    return int(part), int(parts)

@@ -1,0 +1,148 @@
+"""Commands that show videos and data sets: tables, sheets of frames, pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from videoloader.cli.terminal import (
+    Root,
+    _complain,
+    _facts,
+    _job_progress,
+    _rate,
+    _reported,
+    _say,
+    _warn,
+    console,
+)
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing import index_video
+
+__all__ = ["browse", "inspect", "report", "sample"]
+
+
+def inspect(
+    source: Annotated[str, typer.Argument(help="A video file or its URL.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="PNG to write (needs matplotlib).")
+    ] = None,
+    gops: Annotated[int, typer.Option(min=1, help="Groups of pictures to print.")] = 20,
+    fps: Annotated[
+        str | None, typer.Option(help="Frames a second of a raw stream, such as 24000/1001.")
+    ] = None,
+) -> None:
+    """Print what is known of a video and draw its groups of pictures and frame sizes."""
+    from videoloader.report.tables import draw_timeline, gop_table, video_table
+
+    with _reported():
+        made = index_video(source, headers=True, fps=None if fps is None else _rate(fps))
+        console.print(video_table([made]))
+        facts = _facts(made.name, made)
+        del facts["warnings"]  # printed as such
+        for name, value in facts.items():
+            _say(f"{name:>14}  {value}")
+        _warn(made)
+        console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
+        if out is not None:
+            draw_timeline(made, out)
+            _say(f"timeline: {out}")
+
+
+def sample(
+    source: Annotated[str, typer.Argument(help="A video file or its URL.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="PNG to write.")] = Path("sample.png"),
+    clips: Annotated[int, typer.Option(min=1, help="Clips, one a row.")] = 4,
+    count: Annotated[int, typer.Option(min=1, help="Frames in a clip.")] = 8,
+    stride: Annotated[int | None, typer.Option(min=1, help="From frame to frame; 4.")] = None,
+    fps: Annotated[
+        str | None, typer.Option(help="Frames a second, in place of a stride, such as 30000/1001.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    matrix: Annotated[
+        str, typer.Option(help="To RGB: auto, bt601, bt709, bt2020, or swscale as FFmpeg does.")
+    ] = "auto",
+    color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
+) -> None:
+    """Draw random clips of a video as a sheet of pictures."""
+    from videoloader.report.tables import write_png
+    from videoloader.sampling import RandomClip, generator, sample_frames
+    from videoloader.video import Video
+    from videoloader.views import contact_sheet
+
+    rows = []
+    with _reported():
+        if stride is not None and fps is not None:
+            raise ArgumentError("give --stride or --fps, not both")
+        rate = None if fps is None else float(_rate(fps))
+        sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
+    try:
+        with Video(source, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
+            for number in range(clips):
+                rng = generator(seed, sample=number)
+                frames = sample_frames(sampler, video.index, rng=rng)
+                clip = video.get_frames(frames, pad_mode="edge")
+                caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
+                rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
+    except VideoError as error:
+        _complain(str(error))
+        raise typer.Exit(1) from None
+    with _reported():
+        write_png(contact_sheet(rows), out)
+    _say(f"{out}: {clips} clips of {count} frames")
+
+
+def report(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("report"),
+    pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
+    root: Root = None,
+) -> None:
+    """Write a page about a data set: totals, distributions, a table of all videos, and frames.
+
+    One HTML file that needs no server. Damaged frames are shown where `videoloader check` has left
+    its file beside the data set index.
+    """
+    from videoloader.indexing.dataset import open_dataset
+    from videoloader.report.page import write_report
+
+    with _job_progress() as progress, _reported():
+        task = progress.add_task("sheets of frames", total=None, failed=0)
+        with open_dataset(dataset, root=root) as opened:
+            page = write_report(
+                opened,
+                out,
+                pictures=pictures,
+                damage=_damage(dataset),
+                progress=lambda done, total: progress.update(task, completed=done, total=total),
+            )
+    _say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
+
+
+def browse(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; 0: any.")] = 0,
+    root: Root = None,
+) -> None:
+    """Serve the page of `report` to this machine, with frames of any video that is picked."""
+    from videoloader.indexing.dataset import open_dataset
+    from videoloader.report.browse import BrowseServer
+
+    with _reported(), open_dataset(dataset, root=root) as opened:
+        try:
+            server = BrowseServer(opened, port=port, damage=_damage(dataset))
+        except OSError as error:
+            raise ArgumentError(f"--port {port}: {error.strerror}") from error
+        _say(f"{server.address}  (Ctrl-C ends it)")
+        with server:
+            server.serve_forever()
+
+
+def _damage(dataset: Path) -> Any:
+    """What `videoloader check` has written beside a data set index; None where it has not."""
+    import pyarrow.parquet as pq
+
+    path = dataset.with_suffix(".damage.parquet")
+    return pq.read_table(path) if path.exists() else None

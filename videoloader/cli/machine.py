@@ -1,0 +1,61 @@
+"""Commands about this machine: what runs on it, what it can do, and the demo."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from videoloader.cli.terminal import console
+
+__all__ = ["demo", "doctor", "top"]
+
+
+def top(
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option(help="Print one table and end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON once and end.")] = False,
+) -> None:
+    """Watch the loaders and pipelines that run on this machine.
+
+    Those of processes with VIDEOLOADER_STATUS=1 in their environment.
+    """
+    from videoloader.report.top import show, watch
+
+    if once or as_json:
+        show(console, as_json=as_json)
+    else:
+        watch(console, interval)
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what this machine can decode, what is missing, and how to get it.
+
+    A built-in clip is decoded on the CPU and, where there is a GPU, on NVDEC. Exit code 1 if
+    decoding on the CPU does not work.
+    """
+    from videoloader.report import doctor as run
+
+    findings = run.diagnose()
+    if as_json:
+        print(json.dumps(run.as_json(findings)))  # noqa: T201
+    else:
+        console.print(run.findings_table(findings))
+    raise typer.Exit(int(not run.is_sound(findings)))
+
+
+def demo(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder of videos; a few are made if left out.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where results are written.")] = Path("demo"),
+    workers: Annotated[int, typer.Option(help="Threads, then processes, that decode.")] = 2,
+) -> None:
+    """Turn a folder of videos into training batches and say how that went."""
+    from videoloader.demo.show import main as run
+
+    run(folder, out, workers)

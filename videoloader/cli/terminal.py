@@ -1,0 +1,102 @@
+"""What the commands share: options, consoles, progress, and errors as exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing import VideoIndex
+from videoloader.sources.lists import exact_number
+
+__all__ = ["Ray", "Root", "Workers", "console"]
+
+console = Console()
+problems = Console(stderr=True)
+
+Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
+Ray = Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")]
+Root = Annotated[
+    str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
+]
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _warn(index: VideoIndex) -> None:
+    for warning in index.warnings:
+        problems.print(warning, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _complain(text: str) -> None:
+    problems.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _reported(out: Path | None = None) -> Iterator[None]:
+    """Errors of ours as a line and exit code 2; Ctrl-C as code 130, and what it leaves of a job."""
+    try:
+        yield
+    except VideoError as error:
+        _complain(str(error))
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        kept = "" if out is None else f"; what is done is kept in {out}.journal"
+        _complain(f"interrupted{kept}{', run again to resume' if kept else ''}")
+        raise typer.Exit(130) from None
+
+
+def _job_progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        FilesPerSecond(),
+        TimeRemainingColumn(),
+        console=problems,
+        transient=True,
+    )
+
+
+class FilesPerSecond(ProgressColumn):
+    """How fast a job is."""
+
+    def render(self, task: Task) -> Text:
+        """The rate of the last seconds."""
+        return Text(f"{task.speed or 0:.0f} files/s")
+
+
+def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
+    names = "codec width height num_frames average_fps duration rotation pixel_format bit_depth "
+    names += "container stream exactness"
+    facts = {"file": name} | {name: getattr(index, name) for name in names.split()}
+    facts["keyframes"] = len(index.keyframes)
+    facts["time_base"] = str(index.time_base)
+    facts["warnings"] = list(index.warnings)
+    return facts
+
+
+def _rate(text: str) -> Fraction:
+    try:
+        return exact_number(text)
+    except (OverflowError, ValueError) as error:
+        raise ArgumentError(f"--fps is a number or a fraction, got {text!r}") from error

@@ -1,0 +1,124 @@
+"""Commands that write videos."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from videoloader.cli.terminal import Workers, _complain, _job_progress, _reported, _say
+
+__all__ = ["cut", "transcode"]
+
+
+def cut(
+    source: Annotated[str, typer.Argument(help="A video file or its URL.")],
+    out: Annotated[Path, typer.Argument(help="Video to write; its suffix chooses the container.")],
+    start: Annotated[int | None, typer.Option(help="First frame; 0.")] = None,
+    stop: Annotated[int | None, typer.Option(help="Frame behind the last; the end.")] = None,
+    times: Annotated[
+        tuple[float, float] | None, typer.Option(help="Begin and end in seconds instead.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto, copy (packets as they are), encode.")] = "auto",
+    codec: Annotated[str | None, typer.Option(help="h264, hevc, av1, vp9 or ffv1.")] = None,
+    quality: Annotated[
+        str | None, typer.Option(help="Constant rate factor of the encoder, or lossless.")
+    ] = None,
+    audio: Annotated[bool, typer.Option(help="Write the sound too.")] = True,
+) -> None:
+    """Write exactly these frames of a video to a file, without encoding where that can be done."""
+    from videoloader.writing.cut import cut as write_cut
+
+    with _reported():
+        made = write_cut(
+            source,
+            out,
+            start,
+            stop,
+            times=times,
+            method=method,  # type: ignore[arg-type]
+            codec=codec,
+            quality=_quality(quality),
+            audio=audio,
+        )
+    how = f"{made.num_packets} packets copied" if made.method == "copy" else "encoded"
+    _say(f"{out}: frames {made.start}-{made.stop - 1}, {how}")
+    if made.reason:
+        _say(f"not copied: {made.reason}")
+
+
+def transcode(
+    sources: Annotated[
+        list[str], typer.Argument(help="Folders, globs, lists, .tar, videos, URLs; or a .parquet.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
+    codec: Annotated[str | None, typer.Option(help="h264, hevc, av1, vp9 or ffv1.")] = None,
+    quality: Annotated[
+        str | None, typer.Option(help="Constant rate factor of the encoder, or lossless.")
+    ] = None,
+    gop: Annotated[int, typer.Option(min=1, help="Most frames between keyframes.")] = 16,
+    shorter: Annotated[
+        int | None, typer.Option(min=2, help="Length of the shorter side; as it is by default.")
+    ] = None,
+    audio: Annotated[bool, typer.Option(help="Keep the sound.")] = True,
+    suffix: Annotated[str, typer.Option(help="Of the files.")] = ".mp4",
+    videos_per_shard: Annotated[
+        int | None, typer.Option(min=1, help="Write tar archives of so many videos each.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
+    stride: Annotated[int, typer.Option(min=1, help="From frame to frame of a clip.")] = 4,
+    workers: Workers = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Encode videos again for training: short groups of pictures, a smaller size.
+
+    A job that may be stopped and goes on where it was when called again. Exit code 1 if any video
+    cannot be transcoded, 2 if the job cannot be done.
+    """
+    from videoloader.sampling import RandomClip
+    from videoloader.writing.transcode import transcode as run
+
+    whole = len(sources) == 1  # a data set index is given alone
+    with _job_progress() as progress, _reported(out / "transcode"):
+        task = progress.add_task("transcoding", total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            progress.update(task, completed=done, total=total, failed=failed)
+
+        made = run(
+            sources[0] if whole else sources,
+            out,
+            codec=codec,
+            quality=_quality(quality),
+            gop=gop,
+            resize_shorter=shorter,
+            audio=audio,
+            suffix=suffix,
+            videos_per_shard=videos_per_shard,
+            sampler=RandomClip(count, stride=stride),
+            workers=workers,
+            progress=tell,
+            tell_gain=None if as_json else lambda gain: _say(str(gain)),
+        )
+    if as_json:
+        facts = {"out": str(out), "written": made.written, "kept": made.kept}
+        facts |= {"bytes_before": made.bytes_before, "bytes_after": made.bytes_after}
+        facts |= {"gain": None if made.gain is None else made.gain._asdict()}
+        print(json.dumps(facts | {"errors": [each._asdict() for each in made.failures]}))  # noqa: T201
+        raise typer.Exit(int(bool(made.failures)))
+    for failure in made.failures:
+        _complain(failure.reason)
+    _say(
+        f"{out}: {made.written} videos written, {made.kept} were done, {len(made.failures)} "
+        f"failed; {made.bytes_before / 1e6:.1f} MB became {made.bytes_after / 1e6:.1f} MB"
+    )
+    if made.gain is not None:
+        _say(str(made.gain))
+    raise typer.Exit(int(bool(made.failures)))
+
+
+def _quality(text: str | None) -> Any:
+    """The quality of an encoder: a number, or a word that is checked there."""
+    return int(text) if text is not None and text.isdecimal() else text
