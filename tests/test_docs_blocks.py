@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # pages do not close what they open
 @pytest.mark.parametrize(
-    ("page", "count"), [("frames.md", 4), ("decoding.md", 1), ("loading.md", 11)]
+    ("page", "count"), [("frames.md", 4), ("decoding.md", 1), ("loading.md", 12)]
 )
 def test_the_blocks_of_a_page_run(page, count, folder):
     blocks = blocks_of(page)

@@ -28,6 +28,7 @@ from videoloader.clip_samples.sources import (
 )
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import Clip, pad_sounds
+from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
@@ -82,8 +83,10 @@ def _has_its_sound(sample: dict[str, Any]) -> bool:
     return isinstance(audio, torch.Tensor) and audio.ndim == 2 and len(audio) == length
 
 
-@documented(SampleOptions, FailureOptions, LabelOptions, LimitOptions)
-class DatasetOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, total=False):
+@documented(SampleOptions, FailureOptions, LabelOptions, CacheOptions, LimitOptions)
+class DatasetOptions(
+    SampleOptions, FailureOptions, LabelOptions, CacheOptions, LimitOptions, total=False
+):
     """Options of `ClipDataset`: of its samples, those that fail, their labels, and processes."""
 
 
@@ -93,6 +96,7 @@ class DatasetOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, 
     skip_known=None,
     labels=None,
     classes=None,
+    **DEFAULT_CACHE,
     **DEFAULT_LIMITS,
 )
 class ClipDataset(Dataset[dict[str, Any]]):
@@ -207,7 +211,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._records = SharedRecords()
         self._stats = WorkerStats(shared(torch.zeros(WorkerStats.SHAPE, dtype=torch.float64)))
         failures = Failures(policy, self._records)
-        self._sampled = SampleDecoder(self._requests, self._output, rules, failures)
+        self._sampled = SampleDecoder(
+            self._requests, self._output, rules, failures, cache=open_clip_cache(options)
+        )
         self.transform = transform
         self.sample_transform = sample_transform
         self._batches: BatchDecoder | None = None

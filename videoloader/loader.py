@@ -29,6 +29,7 @@ from videoloader.clip_samples.sources import (
 )
 from videoloader.cuda.streams import stage_stream, wait_for
 from videoloader.decoding.batch_decoder import BatchDecoder, shared_decoder
+from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
@@ -48,9 +49,15 @@ from videoloader.system.options import documented, from_options, takes_options
 __all__ = ["Loader", "LoaderIterator"]
 
 
-@documented(SampleOptions, FailureOptions, LabelOptions, OrderOptions, LimitOptions)
+@documented(SampleOptions, FailureOptions, LabelOptions, OrderOptions, CacheOptions, LimitOptions)
 class LoaderOptions(
-    SampleOptions, FailureOptions, LabelOptions, OrderOptions, LimitOptions, total=False
+    SampleOptions,
+    FailureOptions,
+    LabelOptions,
+    OrderOptions,
+    CacheOptions,
+    LimitOptions,
+    total=False,
 ):
     """Options of `Loader`: of samples, those that fail, labels, the order, and processes."""
 
@@ -66,6 +73,7 @@ class LoaderOptions(
     skip_known=None,
     labels=None,
     classes=None,
+    **DEFAULT_CACHE,
     **DEFAULT_LIMITS,
 )
 class Loader:
@@ -203,6 +211,7 @@ class Loader:
             failures,
             columns=SampleColumns(self._videos, columns) if columns else None,
             batches=shaped,
+            cache=open_clip_cache(options),
         )
         self._limits = check_limits(options)
         self._transform = transform

@@ -15,6 +15,7 @@ from videoloader.clip_samples.shaped_batches import ShapedBatches
 from videoloader.decoding.attempts import Attempts, WantedClip, decode_attempts
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
+from videoloader.decoding.clip_cache import ClipCache
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
@@ -72,6 +73,7 @@ class SampleDecoder:
         failures: takes what goes wrong; its policy says what becomes of samples that fail.
         columns: that go along with the samples.
         batches: the shapes of clips that differ from sample to sample.
+        cache: of decoded clips.
     """
 
     requests: SampleRequests
@@ -80,6 +82,7 @@ class SampleDecoder:
     failures: Failures = field(default_factory=Failures)
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
+    cache: ClipCache | None = None
 
     def __post_init__(self) -> None:
         sampler = self.requests.sampler
@@ -125,7 +128,9 @@ class SampleDecoder:
                 wanted.append(self._clip(key, number, found[at], in_epochs=in_epochs))
             return wanted
 
-        clips = decode_attempts(decoder, attempts, clips_at, self.output, self.rules)
+        clips = decode_attempts(
+            decoder, attempts, clips_at, self.output, self.rules, cache=self.cache
+        )
         places = attempts.kept
         decoded = DecodedSamples(
             clips,

@@ -49,7 +49,8 @@ class OpenClip:
     `video` tells the video from others; `frames` are numbers inside it, or `FILLED`; `orientation`
     is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`; `memory` is its
     tensor, or the one of which it is a row; `failed` are the frames that do not decode. `sound` is
-    what is to be heard, and `heard` that sound once it is decoded.
+    what is to be heard, and `heard` that sound once it is decoded. `is_cached` clips have their
+    frames and sound, see `ClipCache`.
     """
 
     request: ClipRequest
@@ -66,6 +67,7 @@ class OpenClip:
     failed: dict[int, VideoError] = field(default_factory=dict)
     sound: tuple[SoundSpan, ...] = ()
     heard: ClipSound | None = None
+    is_cached: bool = False
 
     @property
     def tensor(self) -> torch.Tensor:
@@ -215,10 +217,11 @@ class Assembly:
         return parts
 
     def runs(self) -> list[MergedRun]:
-        """The merged runs of all clips."""
+        """The merged runs of all clips that are to be decoded."""
         together: dict[Hashable, dict[int, OpenClip]] = {}
         for number, clip in self.clips.items():
-            together.setdefault(clip.video, {})[number] = clip
+            if not clip.is_cached:
+                together.setdefault(clip.video, {})[number] = clip
         runs: list[MergedRun] = []
         for clips in together.values():
             index = next(iter(clips.values())).index

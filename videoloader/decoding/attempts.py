@@ -24,6 +24,7 @@ from videoloader.sources.items import Item
 
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
+    from videoloader.decoding.clip_cache import ClipCache
     from videoloader.decoding.opening.videos import OpenedVideo
 
 __all__ = ["Attempts", "Successors", "WantedClip", "decode_attempts", "requests_for"]
@@ -202,6 +203,7 @@ def decode_attempts(
     rules: DecodingRules,
     *,
     take: Callable[[ClipBatch], ClipBatch] | None = None,
+    cache: ClipCache | None = None,
 ) -> ClipBatch:
     """Decode the clips of a batch, and those that take the place of clips that fail.
 
@@ -213,6 +215,7 @@ def decode_attempts(
         output: form of the clips.
         rules: how videos are treated.
         take: gets the clips of each round, and gives those of its places.
+        cache: gives the clips that it has, and keeps the others.
 
     Returns:
         The clips of `attempts.chosen`; those of `attempts.masked` are masked.
@@ -223,7 +226,7 @@ def decode_attempts(
     batch: ClipBatch | None = None
     for places in attempts.rounds():
         clips = clips_at(places)
-        more = _decode(decoder, clips, output, rules)
+        more = _decode(decoder, clips, output, rules, cache)
         more = more if take is None else take(more)
         batch = more if batch is None else batch.replaced(places, more)
         for number, failure in more.failed.items():
@@ -264,10 +267,11 @@ def _decode(
     clips: Sequence[WantedClip],
     output: OutputFormat,
     rules: DecodingRules,
+    cache: ClipCache | None,
 ) -> ClipBatch:
     """Clips, those that fail masked."""
     sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
     with decoder.open(sources, indexes) as videos:
         requests = requests_for(videos, [clip.request for clip in clips])
         blanks = [clip.blank for clip in clips]
-        return decoder.run(requests, videos, output, rules, blanks=blanks)
+        return decoder.run(requests, videos, output, rules, blanks=blanks, cache=cache)

@@ -49,6 +49,7 @@ from videoloader.system.options import from_options, takes_options
 from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
+    from videoloader.decoding.clip_cache import ClipCache
     from videoloader.errors import VideoError
     from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
@@ -182,6 +183,7 @@ class BatchDecoder:
         size: tuple[int, int] | int | None = None,
         blanks: Sequence[Blank] = (),
         choose: Choose | None = None,
+        cache: ClipCache | None = None,
     ) -> ClipBatch:
         """Decode clips of videos that are open; those that fail are reported, and masked.
 
@@ -196,12 +198,14 @@ class BatchDecoder:
                 says.
             choose: gives the requests that make up the batch, where some fail; see
                 `Assembly.finish`.
+            cache: gives the clips that it has, and keeps the others.
 
         Raises:
             VideoError: the first failure, if `rules` are strict.
             ClosedError: another thread closes the decoder meanwhile.
         """
-        return self.begin(requests, videos, output, rules, size=size, blanks=blanks).finish(choose)
+        begun = self.begin(requests, videos, output, rules, size=size, blanks=blanks, cache=cache)
+        return begun.finish(choose)
 
     def begin(
         self,
@@ -212,6 +216,7 @@ class BatchDecoder:
         *,
         size: tuple[int, int] | int | None = None,
         blanks: Sequence[Blank] = (),
+        cache: ClipCache | None = None,
     ) -> BegunBatch:
         """Begin to decode clips as `run` does, where a GPU decodes; arguments as of `run`."""
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
@@ -221,6 +226,7 @@ class BatchDecoder:
             partial((gpu or cpu).allocate, output=output),
             limit=machine_memory() if gpu is None else None,
         )
+        keep = None if cache is None else cache.read(assembly, self.device)
         if gpu is None:
             steps = _decoded_here(cpu, assembly)
         else:
@@ -228,7 +234,7 @@ class BatchDecoder:
         if rules.audio:
             steps = _with_sounds(steps, assembly, cpu)
         next(steps)
-        return BegunBatch(assembly, steps, self._count)
+        return BegunBatch(assembly, steps, self._count, keep)
 
     def _count(self, clips: int, batch: ClipBatch) -> None:
         with self._lock:
@@ -328,6 +334,7 @@ class BegunBatch:
         assembly: of its clips.
         steps: decodes them, after it has yielded once.
         count: called with the number of requests, and the batch.
+        keep: called when the clips are there, to keep them in a cache.
     """
 
     def __init__(
@@ -335,14 +342,17 @@ class BegunBatch:
         assembly: Assembly,
         steps: Generator[None, None, None],
         count: Callable[[int, ClipBatch], None],
+        keep: Callable[[], None] | None = None,
     ) -> None:
-        self._assembly, self._steps, self._count = assembly, steps, count
+        self._assembly, self._steps, self._count, self._keep = assembly, steps, count, keep
 
     def finish(self, choose: Choose | None = None) -> ClipBatch:
         """Wait for the clips, and decode those of the CPU; arguments and errors as of `run`."""
         for _ in self._steps:
             pass
         batch = self._assembly.finish(choose)
+        if self._keep is not None:
+            self._keep()
         self._count(self._assembly.num_requests, batch)
         return batch
 

@@ -138,7 +138,8 @@ def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> N
     """
     together: dict[Hashable, list[int]] = {}
     for number, clip in assembly.clips.items():
-        together.setdefault(clip.video, []).append(number)
+        if not clip.is_cached:
+            together.setdefault(clip.video, []).append(number)
     alone = []
     for numbers, error in _decode(assembly, engine, [*together.values()]):
         if len(numbers) > 1:  # damage that one of them hears costs the others nothing

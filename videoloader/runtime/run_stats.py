@@ -34,6 +34,8 @@ class Work:
         decode_seconds: that decoders were busy with them, the sum over all processes and sessions;
             reading included, and on a GPU the conversion, which overlaps with decoding there.
         convert_seconds: that conversion to RGB, resizing and copying took on CPUs.
+        cache_hits: clips that the clip cache had, so that nothing was decoded.
+        cache_misses: clips that it did not have.
     """
 
     packets: int = 0
@@ -42,6 +44,8 @@ class Work:
     used: int = 0
     decode_seconds: float = 0.0
     convert_seconds: float = 0.0
+    cache_hits: int = 0
+    cache_misses: int = 0
 
     @property
     def discarded(self) -> int:
@@ -228,6 +232,8 @@ class RunStats(Mapping[str, OperatorStats]):
             "frames_discarded": self.work.discarded,
             "decode_seconds": self.work.decode_seconds,
             "convert_seconds": self.work.convert_seconds,
+            "cache_hits": self.work.cache_hits,
+            "cache_misses": self.work.cache_misses,
         }
         for stage in self.stages:
             name = f"stage/{stage.name}"

@@ -16,7 +16,7 @@ _SLOTS = 64  # of counts: each is written by one worker
 _WORK = [field.name for field in fields(Work)]
 _COLUMNS = ["batches", "samples", "first_samples", "begin", "end", "busy", "errors", *_WORK]
 _AT = {name: at for at, name in enumerate(_COLUMNS)}
-_WHOLE = ("packets", "bytes", "decoded", "used")
+_WHOLE = ("packets", "bytes", "decoded", "used", "cache_hits", "cache_misses")
 
 
 class WorkerStats:
