@@ -99,6 +99,7 @@ SOURCES = {
         "libx265",
         {"x265-params": "log-level=none:pools=none:keyint=12:min-keyint=12:open-gop=1"},
     ),
+    "mpeg4.mp4": ("mpeg4", {"bf": "2", "g": "12", "threads": "1"}),
     "vp9.webm": ("libvpx-vp9", {"deadline": "realtime", "cpu-used": "8", "g": "12"}),
 }
 
@@ -178,15 +179,15 @@ def test_colours_that_the_muxer_loses_are_found(sources, tmp_path, monkeypatch):
     assert "loses the colour tags" in made.reason
 
 
-def test_what_decoders_would_not_hide_is_encoded(tmp_path):
-    """FFmpeg drops another frame of MPEG-2 in place of one that the edit list hides."""
+def test_what_ffmpeg_would_not_hide_is_encoded(tmp_path):
+    """FFmpeg shows the last frame of MPEG-2 that an edit list hides."""
     source = tmp_path / "source.mkv"
     encode_video(
         source, codec="mpeg2video", options={"bf": "2", "g": "12"}, frames=30, size=(128, 96)
     )
     wanted = by_ffmpeg(source)
     methods = set()
-    for start, stop in [(0, 30), (3, 11), (5, 12), (14, 19), (13, 14), (1, 5)]:
+    for start, stop in [(0, 30), (3, 11), (5, 12), (14, 19), (1, 5)]:
         made = vl.cut(source, tmp_path / "cut.mp4", start, stop, quality="lossless")
         assert by_us(made.path) == by_ffmpeg(made.path) == wanted[start:stop], made
         methods.add(made.method)

@@ -155,6 +155,8 @@ def test_archives_hold_the_videos_and_their_sources(source, tmp_path):
     assert (out / "000000.tar").stat().st_mtime_ns == kept
     with tarfile.open(out / "000001.tar") as tar:
         assert json.load(tar.extractfile("00000002.json"))["num_frames"] == 9
+    assert transcode(source, out, videos_per_shard=3).written == 3
+    assert files(out) == ["000000.tar", "transcode.journal"]
 
 
 def test_videos_in_archives_are_transcoded_too(source, tmp_path):
@@ -198,6 +200,24 @@ def test_the_gain_is_that_of_plans_with_the_written_files(source, tmp_path):
     assert made.gain.after == pytest.approx(after)
     assert after <= told[0].predicted < before
     assert "3 videos" in str(made.gain)
+
+
+def test_odd_sides_become_even_where_the_encoder_needs_that(tmp_path):
+    (tmp_path / "in").mkdir()
+    options = {"deadline": "realtime"}
+    size = (83, 61)
+    encode_video(tmp_path / "in/a.webm", frames=5, size=size, codec="libvpx-vp9", options=options)
+    for codec, wanted in (("h264", (82, 60)), ("ffv1", size)):
+        made = transcode(
+            tmp_path / "in",
+            tmp_path / codec,
+            codec=codec,
+            suffix=".mkv",
+            resize_shorter=None,
+            options={},
+        )
+        index = vl.index_video(made.out / "a.mkv")
+        assert (index.width, index.height) == wanted
 
 
 def test_sound_stays_with_the_frames(tmp_path):

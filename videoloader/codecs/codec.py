@@ -199,6 +199,8 @@ class Codec:
         has_superframes: a packet may hold hidden frames besides the one that it shows.
         packs_pictures: a packet may hold two pictures, or one that only repeats the last.
         is_delimited: start codes delimit pictures, so packets may be concatenated.
+        is_reparsed: FFmpeg's demuxer of MP4 divides the stream into packets anew, each with the
+            flags of the sample after it, and so shows the last frame that an edit list hides.
         has_stream_headers: extradata is the beginning of an elementary stream.
         shares_tables: later packets may use tables of the first (JPEG).
         held_pictures: maximum number of pictures that a decoder holds.
@@ -229,6 +231,7 @@ class Codec:
     has_superframes: bool = False
     packs_pictures: bool = False
     is_delimited: bool = False
+    is_reparsed: bool = False
     has_stream_headers: bool = False
     shares_tables: bool = False
     held_pictures: int = 4

@@ -100,10 +100,8 @@ def plan_copy(index: VideoIndex, start: int, stop: int, muxer: Muxer) -> CopyPla
     ordered = (np.diff(times) > 0).all() and end > times[-1]
     if not ordered or ((pts >= begin) & (pts < end) != shown).any():
         raise UnsupportedError("its timestamps do not tell the frames of the cut from others")
-    if codec_of(index.codec).start_codes is not None and (pts >= end).any():
-        # FFmpeg's decoders of MPEG-1, -2 and -4 give a picture with the next packet that refers to
-        # none, so it would drop another frame in place of the hidden one.
-        raise UnsupportedError(f"{index.codec} frames at the end cannot be hidden")
+    if codec_of(index.codec).is_reparsed and not shown.all():
+        raise UnsupportedError(f"FFmpeg does not hide frames of {index.codec}")
     if not muxer.has_edit_lists and not shown.all():
         raise UnsupportedError(
             f"{muxer.suffixes[0]} has no edit list, and the cut does not begin and end where "

@@ -19,7 +19,7 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.system.writing import written_whole
 from videoloader.writing.copying import CopyPlan, copy_packets, plan_copy
 from videoloader.writing.encoding import Encoding, Quality
-from videoloader.writing.formats import Muxer, codecs_here, muxer_of
+from videoloader.writing.formats import Muxer, codecs_here, find_encoder, muxer_of
 from videoloader.writing.reencoding import encode_part
 
 __all__ = ["Cut", "cut"]
@@ -81,7 +81,7 @@ def cut(
             gives the exact frames, and encodes elsewhere.
         index: of the source, to save making one.
         codec: of frames that are encoded; by default that of the source where FFmpeg encodes it and
-            the container takes it, else H.264 (VP9 in WebM).
+            the container takes it, else H.264, or VP9 in WebM and for odd sides.
         quality: of frames that are encoded, as for `write_video`.
         gop: of frames that are encoded, likewise.
         options: of FFmpeg's encoder, likewise.
@@ -150,9 +150,13 @@ def _copy(index: VideoIndex, source: Source, plan: CopyPlan, target: Path, audio
 
 
 def _usual_codec(index: VideoIndex, muxer: Muxer) -> str:
-    """The codec of the source if it can be written, else that of the container."""
-    is_kept = index.codec in codecs_here() and muxer.takes(index.codec)
-    return index.codec if is_kept else muxer.codec
+    """The codec of the source, else that of the container, else any that can be written there."""
+    here = codecs_here()
+    is_odd = index.width % 2 or index.height % 2
+    for codec in (index.codec, muxer.codec, *here):
+        if codec in here and muxer.takes(codec) and (not is_odd or find_encoder(codec).odd_sides):
+            return codec
+    return muxer.codec
 
 
 def _range(

@@ -7,10 +7,10 @@ import io
 import json
 import os
 import re
+import shutil
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -128,25 +128,26 @@ class Shards:
                 member = tarfile.TarInfo(f"{n:08}.json")
                 member.size = len(facts)
                 tar.addfile(member, io.BytesIO(facts.encode()))
-        status = os.stat(target)
-        state = Fingerprint(status.st_size, status.st_mtime_ns)
+        state = Fingerprint(os.stat(target).st_size)
         self._journal.add(Row(Item(target.name), state, self._contents[shard]))
         self._packed.add(shard)
         for n in good:
             self.path(n).unlink(missing_ok=True)
 
     def clean(self) -> None:
-        """Remove the folder of finished videos, if it is empty."""
-        with suppress(OSError):
-            (self._out / _STAGED).rmdir()
+        """Remove the folder of finished videos, and archives of an earlier job with more of them."""
+        shutil.rmtree(self._out / _STAGED, ignore_errors=True)
+        shard = len(self._contents)
+        while self._journal.get(Item(self._tar(shard).name)) and self._tar(shard).exists():
+            self._tar(shard).unlink()
+            shard += 1
 
     def _is_current(self, shard: int) -> bool:
         target = self._tar(shard)
         row = self._journal.get(Item(target.name))
         if row is None or row.state is None or not target.exists():
             return False
-        status = os.stat(target)
-        is_same = row.state == Fingerprint(status.st_size, status.st_mtime_ns)
+        is_same = row.state.size == os.stat(target).st_size
         return is_same and row.facts == json.loads(json.dumps(self._contents[shard]))
 
     def _member(self, number: int, states: Sequence[Fingerprint | None]) -> list[Any]:

@@ -55,7 +55,8 @@ def encode_part(
         target: its final name.
         encoding: how to encode.
         audio: write the sound of the span too.
-        resize_shorter: most pixels of the shorter side; larger pictures are scaled, to even sides.
+        resize_shorter: most pixels of the shorter side. Larger pictures are scaled, and those of
+            odd sides or another size than the first where that is needed. None: none is scaled.
         threads: that decode.
 
     Raises:
@@ -113,12 +114,14 @@ def _form(
 ) -> Form:
     """The form in which the frames of a video are encoded."""
     is_rgb = encoding.is_lossless and surface.frame.format.is_rgb
-    formats = encoding.encoder(is_rgb=is_rgb).pixel_formats(is_rgb=is_rgb)
+    encoder = encoding.encoder(is_rgb=is_rgb)
+    formats = encoder.pixel_formats(is_rgb=is_rgb)
     if not is_rgb:
         formats = [name for name in formats if not is_rgb_name(name)]
     size = index.orientation.displayed((surface.height, surface.width))
     if resize_shorter is not None:
         if resize_shorter < min(size):
             size = shorter_resized(size, resize_shorter)
-        size = (max(size[0] // 2 * 2, 2), max(size[1] // 2 * 2, 2))
+        if not encoder.odd_sides:
+            size = (max(size[0] // 2 * 2, 2), max(size[1] // 2 * 2, 2))
     return form_of(surface, index.color, formats, size)

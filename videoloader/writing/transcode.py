@@ -31,6 +31,7 @@ from videoloader.writing.reencoding import encode_part
 __all__ = ["TranscodeFailure", "Transcoded", "transcode", "transcode_video"]
 
 _JOURNAL = "transcode.journal"
+_ANY_SIDE = 1 << 30
 
 
 class TranscodeFailure(NamedTuple):
@@ -96,8 +97,8 @@ def transcode(
         codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
         quality: as for `write_video`.
         gop: most frames from one keyframe to the next.
-        resize_shorter: length of the shorter side; smaller videos keep their size, sides become
-            even.
+        resize_shorter: length of the shorter side; smaller videos keep their size. Sides become
+            even where the encoder needs that.
         audio: keep the sound.
         options: of FFmpeg's encoder.
         suffix: of the files; chooses the container.
@@ -290,7 +291,7 @@ def transcode_video(
                     target,
                     encoding=encoding,
                     audio=settings["audio"],
-                    resize_shorter=settings["resize_shorter"],
+                    resize_shorter=settings["resize_shorter"] or _ANY_SIDE,
                     threads=threads,
                 )
             state = source.fingerprint
