@@ -135,7 +135,7 @@ class Shards:
             self.path(n).unlink(missing_ok=True)
 
     def clean(self) -> None:
-        """Remove the folder of finished videos, and archives of an earlier job with more of them."""
+        """Remove the folder of finished videos, and archives of an earlier job that had more."""
         shutil.rmtree(self._out / _STAGED, ignore_errors=True)
         shard = len(self._contents)
         while self._journal.get(Item(self._tar(shard).name)) and self._tar(shard).exists():
