@@ -129,6 +129,15 @@ def test_every_cut_of_every_kind_of_stream_is_copied_exactly(sources, tmp_path, 
         assert np.abs(index.boundaries - ends).max() < 2 * late
 
 
+@pytest.mark.parametrize("name", ["b_frames.mp4", "hevc.mp4", "b_frames.mkv"])
+def test_the_last_frame_is_shown_as_long_as_in_the_source(sources, tmp_path, name):
+    index = vl.index_video(sources / name)
+    for stop in (7, 8, 16, 18):  # decoding some of these leaves out pictures between
+        vl.cut(sources / name, tmp_path / "cut.mp4", 5, stop, index=index, method="copy")
+        ends = index.boundaries[5 : stop + 1] - index.boundaries[5]
+        assert np.abs(vl.index_video(tmp_path / "cut.mp4").boundaries - ends).max() < 1e-9
+
+
 def test_matroska_copies_between_closed_groups_and_encodes_elsewhere(sources, tmp_path):
     source = sources / "b_frames.mkv"
     wanted = by_ffmpeg(source)

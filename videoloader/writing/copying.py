@@ -112,6 +112,12 @@ def plan_copy(index: VideoIndex, start: int, stop: int, muxer: Muxer) -> CopyPla
     if (np.diff(ascending) <= 0).any():
         raise UnsupportedError("packets have the same timestamp")
     dts = ascending - int((ascending - pts).max())
+    # In MP4 a frame lasts until the next decode time: that of the last one ends with the cut.
+    behind = int(index.frame_packets[stop - 1]) - first + 1
+    if behind < len(dts):
+        late = int(dts[behind] - dts[behind - 1] - (end - times[-1]))
+        dts[behind:] -= max(late, 0)
+        dts[:behind] += min(late, 0)
     if index.time_base.denominator > _MOST_TICKS:
         raise UnsupportedError("its timestamps are finer than MP4 has them")
     return CopyPlan(packets, frames, pts - begin, dts - begin, end - begin)
@@ -156,7 +162,7 @@ def copy_packets(
         if sound is not None:
             stack.callback(sound.close)
             sound.attach(made, muxer)
-        table = index.packets
+        table, last = index.packets, int(index.frame_packets[plan.frames[-1]])
         feed = PacketFeed(index, source, drop="nothing")
         stack.callback(feed.close)
         run = Run(plan.packets, plan.frames, index.frame_packets[plan.frames])
@@ -168,6 +174,8 @@ def copy_packets(
                 packet.stream, packet.time_base = stream, index.time_base
                 packet.pts, packet.dts = int(plan.pts[place]), int(plan.dts[place])
                 packet.duration = max(int(table["duration"][number]), 0)
+                if number == last:
+                    packet.duration = plan.end - packet.pts
                 packet.is_keyframe = bool(table["flags"][number] & PacketFlags.KEY)
                 if sound is not None:
                     sound.write_until(packet.dts * index.time_base)
