@@ -138,6 +138,14 @@ def test_the_last_frame_is_shown_as_long_as_in_the_source(sources, tmp_path, nam
         assert np.abs(vl.index_video(tmp_path / "cut.mp4").boundaries - ends).max() < 1e-9
 
 
+@pytest.mark.parametrize("suffix", [".mov", ".mkv"])
+def test_prores_keeps_its_form(tmp_path, suffix):
+    path = tmp_path / "source.mov"
+    encode_video(path, codec="prores_ks", pixel_format="yuv444p10le", frames=2, size=(64, 48))
+    made = vl.cut(path, tmp_path / f"cut{suffix}", 1, 2, method="copy")
+    assert by_ffmpeg(made.path) == by_ffmpeg(path)[1:]
+
+
 def test_matroska_copies_between_closed_groups_and_encodes_elsewhere(sources, tmp_path):
     source = sources / "b_frames.mkv"
     wanted = by_ffmpeg(source)

@@ -37,6 +37,9 @@ __all__ = ["CopyPlan", "copy_packets", "end_of", "plan_copy"]
 
 _AT_ONCE = 64  # packets read together
 _MOST_TICKS = (1 << 31) - 1  # a second
+# FourCC that FFmpeg's muxers would replace by another: decoders take the form of ProRes from it,
+# and players of Apple take no other for HEVC.
+_KEPT_TAGS = ("hvc1", "apco", "apcs", "apcn", "apch", "ap4h", "ap4x")
 # Seconds: rounding of floats, and of times to the milliseconds of Matroska.
 _EXACT, _LATE = 1e-9, 0.00051
 
@@ -158,6 +161,9 @@ def copy_packets(
         )
         stream = made.add_stream_from_template(video, opaque=True)
         stream.time_base = index.time_base
+        tag = video.codec_context.codec_tag
+        if tag in _KEPT_TAGS:
+            stream.codec_context.codec_tag = tag
         sound = sound_of_span(source, begin, end, muxer) if audio else None
         if sound is not None:
             stack.callback(sound.close)
@@ -207,7 +213,7 @@ def _check(index: VideoIndex, plan: CopyPlan, path: Path, *, late: float) -> Non
         raise UnsupportedError(
             f"FFmpeg's muxer loses frames or times ({len(found)} of {len(wanted)} frames are there)"
         )
-    for name in ("codec", "width", "height", "orientation"):
+    for name in ("codec", "pixel_format", "width", "height", "orientation"):
         if getattr(made, name) != getattr(index, name):
             raise UnsupportedError(
                 f"FFmpeg's muxer changes the {name} from {getattr(index, name)} to "
