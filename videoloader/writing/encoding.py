@@ -36,8 +36,8 @@ class Encoding:
 
     def __post_init__(self) -> None:
         first = encoders_of(self.codec)[0]
-        if self.gop is not None and self.gop < 1:
-            raise ArgumentError(f"gop must be at least 1, got {self.gop}")
+        if self.gop is not None and not (isinstance(self.gop, int) and self.gop >= 1):
+            raise ArgumentError(f"gop must be a whole number of at least 1, got {self.gop}")
         if self.quality == "lossless":
             if first.lossless is None:
                 raise ArgumentError(f"{self.codec} cannot be written without loss; use h264, ffv1")
