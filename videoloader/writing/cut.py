@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,6 +110,12 @@ def cut(
         first, end = _range(index, start, stop, times)
         if opened.path is not None and target.exists() and os.path.samefile(opened.path, target):
             raise ArgumentError(f"{target}: is the source itself; write to another file")
+        encoding = Encoding(
+            codec=codec or _usual_codec(index, muxer),
+            quality=quality,
+            gop=gop,
+            options=options or {},
+        )
         reason = ""
         if method != "encode":
             try:
@@ -128,12 +135,7 @@ def cut(
                 end,
                 partial,
                 target,
-                encoding=Encoding(
-                    codec=codec or _usual_codec(index, muxer),
-                    quality=quality,
-                    gop=gop,
-                    options=options or {},
-                ),
+                encoding=encoding,
                 audio=audio,
             )
         return Cut(target, first, end, "encode", end - first, reason)
@@ -165,8 +167,8 @@ def _range(
     """The first frame and the end of a cut."""
     count = index.num_frames
     if times is None:
-        first = 0 if start is None else int(start)
-        end = count if stop is None else int(stop)
+        first = 0 if start is None else operator.index(start)
+        end = count if stop is None else operator.index(stop)
         if not 0 <= first < end <= count:
             raise FrameRangeError(
                 f"{index.name}: frames {first} to {end - 1} requested, the video has {count} "
