@@ -251,6 +251,7 @@ def test_an_audio_object_is_written(tmp_path):
         (moving(2), {"codec": "ffv1", "quality": 3}, "ffv1 is lossless"),
         (moving(2), {"gop": 0}, "gop must be"),
         (moving(2), {"layout": "HWC"}, "layout must be one of"),
+        (moving(2), {"audio": (np.zeros((800, 2)), 8000)}, "transpose the sound of a Clip"),
         (moving(2), {"audio": np.zeros(5)}, "audio is .samples, rate."),
         (moving(2), {"pixel_format": "yuv440p"}, "libx264 takes no yuv440p; it takes yuv420p"),
         (iter([moving(1)[0], moving(1)[0, :8]]), {}, "frame 1 is uint8 .8, 96, 3., the first"),
