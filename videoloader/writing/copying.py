@@ -62,11 +62,6 @@ class CopyPlan:
     dts: NDArray[np.int64]
     end: int
 
-    @property
-    def num_hidden(self) -> int:
-        """Packets that are decoded and not shown."""
-        return len(self.packets) - len(self.frames)
-
 
 def end_of(index: VideoIndex, stop: int) -> int:
     """When the frame before `stop` ends, in ticks."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from videoloader.errors import ArgumentError
-from videoloader.writing.formats import DEFAULT_CODEC, Encoder, encoders_of, find_encoder
+from videoloader.writing.formats import Encoder, encoders_of, find_encoder
 
 __all__ = ["Encoding", "Quality"]
 
@@ -29,7 +29,7 @@ class Encoding:
         ArgumentError: no such codec, or a quality that it does not have.
     """
 
-    codec: str = DEFAULT_CODEC
+    codec: str
     quality: Quality = None
     gop: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
