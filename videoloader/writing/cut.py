@@ -100,6 +100,8 @@ def cut(
     muxer = muxer_of(target)
     if method not in get_args(Method):
         raise ArgumentError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    if codec is not None:
+        Encoding(codec=codec, quality=quality, gop=gop)  # also wrong where packets are copied
     with blamed_on(source_name(source)):
         opened = open_any(source)
     try:
@@ -110,12 +112,6 @@ def cut(
         first, end = _range(index, start, stop, times)
         if opened.path is not None and target.exists() and os.path.samefile(opened.path, target):
             raise ArgumentError(f"{target}: is the source itself; write to another file")
-        encoding = Encoding(
-            codec=codec or _usual_codec(index, muxer),
-            quality=quality,
-            gop=gop,
-            options=options or {},
-        )
         reason = ""
         if method != "encode":
             try:
@@ -135,7 +131,12 @@ def cut(
                 end,
                 partial,
                 target,
-                encoding=encoding,
+                encoding=Encoding(
+                    codec=codec or _usual_codec(index, muxer),
+                    quality=quality,
+                    gop=gop,
+                    options=options or {},
+                ),
                 audio=audio,
             )
         return Cut(target, first, end, "encode", end - first, reason)
