@@ -444,3 +444,11 @@ def test_opening_and_reading_agree_for_every_kind_of_source(stream, tmp_path):
         assert list(read_packets(index, source)) == list(
             read_packets(expected, open_source(stream))
         )
+
+
+def test_frames_last_until_the_next_where_the_stream_states_its_clock(tmp_path):
+    path = tmp_path / "clock.ts"
+    encode_video(path, frames=9, pts=range(0, 27000, 3000), time_base=Fraction(1, 90000))
+    index = vl.index_video(path)
+    assert np.abs(np.diff(index.boundaries) - 1 / 30).max() < 1e-9
+    assert index.average_fps == pytest.approx(30)

@@ -129,6 +129,23 @@ def test_every_cut_of_every_kind_of_stream_is_copied_exactly(sources, tmp_path, 
         assert np.abs(index.boundaries - ends).max() < 2 * late
 
 
+@pytest.mark.parametrize("name", ["b_frames.mp4", "hevc.mp4", "b_frames.mkv"])
+def test_the_last_frame_is_shown_as_long_as_in_the_source(sources, tmp_path, name):
+    index = vl.index_video(sources / name)
+    for stop in (7, 8, 16, 18):  # decoding some of these leaves out pictures between
+        vl.cut(sources / name, tmp_path / "cut.mp4", 5, stop, index=index, method="copy")
+        ends = index.boundaries[5 : stop + 1] - index.boundaries[5]
+        assert np.abs(vl.index_video(tmp_path / "cut.mp4").boundaries - ends).max() < 1e-9
+
+
+@pytest.mark.parametrize("suffix", [".mov", ".mkv"])
+def test_prores_keeps_its_form(tmp_path, suffix):
+    path = tmp_path / "source.mov"
+    encode_video(path, codec="prores_ks", pixel_format="yuv444p10le", frames=2, size=(64, 48))
+    made = vl.cut(path, tmp_path / f"cut{suffix}", 1, 2, method="copy")
+    assert by_ffmpeg(made.path) == by_ffmpeg(path)[1:]
+
+
 def test_matroska_copies_between_closed_groups_and_encodes_elsewhere(sources, tmp_path):
     source = sources / "b_frames.mkv"
     wanted = by_ffmpeg(source)
@@ -290,6 +307,8 @@ def test_sound_can_be_left_out(tmp_path):
         ((1, 4), {"times": (0, 1)}, vl.ArgumentError, "not both"),
         ((), {"times": (1, 1)}, vl.ArgumentError, "begin before end"),
         ((), {"times": (8, 9)}, vl.FrameRangeError, "8 to 9 s requested, the video runs from 0 to"),
+        ((1.5, 4), {}, TypeError, "as an integer"),
+        ((1, 4), {"codec": "h263"}, vl.ArgumentError, "codec must be one of h264"),
         ((1, 4), {"method": "smart"}, vl.ArgumentError, "method must be one of auto, copy"),
     ],
 )

@@ -251,10 +251,15 @@ def test_an_audio_object_is_written(tmp_path):
         (moving(2), {"codec": "ffv1", "quality": 3}, "ffv1 is lossless"),
         (moving(2), {"gop": 0}, "gop must be"),
         (moving(2), {"layout": "HWC"}, "layout must be one of"),
+        (moving(2), {"audio": (np.zeros((800, 2)), 8000)}, "transpose the sound of a Clip"),
         (moving(2), {"audio": np.zeros(5)}, "audio is .samples, rate."),
         (moving(2), {"pixel_format": "yuv440p"}, "libx264 takes no yuv440p; it takes yuv420p"),
         (iter([moving(1)[0], moving(1)[0, :8]]), {}, "frame 1 is uint8 .8, 96, 3., the first"),
-        (moving(2), {"pixel_format": "pal8"}, "RGB cannot be written as pal8"),
+        (moving(2), {"pixel_format": "foo"}, "libx264 takes no foo; it takes yuv420p"),
+        (moving(2), {"pixel_format": "nv12"}, "RGB cannot be written as nv12"),
+        (moving(2), {"times": [0, 1e300]}, "times are seconds"),
+        (moving(2), {"gop": 2.5}, "gop must be a whole number"),
+        (moving(2), {"options": {"crv": "9"}}, "libx264 has no option crv"),
     ],
 )
 def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, frames, options, message):
@@ -264,9 +269,16 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, frames, opt
 
 
 def test_a_container_that_does_not_take_the_codec_is_said(tmp_path):
-    with pytest.raises(vl.UnsupportedError, match=r"no\.webm: FFmpeg does not write this file"):
-        vl.write_video(moving(2), tmp_path / "no.webm")
+    with pytest.raises(vl.UnsupportedError, match=r"\.mov does not take vp9; it takes h264"):
+        vl.write_video(moving(2), tmp_path / "no.mov", codec="vp9")
     assert not os.listdir(tmp_path)
+
+
+def test_the_container_chooses_the_codec_where_none_is_named(tmp_path):
+    for suffix, codec in ((".mp4", "h264"), (".webm", "vp9")):
+        path = tmp_path / f"made{suffix}"
+        vl.write_video(moving(2), path)
+        assert vl.index_video(path).codec == codec
 
 
 def test_another_suffix_is_refused(tmp_path):

@@ -37,6 +37,9 @@ __all__ = ["CopyPlan", "copy_packets", "end_of", "plan_copy"]
 
 _AT_ONCE = 64  # packets read together
 _MOST_TICKS = (1 << 31) - 1  # a second
+# FourCC that FFmpeg's muxers would replace by another: decoders take the form of ProRes from it,
+# and players of Apple take no other for HEVC.
+_KEPT_TAGS = ("hvc1", "apco", "apcs", "apcn", "apch", "ap4h", "ap4x")
 # Seconds: rounding of floats, and of times to the milliseconds of Matroska.
 _EXACT, _LATE = 1e-9, 0.00051
 
@@ -58,11 +61,6 @@ class CopyPlan:
     pts: NDArray[np.int64]
     dts: NDArray[np.int64]
     end: int
-
-    @property
-    def num_hidden(self) -> int:
-        """Packets that are decoded and not shown."""
-        return len(self.packets) - len(self.frames)
 
 
 def end_of(index: VideoIndex, stop: int) -> int:
@@ -112,6 +110,12 @@ def plan_copy(index: VideoIndex, start: int, stop: int, muxer: Muxer) -> CopyPla
     if (np.diff(ascending) <= 0).any():
         raise UnsupportedError("packets have the same timestamp")
     dts = ascending - int((ascending - pts).max())
+    # In MP4 a frame lasts until the next decode time: that of the last one ends with the cut.
+    behind = int(index.frame_packets[stop - 1]) - first + 1
+    if behind < len(dts):
+        late = int(dts[behind] - dts[behind - 1] - (end - times[-1]))
+        dts[behind:] -= max(late, 0)
+        dts[:behind] += min(late, 0)
     if index.time_base.denominator > _MOST_TICKS:
         raise UnsupportedError("its timestamps are finer than MP4 has them")
     return CopyPlan(packets, frames, pts - begin, dts - begin, end - begin)
@@ -152,11 +156,14 @@ def copy_packets(
         )
         stream = made.add_stream_from_template(video, opaque=True)
         stream.time_base = index.time_base
+        tag = video.codec_context.codec_tag
+        if tag in _KEPT_TAGS:
+            stream.codec_context.codec_tag = tag
         sound = sound_of_span(source, begin, end, muxer) if audio else None
         if sound is not None:
             stack.callback(sound.close)
             sound.attach(made, muxer)
-        table = index.packets
+        table, last = index.packets, int(index.frame_packets[plan.frames[-1]])
         feed = PacketFeed(index, source, drop="nothing")
         stack.callback(feed.close)
         run = Run(plan.packets, plan.frames, index.frame_packets[plan.frames])
@@ -168,6 +175,8 @@ def copy_packets(
                 packet.stream, packet.time_base = stream, index.time_base
                 packet.pts, packet.dts = int(plan.pts[place]), int(plan.dts[place])
                 packet.duration = max(int(table["duration"][number]), 0)
+                if number == last:
+                    packet.duration = plan.end - packet.pts
                 packet.is_keyframe = bool(table["flags"][number] & PacketFlags.KEY)
                 if sound is not None:
                     sound.write_until(packet.dts * index.time_base)
@@ -199,7 +208,7 @@ def _check(index: VideoIndex, plan: CopyPlan, path: Path, *, late: float) -> Non
         raise UnsupportedError(
             f"FFmpeg's muxer loses frames or times ({len(found)} of {len(wanted)} frames are there)"
         )
-    for name in ("codec", "width", "height", "orientation"):
+    for name in ("codec", "pixel_format", "width", "height", "orientation"):
         if getattr(made, name) != getattr(index, name):
             raise UnsupportedError(
                 f"FFmpeg's muxer changes the {name} from {getattr(index, name)} to "

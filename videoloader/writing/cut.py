@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -99,6 +100,8 @@ def cut(
     muxer = muxer_of(target)
     if method not in get_args(Method):
         raise ArgumentError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    if codec is not None:
+        Encoding(codec=codec, quality=quality, gop=gop)  # also wrong where packets are copied
     with blamed_on(source_name(source)):
         opened = open_any(source)
     try:
@@ -165,8 +168,8 @@ def _range(
     """The first frame and the end of a cut."""
     count = index.num_frames
     if times is None:
-        first = 0 if start is None else int(start)
-        end = count if stop is None else int(stop)
+        first = 0 if start is None else operator.index(start)
+        end = count if stop is None else operator.index(stop)
         if not 0 <= first < end <= count:
             raise FrameRangeError(
                 f"{index.name}: frames {first} to {end - 1} requested, the video has {count} "

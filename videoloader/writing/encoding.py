@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from videoloader.errors import ArgumentError
-from videoloader.writing.formats import DEFAULT_CODEC, Encoder, encoders_of, find_encoder
+from videoloader.writing.formats import Encoder, encoders_of, find_encoder
 
 __all__ = ["Encoding", "Quality"]
 
@@ -29,15 +29,15 @@ class Encoding:
         ArgumentError: no such codec, or a quality that it does not have.
     """
 
-    codec: str = DEFAULT_CODEC
+    codec: str
     quality: Quality = None
     gop: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         first = encoders_of(self.codec)[0]
-        if self.gop is not None and self.gop < 1:
-            raise ArgumentError(f"gop must be at least 1, got {self.gop}")
+        if self.gop is not None and not (isinstance(self.gop, int) and self.gop >= 1):
+            raise ArgumentError(f"gop must be a whole number of at least 1, got {self.gop}")
         if self.quality == "lossless":
             if first.lossless is None:
                 raise ArgumentError(f"{self.codec} cannot be written without loss; use h264, ffv1")

@@ -12,7 +12,6 @@ from videoloader.errors import ArgumentError, UnsupportedError
 
 __all__ = [
     "CODECS",
-    "DEFAULT_CODEC",
     "Encoder",
     "Muxer",
     "codecs_here",
@@ -21,7 +20,7 @@ __all__ = [
     "muxer_of",
 ]
 
-DEFAULT_CODEC = "h264"
+_DEFAULT_CODEC = "h264"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +74,7 @@ _AV1 = {"libsvtav1": {"preset": "8"}, "libaom-av1": {"cpu-used": "6"}}
 # Of the encoders of a codec, the first one that FFmpeg has is used.
 _ENCODERS = (
     Encoder(
-        codec=DEFAULT_CODEC,
+        codec=_DEFAULT_CODEC,
         name="libx264",
         default=18,
         worst=51,
@@ -188,7 +187,7 @@ class Muxer:
     name: str
     suffixes: tuple[str, ...]
     has_edit_lists: bool = False
-    codec: str = DEFAULT_CODEC
+    codec: str = _DEFAULT_CODEC
     sound: str
     sound_rates: tuple[int, ...] = ()
     sound_bits: int = 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
 from videoloader.system.scheduling import kept_scheduling
 from videoloader.writing.encoding import Encoding
-from videoloader.writing.formats import Muxer, muxer_of
+from videoloader.writing.formats import CODECS, Muxer, muxer_of
 from videoloader.writing.pictures import Form
 from videoloader.writing.sound import Sound
 
@@ -56,6 +56,11 @@ class VideoOutput:
         import av
 
         muxer = muxer_of(target)
+        if not muxer.takes(encoding.codec):
+            taken = ", ".join(codec for codec in CODECS if muxer.takes(codec))
+            raise UnsupportedError(
+                f"{target}: {muxer.suffixes[0]} does not take {encoding.codec}; it takes {taken}"
+            )
         encoder = encoding.encoder(is_rgb=form.is_rgb)
         formats = encoder.pixel_formats(is_rgb=form.is_rgb)
         if form.pixel_format not in formats:
@@ -86,6 +91,12 @@ class VideoOutput:
                     context.sample_aspect_ratio = pixel_aspect
                 if encoder.tag and muxer.has_edit_lists:
                     context.codec_tag = encoder.tag
+                context.open()
+                unknown = encoding.options.keys() & context.options.keys()
+                if unknown:
+                    raise ArgumentError(
+                        f"{target}: {encoder.name} has no option {', '.join(sorted(unknown))}"
+                    )
                 if sound is not None:
                     sound.attach(self._container, muxer)
         except BaseException:

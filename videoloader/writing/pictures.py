@@ -130,7 +130,8 @@ class RgbPictures:
         layout = av.VideoFormat(form.pixel_format, form.width, form.height)
         self._depth = layout.components[0].bits
         self._halved = 64 // layout.chroma_height(64), 64 // layout.chroma_width(64)
-        if len(layout.components) < 3 or max(self._halved) > 2:
+        planes = {part.plane for part in layout.components}
+        if (len(planes) < 3 and not form.is_rgb) or max(self._halved) > 2:
             raise UnsupportedError(f"RGB cannot be written as {form.pixel_format}")
 
     def frame(self, rgb: NDArray[Any]) -> VideoFrame:

@@ -28,6 +28,7 @@ __all__ = ["Sound", "samples_of", "sound_of_span"]
 _NOT_COPIED = {"vorbis", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le"}
 _MOST_BITS = 6  # a sample, of AAC
 _RATE = 48000  # where an encoder does not take that of the samples
+_MOST_CHANNELS = 8  # of AAC and FLAC
 _CHUNK = 1 << 14  # samples encoded at a time
 # Containers whose tables FFmpeg seeks in, and how far before the wanted packet.
 _SEEKABLE, _FAR = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"), 1
@@ -142,6 +143,11 @@ def samples_of(audio: Any, name: str) -> EncodedSound:
         raise ArgumentError(
             f"{name}: audio has samples (channels, n) of float32, int16 or int32 and a rate, got "
             f"{samples.dtype} {samples.shape} at {rate}"
+        )
+    if len(samples) > _MOST_CHANNELS:
+        raise ArgumentError(
+            f"{name}: audio has samples (channels, n) of up to {_MOST_CHANNELS} channels, got "
+            f"{samples.shape}; transpose the sound of a Clip"
         )
     pieces = [samples] if samples.size else []
     return EncodedSound(pieces, int(rate))

@@ -88,7 +88,8 @@ def transcode(
     The job may be interrupted at any moment, also by SIGKILL: a journal in `out` keeps what is
     done, and the same call goes on from there. A later call does only what is new or has changed,
     what has failed, or all if it is called with other settings. No file is there under its name
-    before it is complete. Frames keep their numbers and times; rotated videos become upright.
+    before it is complete. Frames keep their numbers, and their times counted from the
+    first, which is at 0; rotated videos become upright.
 
     Args:
         sources: folders, globs, text lists, tar archives, videos or URLs, as for `index_dataset`;

@@ -22,7 +22,7 @@ from videoloader.indexing.rates import read_rate
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
 from videoloader.writing.encoding import Encoding, Quality
-from videoloader.writing.formats import DEFAULT_CODEC, muxer_of
+from videoloader.writing.formats import muxer_of
 from videoloader.writing.output import VideoOutput
 from videoloader.writing.pictures import RgbPictures, form_for_rgb
 from videoloader.writing.sound import samples_of
@@ -34,13 +34,14 @@ Frames: TypeAlias = "torch.Tensor | NDArray[Any] | Clip | Video | Iterable[Any]"
 _TYPES = (torch.uint8, torch.uint16)
 _FPS = Fraction(30)
 _MICROSECOND = Fraction(1, 1_000_000)
+_MOST_SECONDS = 1e9  # doubles still tell microseconds
 
 
 def write_video(
     frames: Frames,
     path: str | os.PathLike[str],
     *,
-    codec: str = DEFAULT_CODEC,
+    codec: str | None = None,
     fps: float | Fraction | None = None,
     times: ArrayLike | None = None,
     quality: Quality = None,
@@ -61,7 +62,7 @@ def write_video(
             frames (of the layout without F). uint8 from 0 to 255, or uint16 from 0 to 65535, which
             is coded with 10 bits, or 16 in FFV1.
         path: of the file; its suffix chooses the container: .mp4, .m4v, .mov, .mkv or .webm.
-        codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`.
+        codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
         fps: frames a second; 30000 / 1001 is read as that fraction. Not together with `times`. By
             default the times of a clip or video, which then begin at 0, or else 30.
         times: seconds at which each frame is shown, ascending from 0 or later; rounded to a
@@ -91,7 +92,7 @@ def write_video(
     >>> vl.write_video(frames, "exact.mkv", codec="ffv1", fps=30000 / 1001)  # doctest: +SKIP
     """
     target = Path(path)
-    muxer_of(target)
+    codec = codec or muxer_of(target).codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
     if layout not in get_args(Layout):
         raise ArgumentError(f"layout must be one of {', '.join(get_args(Layout))}, got {layout!r}")
@@ -107,7 +108,6 @@ def write_video(
     chosen = pixel_format or _usual_format(encoding, first.dtype)
     form = form_for_rgb(width, height, chosen, colors)
     clock = _clock(frames, fps, times, target)
-    to_frame = RgbPictures(form, chroma_siting(codec)).frame
     with (
         written_whole(target) as partial,
         VideoOutput(
@@ -120,6 +120,7 @@ def write_video(
             sound=sound,
         ) as output,
     ):
+        to_frame = RgbPictures(form, chroma_siting(codec)).frame
         moments = iter(clock.moments)
         for number, picture in enumerate(chain([first], pictures)):
             moment = next(moments, None)
@@ -151,7 +152,7 @@ def _clock(
     time_base, end = _MICROSECOND, None
     if times is not None:
         seconds = np.asarray(times, dtype=np.float64).reshape(-1)
-        if not len(seconds) or not np.isfinite(seconds).all() or seconds[0] < 0:
+        if not len(seconds) or not (seconds[0] >= 0 and (seconds < _MOST_SECONDS).all()):
             raise ArgumentError(f"{target}: times are seconds, the first at 0 or later")
         ticks = np.rint(seconds * _MICROSECOND.denominator).astype(np.int64)
     elif fps is None and isinstance(frames, Video):

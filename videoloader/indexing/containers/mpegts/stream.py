@@ -234,11 +234,15 @@ def _frames(setup: Described, grid: Grid, pes: PesPackets, pictures: Pictures) -
 
 
 def _duration(picture: PictureFormat, pts: Ints) -> int:
-    """The frame duration in ticks, assuming a constant rate."""
-    if picture.frame_rate and _TICKS / picture.frame_rate < 1 << 31:
-        return round(_TICKS / picture.frame_rate)
+    """The frame duration in ticks, assuming a constant rate.
+
+    Streams with frames of any duration state that of a tick of their encoder's clock.
+    """
     steps = np.diff(np.sort(pts))
-    return int(np.median(steps)) if len(steps) else 0
+    usual = int(np.median(steps)) if len(steps) else 0
+    if picture.frame_rate and usual / 4 <= _TICKS / picture.frame_rate < 1 << 31:
+        return round(_TICKS / picture.frame_rate)
+    return usual
 
 
 def _is_timed(table: NDArray[Any]) -> bool:
