@@ -247,7 +247,7 @@ PURE = {
     "codecs": (("numpy",), ()),
     "sampling": (("numpy",), ()),
     "workers": (("numpy",), ("av",)),
-    "indexing": (("numpy",), ("av", "duckdb", "pyarrow", "ray")),
+    "indexing": (("numpy",), ("av", "duckdb", "polars", "pyarrow", "ray")),
 }
 
 

@@ -1,6 +1,7 @@
 """What is written where no file can be."""
 
 import os
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video
-from videoloader.system.writing import written_whole
+from videoloader.system.writing import check_target, written_whole
 
 
 @pytest.fixture
@@ -54,3 +55,9 @@ def test_a_job_that_did_nothing_leaves_no_journal(folder, tmp_path):
         vl.index_dataset(folder, out, 0)
     assert out.read_bytes() == b"something else"
     assert not (tmp_path / "out.parquet.journal").exists()
+
+
+@pytest.mark.parametrize("place", ["s3://bucket/set.parquet", "https://host/set.parquet"])
+def test_urls_are_no_targets(place):
+    with pytest.raises(vl.SourceError, match="is a URL; name a file on this machine"):
+        check_target(Path(place))

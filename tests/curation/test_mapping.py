@@ -283,6 +283,8 @@ def test_values_keep_their_types(dataset, tmp_path, values, kind):
         ),
         (count_frames, {"size": 8}, vl.ArgumentError, "size is of clips"),
         (count_frames, {"sise": 8}, TypeError, "sise"),
+        (count_frames, {"seed": 1.5}, TypeError, "seed is an integer"),
+        (count_frames, {"device": "tpu"}, vl.ArgumentError, "device must be"),
         (count_frames, {"on_error": "skip"}, vl.ArgumentError, "record"),
         (open(__file__).read, {"workers": 1}, vl.ArgumentError, "make what does not pickle"),  # noqa: SIM115
     ],
@@ -295,6 +297,19 @@ def test_what_does_not_go_together_is_refused(dataset, tmp_path, function, optio
             tmp_path / "out.parquet",
             **{"columns": "n", "workers": 0} | options,
         )
+
+
+def test_frame_numbers_are_not_replaced_by_a_column_of_the_function(dataset, tmp_path):
+    table = vl.map_clips(
+        dataset, lambda clip: {"frames": 1}, tmp_path / "out", clips=vl.UniformClip(2), workers=0
+    )
+    assert "0.mp4: the function has a column 'frames'" in table["error"][0].as_py()
+
+
+def test_rows_without_values_have_no_column(dataset, tmp_path):
+    table = vl.map_clips(dataset, lambda video: {}, tmp_path / "out", workers=0)
+    assert table.column_names == ["row", "key", "clip", "error", "error_kind"]
+    assert len(table) == 6
 
 
 def test_a_list_is_taken_in_its_order_and_each_video_once(dataset, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from child_processes import children
 
+from videoloader.errors import ArgumentError
 from videoloader.workers import processors
 from videoloader.workers import tasks as tasks_module
 from videoloader.workers.tasks import TaskFailure, run_tasks
@@ -110,3 +111,8 @@ def test_results_that_are_taken_slowly_make_no_other_late(function, tmp_path):
         found.append(result)
         time.sleep(1.2)  # meanwhile the other task is done
     assert sorted(found) == [0, 1]
+
+
+def test_a_negative_number_of_workers_is_an_error():
+    with pytest.raises(ArgumentError, match="workers must be at least 0, got -1"):
+        next(run_tasks("math:sqrt", [1.0], workers=-1, time_limit=1))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["as_rows", "decode_table", "encode_rows", "write_rows"]
 
 _GROUP = 4096  # rows in a row group
+_NO_COLUMN = ""  # gives a table without columns its rows
 
 
 def as_rows(result: Any, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -68,7 +69,7 @@ def encode_rows(rows: Sequence[Mapping[str, Any]]) -> bytes:
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table(
         {name: pa.array([_plain(row.get(name)) for row in rows]) for name in names}
-        or {"": pa.nulls(len(rows))}
+        or {_NO_COLUMN: pa.nulls(len(rows))}
     )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -116,7 +117,7 @@ def write_rows(
     fields = {name: pa.field(name, kind) for name, kind in own}
     schemas = (decode_table(data).schema for _, item in tasks if (data := found(item).index))
     for field in _unified(schemas, names):
-        if field.name == "frames" and has_frames:
+        if field.name == _NO_COLUMN or (field.name == "frames" and has_frames):
             continue
         if field.name in dict(own):
             raise ArgumentError(

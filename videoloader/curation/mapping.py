@@ -22,7 +22,7 @@ from videoloader.clip_samples.sources import (
     find_sources,
 )
 from videoloader.curation.columns import as_rows, encode_rows, write_rows
-from videoloader.decoding.options import FrameOptions, VideoOptions
+from videoloader.decoding.options import FrameOptions, VideoOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
 from videoloader.indexing.dataset.job import Progress, part_of
@@ -152,6 +152,10 @@ def map_clips(
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
     names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not isinstance(seed, int | np.integer):
+        raise ArgumentTypeError(f"seed is an integer, got {seed!r}")
+    if not ray:  # rather now than as the error of each video
+        as_device(device)
     _check_options(options, clips)
     videos = _as_videos(find_videos(source))
     if workers is None and device != "cpu":
@@ -226,9 +230,13 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
             rows = []
             for each in frames:
                 clip = video.get_frames(each, **of_clip)  # type: ignore[arg-type]
-                rows += [
-                    {"frames": clip.indices, **row} for row in as_rows(function(clip), work.columns)
-                ]
+                for row in as_rows(function(clip), work.columns):
+                    if "frames" in row:
+                        raise ArgumentError(
+                            f"{item.name}: the function has a column 'frames', which map_clips has "
+                            "too"
+                        )
+                    rows.append({"frames": clip.indices, **row})
             return _Outcome(encode_rows(rows))
     except Exception as error:  # noqa: BLE001  (costs this video, not the job)
         raise_shortage(error, item.name)

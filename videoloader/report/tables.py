@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.sources.address import escaped
 from videoloader.system.writing import written
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _shown(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.2g}" if 0 < abs(value) < 0.1 else f"{value:,.2f}"
-    return str(value)
+    return escaped(str(value))
 
 
 def gop_table(index: VideoIndex, *, most: int, width: int) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,11 +26,13 @@ def written(target: Path) -> Iterator[None]:
 
 
 def check_target(target: Path) -> None:
-    """Fail if the target exists and is not a regular file.
+    """Fail if the target is a URL, or exists and is not a regular file.
 
     Raises:
-        SourceError: it is a folder, or a device such as /dev/null.
+        SourceError: it is a URL, a folder, or a device such as /dev/null.
     """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(target)):  # a `Path` has one slash of two
+        raise SourceError(f"{target}: is a URL; name a file on this machine to write")
     if os.path.exists(target) and not os.path.isfile(target):
         kind = "a folder" if os.path.isdir(target) else "no regular file"
         raise SourceError(f"{target}: is {kind}; name a file to write")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from videoloader.errors import ResourceError, VideoError
+from videoloader.errors import ArgumentError, ResourceError, VideoError
 from videoloader.sources.faults import raise_shortage
 from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors
@@ -45,11 +45,14 @@ def run_tasks(
             no worker is idle while others have some left.
 
     Raises:
+        ArgumentError: the number of workers is negative.
         ResourceError: the machine lacks what a task needs, or no worker process can be started.
     """
     arguments = arguments or {}
     if workers is None:
         workers = usable_processors()
+    if workers < 0:
+        raise ArgumentError(f"workers must be at least 0, got {workers}")
     if workers == 0:
         call = load(function)
         for task in tasks:

@@ -169,7 +169,7 @@ def test_samples_are_nested_ordered_and_of_the_seed(dataset):
     train, val = large.split(0.5)  # what is sampled is no end of what a split takes
     assert min(len(train), len(val)) > 150
     for count in (-1, len(dataset.videos) + 1):
-        with pytest.raises(ArgumentError, match=f"a sample of {count} is asked of 2571 videos"):
+        with pytest.raises(ArgumentError, match=f"from 0 to 2571, got {count}"):
             dataset.sample(count)
 
 
@@ -329,6 +329,9 @@ def test_videos_without_a_row_are_an_error_or_logged(dataset, caplog):
     ("table", "options", "error", "words"),
     [
         ({"stem": ["1"], "codec": ["x"]}, {"on": "stem"}, ArgumentError, "column 'codec' already"),
+        ({"stem": ["1"], "Codec": ["x"]}, {"on": "stem"}, ArgumentError, "column 'codec' already"),
+        ({"stem": ["1"], "row": [1]}, {"on": "stem"}, ArgumentError, "column 'row' already"),
+        ({"stem": ["1"], "a": [1], "A": [2]}, {"on": "stem"}, ArgumentError, "'a' already"),
         ({"id": ["1"]}, {"on": "stem"}, ArgumentError, "no column 'stem'; it has id"),
         ({"stem": ["1"]}, {"on": "stem", "columns": ["a"]}, ArgumentError, "no column 'a'"),
         ({"stem": ["1"]}, {"on": "name", "key": "stem"}, ArgumentError, "on must be 'path'"),
@@ -344,6 +347,53 @@ def test_videos_without_a_row_are_an_error_or_logged(dataset, caplog):
 def test_what_cannot_be_joined_is_an_error(dataset, table, options, error, words):
     with pytest.raises(error, match=words):
         dataset.join(table, **options)
+
+
+def test_lists_and_categories_of_polars_are_joined(dataset):
+    polars = pytest.importorskip("polars")
+    names = [Path(key).stem for key in keys_of(dataset)]
+    tags = polars.Series([["x", name] for name in names])
+    kind = polars.Series(["a"] * len(names), dtype=polars.Categorical)
+    table = polars.DataFrame({"stem": names, "tags": tags, "kind": kind})
+    joined = dataset.join(table, on="stem").select(["tags", "kind"])
+    assert joined["tags"].to_pylist() == [["x", name] for name in names]
+    assert joined["kind"].to_pylist() == ["a"] * len(names)
+
+
+def test_one_column_may_be_named_as_a_text(dataset):
+    names = [Path(key).stem for key in keys_of(dataset)]
+    joined = dataset.join({"stem": names, "score": names}, on="stem", columns="score")
+    assert joined.select("score").column_names == ["score"]
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda videos: videos.sample(2.5),
+        lambda videos: videos.sample("3"),
+        lambda videos: videos.sample(3, seed=1.5),
+        lambda videos: videos.split(0.5, seed="1"),
+        lambda videos: videos.query(None),
+    ],
+)
+def test_numbers_and_texts_of_other_types_are_an_error(dataset, choose):
+    with pytest.raises(ArgumentTypeError, match="got"):
+        choose(dataset)
+
+
+def test_a_function_to_split_by_gives_a_value_for_each_video(dataset):
+    with pytest.raises(ArgumentError, match=r"by= gave None for /data/"):
+        dataset.split(0.5, by=lambda key: None if "00008" in key else key)
+
+
+def test_a_stem_is_behind_the_last_slash_also_where_folders_have_line_breaks():
+    assert find_rows(pa.array(["/a\nb/c.mp4"]), pa.array(["c"]), "stem").tolist() == [0]
+    assert find_rows(pa.array(["/a\nb/c/d.mp4"]), pa.array(["x", "c/d"]), "path").tolist() == [1]
+
+
+def test_keys_may_have_more_slashes_than_an_expression_can_count():
+    deep = "a/" * 1001 + "b"
+    assert find_rows(pa.array([f"/x/{deep}"]), pa.array([deep]), "path").tolist() == [0]
 
 
 def test_a_row_stands_for_several_videos_only_by_a_function(tmp_path):

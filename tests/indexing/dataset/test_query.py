@@ -74,6 +74,16 @@ def test_rows_and_joined_columns_can_be_asked_for(dataset):
     ]
 
 
+def test_a_column_row_of_a_file_does_not_hide_the_numbers_of_rows(tmp_path):
+    write_index(tmp_path / "own.parquet", 4, {})
+    table = pq.read_table(tmp_path / "own.parquet")
+    table = table.append_column("Row", [[9, 8, 7, 6]])
+    pq.write_table(table, tmp_path / "rows.parquet", write_page_checksum=True)
+    with vl.open_dataset(tmp_path / "rows.parquet") as rows:
+        found = [rows.query(f"row = {row}").rows.tolist() for row in rows.videos.rows]
+        assert found == [[row] for row in rows.videos.rows]
+
+
 @pytest.mark.parametrize(
     ("where", "words"),
     [
@@ -219,3 +229,12 @@ def test_loaders_take_labels_and_columns_that_were_joined(tmp_path):
         column = vl.LabelColumn(table, "class", "id", on=lambda path: path.rpartition("/")[2][0])
         (again,) = vl.Loader(folder, vl.UniformClip(2), labels=column, **options)
         assert again["labels"].tolist() == [0, 1, 1]
+
+
+def test_the_command_prints_no_control_characters_of_names(tmp_path):
+    names = ["/a/\x1b[31mred.mp4", "/a/two\nlines.mp4"]
+    write_index(tmp_path / "set.parquet", 2, {"key": names, "path": names})
+    told = CliRunner().invoke(app, ["query", str(tmp_path / "set.parquet")]).output
+    assert "\\x1b[31mred.mp4" in told
+    assert "two\\nlines.mp4" in told
+    assert "\x1b[31m" not in told

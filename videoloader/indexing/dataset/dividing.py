@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.sampling.orders.permutation import mix
 
 if TYPE_CHECKING:
@@ -30,9 +30,15 @@ def text_hashes(texts: pa.Array, seed: int, use: int) -> NDArray[np.uint64]:
         texts: of Arrow, without nulls.
         seed: any integer.
         use: hashes of different uses are independent.
+
+    Raises:
+        ArgumentTypeError: the seed is no integer.
     """
     import pyarrow as pa
 
+    if not isinstance(seed, int | np.integer):
+        raise ArgumentTypeError(f"seed is an integer, got {seed!r}")
+    seed = int(seed)
     bytes_of = texts.cast(pa.large_binary())
     ends = np.frombuffer(bytes_of.buffers()[1], np.int64, len(texts) + 1, 8 * bytes_of.offset)
     stored = b"" if bytes_of.buffers()[2] is None else bytes_of.buffers()[2]

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "ROW",
     "On",
     "as_table",
     "check_columns",
+    "check_new_columns",
     "find_rows",
     "one_row_a_key",
     "read_table",
     "rows_once",
     "rows_or_reported",
+    "texts_by",
 ]
 
 _log = logging.getLogger(__name__)
@@ -40,7 +43,11 @@ or without. `stem`: the name of the file without folder and ending. A function: 
 the path, as text.
 """
 
-_FILE_NAME, _ENDING = r"^.*/", r"([^./][^/]*)\.[^./]*$"
+ROW = "row"
+"""Name in queries of the number of each row."""
+
+_FILE_NAME, _ENDING = r"(?s)^.*/", r"([^./][^/]*)\.[^./]*$"
+_MOST_REPEATS = 1000  # in an expression of RE2
 _UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pandas table
 
 
@@ -90,6 +97,24 @@ def check_columns(known: Sequence[str], wanted: Sequence[str], name: str) -> Non
             raise ArgumentError(f"{name}: has no column {column!r}; it has {', '.join(known)}")
 
 
+def check_new_columns(known: Sequence[str], added: Sequence[str], name: str) -> None:
+    """Check that columns to add have names of their own, also in SQL, which ignores their case.
+
+    Raises:
+        ArgumentError: one has not.
+    """
+    taken = {column.lower(): column for column in (*known, ROW)}
+    for column in added:
+        if column.lower() in taken:
+            other = taken[column.lower()]
+            twice = f"a column {other!r} already"
+            raise ArgumentError(
+                f"{name}: column {column!r} cannot be added, there is {twice}; rename it in the "
+                "table, or say which columns= are wanted"
+            )
+        taken[column.lower()] = column
+
+
 def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
     """A table that a user gave, and its name for messages.
 
@@ -105,6 +130,11 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
 
     if isinstance(table, str | os.PathLike):
         return read_table(table, key=key), shown(os.fspath(table))
+    if type(table).__module__.startswith("polars"):
+        import polars
+
+        if isinstance(table, polars.DataFrame):  # by default Arrow gets views, which it cannot take
+            table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
     try:
         made = pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -114,9 +144,6 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
         ) from error
     unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]
     made = made.drop_columns(unnamed).replace_schema_metadata(None)
-    for at, field in enumerate(made.schema):
-        if str(field.type) == "string_view":  # of Polars; Arrow has few functions for it
-            made = made.set_column(at, field.name, made[field.name].cast(pa.large_string()))
     return made, "the table"
 
 
@@ -126,19 +153,35 @@ def _names_of(paths: pa.Array, on: On) -> pa.Array:
     Raises:
         ArgumentError: `on` is none of these, or a function gave None.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if callable(on):
-        names = [on(path) for path in paths.to_pylist()]
-        if None in names:
-            raise ArgumentError(f"on= gave None for {shown(paths[names.index(None)].as_py())}")
-        return pa.array([str(name) for name in names], paths.type)
+        return texts_by(on, paths, "on")
     if on == "path":
         return paths
     if on != "stem":
         raise ArgumentError(f"on must be 'path', 'stem' or a function of the path, got {on!r}")
     return _without_ending(pc.replace_substring_regex(paths, _FILE_NAME, ""))
+
+
+def texts_by(function: Callable[[str], Any], names: pa.Array, argument: str) -> pa.Array:
+    """What a user's function gives for each name, as text.
+
+    Args:
+        function: to call.
+        names: texts.
+        argument: that the function was given as, for the message.
+
+    Raises:
+        ArgumentError: it gave None.
+    """
+    import pyarrow as pa
+
+    values = [function(name) for name in names.to_pylist()]
+    for name, value in zip(names, values, strict=True):
+        if value is None:
+            raise ArgumentError(f"{argument}= gave None for {shown(name.as_py())}")
+    return pa.array([str(value) for value in values], pa.large_string())
 
 
 def find_rows(paths: pa.Array, known: pa.Array, on: On) -> NDArray[np.int64]:
@@ -158,9 +201,10 @@ def find_rows(paths: pa.Array, known: pa.Array, on: On) -> NDArray[np.int64]:
     # No end with more slashes than any key can be one of the keys.
     depth = pc.max(pc.count_substring(known, "/")).as_py() or 0
     left = np.flatnonzero(found < 0)
-    names = pc.replace_substring_regex(
-        names.take(left), rf"^.*/((?:[^/]*/){{{depth}}}[^/]*)$", r"\1"
-    )
+    names = names.take(left)
+    if depth <= _MOST_REPEATS:
+        pattern = rf"(?s)^.*/((?:[^/]*/){{{depth}}}[^/]*)$"
+        names = pc.replace_substring_regex(names, pattern, r"\1")
     while len(left):
         rows = _row_of(names, known)
         shorter = np.flatnonzero(rows < 0)

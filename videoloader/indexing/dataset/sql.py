@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from videoloader.indexing.dataset.joining import ROW
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,7 +23,6 @@ __all__ = ["count_by", "query_rows"]
 
 _ALL = "*"
 _WANTED = "give what stands behind WHERE, such as codec = 'av1' and height >= 720"
-_ROW = "row"  # a column with the number of each row
 _TOTALS = ("num_frames", "duration")
 _SETTINGS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
@@ -52,8 +52,8 @@ def query_rows(rows: Columns, where: str) -> NDArray[np.int64]:
     with _connect() as connection:
         condition = _condition(connection, rows, where)
         with _explained(rows, where):
-            found = connection.execute(f"select {_ROW} from videos where {condition}").fetchnumpy()
-        return np.sort(np.asarray(found[_ROW], dtype=np.int64))
+            found = connection.execute(f"select {ROW} from videos where {condition}").fetchnumpy()
+        return np.sort(np.asarray(found[ROW], dtype=np.int64))
 
 
 def count_by(rows: Columns, where: str, by: str) -> list[dict[str, Any]]:
@@ -114,13 +114,14 @@ def _condition(
     """
     condition, used = _expression(connection, where)
     used |= further
-    wanted = [name for name in rows.column_names if _ALL in used or name.lower() in used]
-    table = rows.columns(["key", *(name for name in wanted if name != "key")])
-    connection.register("videos", table.append_column(_ROW, [np.arange(len(table))]))
+    # A column `row`, which a file of others may have, is hidden.
+    own = [name for name in rows.column_names if name.lower() not in ("key", ROW)]
+    table = rows.columns(["key", *(name for name in own if _ALL in used or name.lower() in used)])
+    connection.register("videos", table.append_column(ROW, [np.arange(len(table))]))
     for setting in _SETTINGS:
         connection.execute(setting).fetchall()
     with _explained(rows, where):
-        connection.execute(f"select {_ROW} from videos where {condition} limit 0").fetchall()
+        connection.execute(f"select {ROW} from videos where {condition} limit 0").fetchall()
         probe = connection.execute(f"select {condition} from videos limit 0")
         kind = probe.description[0][1]
         probe.fetchall()
@@ -141,6 +142,8 @@ def _expression(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[str, 
     Raises:
         ArgumentError: it is no expression.
     """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"a query is a text, got {text!r}; {_WANTED}")
     enclosed = f"(\n{text}\n)"  # on lines of its own, so that a comment ends with it
     tree = _parse(connection, enclosed)
     plain = _parse(connection, "(true)")

@@ -16,12 +16,15 @@ from videoloader.indexing.dataset.joining import (
     On,
     as_table,
     check_columns,
+    check_new_columns,
     one_row_a_key,
     rows_or_reported,
+    texts_by,
 )
 from videoloader.indexing.dataset.part import stored_splits, write_part
 from videoloader.indexing.dataset.sql import query_rows
 from videoloader.indexing.index import VideoIndex
+from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 
@@ -88,7 +91,7 @@ class Selecting:
         videos = self.videos
         return videos._met(query_rows(videos, where))
 
-    def select(self, columns: Sequence[str] | None = None) -> pa.Table:
+    def select(self, columns: str | Sequence[str] | None = None) -> pa.Table:
         """Columns of the videos, one row a video in their order; all but the indexes by default.
 
         Unlike `DatasetIndex.columns` it has no rows of failures.
@@ -99,7 +102,7 @@ class Selecting:
         import pyarrow as pa
 
         videos = self.videos
-        wanted = None if columns is None else list(columns)
+        wanted = None if columns is None else _as_names(columns)
         return videos.columns(wanted).take(pa.array(videos.rows))
 
     def sample(self, count: int, *, seed: int = 0) -> Videos:
@@ -112,8 +115,7 @@ class Selecting:
             ArgumentError: there are fewer videos, or the number is negative.
         """
         videos = self.videos
-        if not 0 <= count <= len(videos):
-            raise ArgumentError(f"a sample of {count} is asked of {len(videos)} videos")
+        count = whole_number("the size of a sample", count, most=len(videos))
         hashes = text_hashes(videos._texts("key"), seed, _SAMPLE)
         return videos._take(first_by_hash(hashes, count))
 
@@ -137,9 +139,7 @@ class Selecting:
         videos = self.videos
         texts = videos._texts("key" if callable(by) else by)
         if callable(by):
-            import pyarrow as pa
-
-            texts = pa.array([str(by(key)) for key in texts.to_pylist()], pa.string())
+            texts = texts_by(by, texts, "by")
         splits = videos._num_splits
         parts = parts_by_hash(text_hashes(texts, seed, _SPLIT + splits), fractions)
         return tuple(videos._take(part, splits + 1) for part in parts)
@@ -150,7 +150,7 @@ class Selecting:
         *,
         on: On = "path",
         key: str | None = None,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         missing: Literal["raise", "drop", "null"] = "raise",
     ) -> Videos:
         """The videos with columns of a table, such as captions, for `select` and `Loader`.
@@ -184,10 +184,12 @@ class Selecting:
                 raise ArgumentError("join with a function as on= needs key=, a column of the table")
             key = on
         given, name = as_table(table, key=key)
-        check_columns(given.column_names, [key, *(columns or ())], name)
         wanted = [each for each in given.column_names if each != key]
+        if columns is not None:
+            wanted = list(dict.fromkeys(_as_names(columns)))
+        check_columns(given.column_names, [key, *wanted], name)
         return self.videos._joined_with(
-            given.select([key, *(wanted if columns is None else dict.fromkeys(columns))]),
+            given.select([key, *wanted]),
             on=on,
             missing=missing,
             name=name,
@@ -362,12 +364,7 @@ class Videos(Selecting):
         import pyarrow as pa
 
         key, *columns = table.column_names
-        twice = {*columns} & {*self.column_names, "index"}
-        if twice:
-            raise ArgumentError(
-                f"{name}: the data set has a column {min(twice)!r} already; rename it in the "
-                "table, or say which columns= are wanted"
-            )
+        check_new_columns([*self.column_names, "index"], columns, name)
         table = one_row_a_key(table, name)
         rows = rows_or_reported(self._paths(), table[key], on, name, missing=missing)
         place = np.full(len(self.dataset), -1)
@@ -379,3 +376,7 @@ class Videos(Selecting):
                 joined = joined.append_column(column, self._joined[column])
         found = Videos(self.dataset, self._rows, joined=joined, splits=self._splits)
         return found._take(np.flatnonzero(rows >= 0)) if missing == "drop" else found
+
+
+def _as_names(columns: str | Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
