@@ -15,7 +15,7 @@ from videoloader.cli.curation import dedupe, scenes, score
 from videoloader.cli.data_sets import check, index, merge, query
 from videoloader.cli.inspection import browse, inspect, report, sample
 from videoloader.cli.machine import demo, doctor, top
-from videoloader.cli.terminal import _say
+from videoloader.cli.terminal import say
 from videoloader.cli.writing import cut, transcode
 
 __all__ = ["app", "main"]
@@ -43,10 +43,10 @@ def command(
 ) -> None:
     """Index videos, look at their frames, and run the demo."""
     if version:
-        _say(f"videoloader {videoloader.__version__}")
+        say(f"videoloader {videoloader.__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        _say(context.get_help())
+        say(context.get_help())
         raise typer.Exit(2)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from videoloader.cli.terminal import Ray, Workers, _complain, _job_progress, _reported, _say
+from videoloader.cli.terminal import Ray, Workers, complain, job_progress, reported, say
 
 __all__ = ["dedupe", "scenes", "score"]
 
@@ -80,7 +80,7 @@ def score(
 
 def _curate(run: Callable[..., Any], sources: list[str], out: Path, **options: Any) -> None:
     """Run a job of curation; exit code 1 if a video failed."""
-    with _job_progress() as progress, _reported(out):
+    with job_progress() as progress, reported(out):
         task = progress.add_task("decoding", total=None, failed=0)
 
         def tell(done: int, total: int, failed: int) -> None:
@@ -88,6 +88,6 @@ def _curate(run: Callable[..., Any], sources: list[str], out: Path, **options: A
 
         result = run(sources, out, progress=tell, **options)
     for error in result.errors:
-        _complain(error)
-    _say(result.text)
+        complain(error)
+    say(result.text)
     raise typer.Exit(int(bool(result.errors)))

@@ -14,13 +14,13 @@ from videoloader.cli.terminal import (
     Ray,
     Root,
     Workers,
-    _complain,
-    _facts,
-    _job_progress,
-    _reported,
-    _say,
-    _warn,
+    complain,
     console,
+    job_progress,
+    reported,
+    say,
+    video_facts,
+    warn,
 )
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import index_video
@@ -63,7 +63,7 @@ def index(
     from videoloader.indexing.dataset import index_dataset
 
     begin, passed = time.perf_counter(), Counter[str]()
-    with _job_progress() as progress, _reported(out):
+    with job_progress() as progress, reported(out):
         task = progress.add_task("indexing", total=None, failed=0)
 
         def tell(done: int, total: int, failed: int) -> None:
@@ -92,9 +92,9 @@ def index(
             try:
                 dataset[row["row"]]
             except VideoError as error:  # with the whole path, where only the end of it is stored
-                _complain(str(error))
+                complain(str(error))
         rate = len(dataset) / max(seconds, 1e-9)
-        _say(
+        say(
             f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
@@ -110,9 +110,9 @@ def merge(
     """Make one data set index of several, in the order given."""
     from videoloader.indexing.dataset import merge_datasets
 
-    with _reported():
+    with reported():
         dataset = merge_datasets(parts, out, root=root)
-    _say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
+    say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
 
 
 def query(
@@ -137,7 +137,7 @@ def query(
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
     from videoloader.report.tables import plain_table
 
-    with _reported():
+    with reported():
         if (out is not None) + count + (by is not None) > 1:
             raise ArgumentError("give one of --out, --count and --by")
         with open_dataset(dataset) as opened:
@@ -151,9 +151,9 @@ def query(
             if found is not None and out is not None:
                 write_part(opened, found, out)
     if found is not None and out is not None:
-        _say(f"{out}: {len(found)} of {total} rows")
+        say(f"{out}: {len(found)} of {total} rows")
     elif found is not None and count:
-        _say(str(len(found)))
+        say(str(len(found)))
     elif as_json:
         for row in rows:
             print(json.dumps(row, default=str))  # noqa: T201
@@ -161,7 +161,7 @@ def query(
         console.print(plain_table(rows))
         if found is not None:
             more = len(found) - len(rows)
-            _say(f"{len(found)} of {total} rows{f', {more} not shown' if more else ''}")
+            say(f"{len(found)} of {total} rows{f', {more} not shown' if more else ''}")
 
 
 def check(
@@ -189,7 +189,7 @@ def check(
 
     part = "" if shard == "0/1" else f".{shard.replace('/', 'of')}"
     target = dataset.with_suffix(f".damage{part}.parquet") if out is None else out
-    with _job_progress() as progress, _reported(target):
+    with job_progress() as progress, reported(target):
         task = progress.add_task("decoding", total=None, failed=0)
 
         def tell(done: int, total: int, failed: int) -> None:
@@ -208,9 +208,9 @@ def check(
     for row in damage:
         frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
         name = Item(row["path"], row["member"]).name
-        _complain(f"{name}: {frames}: {row['reason']}")
+        complain(f"{name}: {frames}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})
-    _say(f"{target}: {count} videos decoded, {bad} damaged")
+    say(f"{target}: {count} videos decoded, {bad} damaged")
     raise typer.Exit(int(bool(damage)))
 
 
@@ -220,19 +220,19 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     from videoloader.report.tables import video_table
 
     indexes, passed = [], Counter[str]()
-    with _reported():
+    with reported():
         items = find_items(sources, passed)
     for item in items:
         try:
             with item.open() as source:
                 made = index_video(source, headers=headers)
         except VideoError as error:
-            _complain(str(error))
+            complain(str(error))
             continue
-        _warn(made)
+        warn(made)
         indexes.append(made)
         if as_json:
-            print(json.dumps(_facts(item.name, made)))  # noqa: T201
+            print(json.dumps(video_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
         console.print(video_table(indexes))
         _tell_passed(passed)
@@ -244,7 +244,7 @@ def _tell_passed(passed: Counter[str]) -> None:
     if passed:
         from videoloader.indexing.dataset.listing import describe_passed
 
-        _say(f"passed over: {describe_passed(passed)}")
+        say(f"passed over: {describe_passed(passed)}")
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -9,14 +9,14 @@ import typer
 
 from videoloader.cli.terminal import (
     Root,
-    _complain,
-    _facts,
-    _job_progress,
-    _rate,
-    _reported,
-    _say,
-    _warn,
+    as_rate,
+    complain,
     console,
+    job_progress,
+    reported,
+    say,
+    video_facts,
+    warn,
 )
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import index_video
@@ -37,18 +37,18 @@ def inspect(
     """Print what is known of a video and draw its groups of pictures and frame sizes."""
     from videoloader.report.tables import draw_timeline, gop_table, video_table
 
-    with _reported():
-        made = index_video(source, headers=True, fps=None if fps is None else _rate(fps))
+    with reported():
+        made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
         console.print(video_table([made]))
-        facts = _facts(made.name, made)
+        facts = video_facts(made.name, made)
         del facts["warnings"]  # printed as such
         for name, value in facts.items():
-            _say(f"{name:>14}  {value}")
-        _warn(made)
+            say(f"{name:>14}  {value}")
+        warn(made)
         console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
         if out is not None:
             draw_timeline(made, out)
-            _say(f"timeline: {out}")
+            say(f"timeline: {out}")
 
 
 def sample(
@@ -73,10 +73,10 @@ def sample(
     from videoloader.views import contact_sheet
 
     rows = []
-    with _reported():
+    with reported():
         if stride is not None and fps is not None:
             raise ArgumentError("give --stride or --fps, not both")
-        rate = None if fps is None else float(_rate(fps))
+        rate = None if fps is None else float(as_rate(fps))
         sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
     try:
         with Video(source, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
@@ -87,11 +87,11 @@ def sample(
                 caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
                 rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
     except VideoError as error:
-        _complain(str(error))
+        complain(str(error))
         raise typer.Exit(1) from None
-    with _reported():
+    with reported():
         write_png(contact_sheet(rows), out)
-    _say(f"{out}: {clips} clips of {count} frames")
+    say(f"{out}: {clips} clips of {count} frames")
 
 
 def report(
@@ -108,7 +108,7 @@ def report(
     from videoloader.indexing.dataset import open_dataset
     from videoloader.report.page import write_report
 
-    with _job_progress() as progress, _reported():
+    with job_progress() as progress, reported():
         task = progress.add_task("sheets of frames", total=None, failed=0)
         with open_dataset(dataset, root=root) as opened:
             page = write_report(
@@ -118,7 +118,7 @@ def report(
                 damage=_damage(dataset),
                 progress=lambda done, total: progress.update(task, completed=done, total=total),
             )
-    _say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
+    say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
 
 
 def browse(
@@ -130,12 +130,12 @@ def browse(
     from videoloader.indexing.dataset import open_dataset
     from videoloader.report.browse import BrowseServer
 
-    with _reported(), open_dataset(dataset, root=root) as opened:
+    with reported(), open_dataset(dataset, root=root) as opened:
         try:
             server = BrowseServer(opened, port=port, damage=_damage(dataset))
         except OSError as error:
             raise ArgumentError(f"--port {port}: {error.strerror}") from error
-        _say(f"{server.address}  (Ctrl-C ends it)")
+        say(f"{server.address}  (Ctrl-C ends it)")
         with server:
             server.serve_forever()
 

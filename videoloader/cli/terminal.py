@@ -25,7 +25,19 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex
 from videoloader.sources.lists import exact_number
 
-__all__ = ["Ray", "Root", "Workers", "console"]
+__all__ = [
+    "Ray",
+    "Root",
+    "Workers",
+    "as_rate",
+    "complain",
+    "console",
+    "job_progress",
+    "reported",
+    "say",
+    "video_facts",
+    "warn",
+]
 
 console = Console()
 problems = Console(stderr=True)
@@ -37,34 +49,34 @@ Root = Annotated[
 ]
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _warn(index: VideoIndex) -> None:
+def warn(index: VideoIndex) -> None:
     for warning in index.warnings:
         problems.print(warning, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
     problems.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def _reported(out: Path | None = None) -> Iterator[None]:
+def reported(out: Path | None = None) -> Iterator[None]:
     """Errors of ours as a line and exit code 2; Ctrl-C as code 130, and what it leaves of a job."""
     try:
         yield
     except VideoError as error:
-        _complain(str(error))
+        complain(str(error))
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         kept = "" if out is None else f"; what is done is kept in {out}.journal"
-        _complain(f"interrupted{kept}{', run again to resume' if kept else ''}")
+        complain(f"interrupted{kept}{', run again to resume' if kept else ''}")
         raise typer.Exit(130) from None
 
 
-def _job_progress() -> Progress:
+def job_progress() -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -85,7 +97,7 @@ class FilesPerSecond(ProgressColumn):
         return Text(f"{task.speed or 0:.0f} files/s")
 
 
-def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
+def video_facts(name: str, index: VideoIndex) -> dict[str, Any]:
     names = "codec width height num_frames average_fps duration rotation pixel_format bit_depth "
     names += "container stream exactness"
     facts = {"file": name} | {name: getattr(index, name) for name in names.split()}
@@ -95,7 +107,7 @@ def _facts(name: str, index: VideoIndex) -> dict[str, Any]:
     return facts
 
 
-def _rate(text: str) -> Fraction:
+def as_rate(text: str) -> Fraction:
     try:
         return exact_number(text)
     except (OverflowError, ValueError) as error:

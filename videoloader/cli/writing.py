@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from videoloader.cli.terminal import Workers, _complain, _job_progress, _reported, _say
+from videoloader.cli.terminal import Workers, complain, job_progress, reported, say
 
 __all__ = ["cut", "transcode"]
 
@@ -31,7 +31,7 @@ def cut(
     """Write exactly these frames of a video to a file, without encoding where that can be done."""
     from videoloader.writing.cut import cut as write_cut
 
-    with _reported():
+    with reported():
         made = write_cut(
             source,
             out,
@@ -44,9 +44,9 @@ def cut(
             audio=audio,
         )
     how = f"{made.num_packets} packets copied" if made.method == "copy" else "encoded"
-    _say(f"{out}: frames {made.start}-{made.stop - 1}, {how}")
+    say(f"{out}: frames {made.start}-{made.stop - 1}, {how}")
     if made.reason:
-        _say(f"not copied: {made.reason}")
+        say(f"not copied: {made.reason}")
 
 
 def transcode(
@@ -81,7 +81,7 @@ def transcode(
     from videoloader.writing.transcode import transcode as run
 
     whole = len(sources) == 1  # a data set index is given alone
-    with _job_progress() as progress, _reported(out / "transcode"):
+    with job_progress() as progress, reported(out / "transcode"):
         task = progress.add_task("transcoding", total=None, failed=0)
 
         def tell(done: int, total: int, failed: int) -> None:
@@ -100,7 +100,7 @@ def transcode(
             sampler=RandomClip(count, stride=stride),
             workers=workers,
             progress=tell,
-            tell_gain=None if as_json else lambda gain: _say(str(gain)),
+            tell_gain=None if as_json else lambda gain: say(str(gain)),
         )
     if as_json:
         facts = {"out": str(out), "written": made.written, "kept": made.kept}
@@ -109,13 +109,13 @@ def transcode(
         print(json.dumps(facts | {"errors": [each._asdict() for each in made.failures]}))  # noqa: T201
         raise typer.Exit(int(bool(made.failures)))
     for failure in made.failures:
-        _complain(failure.reason)
-    _say(
+        complain(failure.reason)
+    say(
         f"{out}: {made.written} videos written, {made.kept} were done, {len(made.failures)} "
         f"failed; {made.bytes_before / 1e6:.1f} MB became {made.bytes_after / 1e6:.1f} MB"
     )
     if made.gain is not None:
-        _say(str(made.gain))
+        say(str(made.gain))
     raise typer.Exit(int(bool(made.failures)))
 
 
