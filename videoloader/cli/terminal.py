@@ -50,15 +50,18 @@ Root = Annotated[
 
 
 def say(text: str) -> None:
+    """Print text as it is."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def warn(index: VideoIndex) -> None:
+    """Print the warnings of an index to stderr."""
     for warning in index.warnings:
         problems.print(warning, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def complain(text: str) -> None:
+    """Print what failed to stderr."""
     problems.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -77,6 +80,7 @@ def reported(out: Path | None = None) -> Iterator[None]:
 
 
 def job_progress() -> Progress:
+    """A bar on stderr for tasks with the field `failed`."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -98,6 +102,7 @@ class FilesPerSecond(ProgressColumn):
 
 
 def video_facts(name: str, index: VideoIndex) -> dict[str, Any]:
+    """What is known of a video, for `--json` and `inspect`."""
     names = "codec width height num_frames average_fps duration rotation pixel_format bit_depth "
     names += "container stream exactness"
     facts = {"file": name} | {name: getattr(index, name) for name in names.split()}
@@ -108,6 +113,7 @@ def video_facts(name: str, index: VideoIndex) -> dict[str, Any]:
 
 
 def as_rate(text: str) -> Fraction:
+    """The value of `--fps`."""
     try:
         return exact_number(text)
     except (OverflowError, ValueError) as error:
