@@ -86,8 +86,9 @@ class FakeVideos:
             return DecodeError(f"{path}: packet 3 does not decode")
         return OpenedVideo(path, None, index or self.made(path))
 
-    def run(self, requests, videos, output, rules, *, blanks):
+    def run(self, requests, videos, output, rules, *, blanks, cache=None):
         assert not rules.is_strict
+        assert cache is None
         assert len(blanks) == len(requests)
         self.batches.append(videos.paths)
         clips, failures = [], []
