@@ -140,7 +140,7 @@ def index_dataset(
             done, failed = done + 1, failed + bool(row.error)
             if progress is not None:
                 progress(done, len(items), failed)
-        rows = (_row(journal, item) for item in items)
+        rows = (journal[item] for item in items)
         _write(target, rows, base, is_default=root is None)
         journal.remove()
     finally:
@@ -347,12 +347,6 @@ def _is_current(row: Row, item: Item, check: Check) -> bool:
             return difference(row.state, source, check) is None
     except VideoError:
         return False
-
-
-def _row(journal: Journal, item: Item) -> Row:
-    row = journal.get(item)
-    assert row is not None, f"{item.name} has no row"
-    return row
 
 
 def _write(
