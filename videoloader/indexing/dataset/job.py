@@ -34,7 +34,7 @@ from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
-from videoloader.system.writing import check_target, written
+from videoloader.system.writing import make_folder
 from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def index_dataset(
         items = [item.relative_to(base) for item in items]
     items = part_of(items, shard)
     target = Path(out)
-    check_target(target)
-    with written(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items, base)

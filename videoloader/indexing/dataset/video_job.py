@@ -20,7 +20,7 @@ from videoloader.indexing.dataset.reader import DatasetIndex
 from videoloader.indexing.dataset.rows import Row
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import check_target, written, written_whole
+from videoloader.system.writing import make_folder, written_whole
 from videoloader.workers.tasks import run_tasks
 
 __all__ = ["VideoJob", "for_workers", "run_video_job", "states_of"]
@@ -89,9 +89,7 @@ def run_video_job(
         progress: is told how far the job is.
     """
     target = Path(out)
-    check_target(target)
-    with written(target):  # rather found out now than when all is done
-        target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target)  # rather found out now than when all is done
     _check_once(tasks)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
