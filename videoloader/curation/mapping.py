@@ -155,11 +155,12 @@ def map_clips(
     if not ray:  # rather now than as the error of each video
         as_device(device)
     _check_options(options, clips)
-    videos = _as_videos(find_videos(source))
+    found = find_videos(source)
+    videos = IndexedVideos(found) if isinstance(found, Videos) else ListedVideos(found, {})
     if workers is None and device != "cpu":
         workers = 1
     numbers = part_of(list(range(len(videos))), shard)
-    dataset = videos.videos.dataset if isinstance(videos, IndexedVideos) else None
+    dataset = found.dataset if isinstance(found, Videos) else None
     travels = ray or workers != 0
     work = _Work(
         pickle_for_program(function) if travels else function,
@@ -219,7 +220,9 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
         index = None if work.dataset is None else work.dataset[number]
         of_video = {k: v for k, v in work.options.items() if k in VideoOptions.__annotations__}
         of_clip = {k: v for k, v in work.options.items() if k in FrameOptions.__annotations__}
-        function = _unpacked(work.function)
+        function = work.function
+        if isinstance(function, bytes):
+            function = _loaded(function)
         with Video(item, work.device, index, threads=1, **of_video) as video:  # type: ignore[arg-type]
             if work.clips is None:
                 return _Outcome(encode_rows(as_rows(function(video), work.columns)))
@@ -263,10 +266,6 @@ def find_videos(source: ClipSources) -> Videos | list[Item]:
     return found.videos if isinstance(found, IndexedVideos) else found.items
 
 
-def _as_videos(videos: Videos | list[Item]) -> IndexedVideos | ListedVideos:
-    return IndexedVideos(videos) if isinstance(videos, Videos) else ListedVideos(videos, {})
-
-
 def _states(videos: IndexedVideos | ListedVideos) -> Callable[[int], Fingerprint | None]:
     """The state of each video, by row, as it was indexed or as it is now; None if unknown."""
     if isinstance(videos, IndexedVideos):
@@ -277,10 +276,6 @@ def _states(videos: IndexedVideos | ListedVideos) -> Callable[[int], Fingerprint
         return None if is_url(item.path) and item.listed is None else state_of(item)
 
     return state
-
-
-def _unpacked(function: bytes | Function) -> Function:
-    return _loaded(function) if isinstance(function, bytes) else function
 
 
 @functools.lru_cache(maxsize=1)

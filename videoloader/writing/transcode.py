@@ -18,7 +18,7 @@ from videoloader.sampling import ClipSampler
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import written, written_whole
+from videoloader.system.writing import make_folder, written, written_whole
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
 from videoloader.writing.destinations import Folder, Shards, remove_partial
@@ -243,8 +243,7 @@ def transcode_video(
     try:
         with item.open() as source:
             index = index_video(source)
-            with written(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target)
             with written_whole(target) as partial:
                 encode_part(
                     index,

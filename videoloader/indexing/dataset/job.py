@@ -228,13 +228,11 @@ def merge_datasets(
         )
     base = next(iter(roots)) if root is None else as_root(root)
     if len(roots) > 1 and root is None:
-        raise ArgumentError(f"the roots of the parts differ ({_listed(roots)}); pass root=")
+        raise ArgumentError(
+            f"the roots of the parts differ ({', '.join(sorted(map(str, roots)))}); pass root="
+        )
     _write(Path(out), _all_once(datasets), base, is_default=root is None and all(are_default))
     return open_dataset(out)
-
-
-def _listed(roots: set[str | None]) -> str:
-    return ", ".join(sorted(map(str, roots)))
 
 
 def _all_once(parts: list[Path], *, are_absolute: bool = False) -> Iterator[Row]:
