@@ -10,6 +10,7 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset import Item
+from videoloader.indexing.dataset.part import write_groups
 from videoloader.indexing.dataset.rows import Row
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["as_rows", "decode_table", "encode_rows", "write_rows"]
 
-_GROUP = 4096  # rows in a row group
 _NO_COLUMN = ""  # gives a table without columns its rows
 
 
@@ -142,22 +142,7 @@ def write_rows(
             yield _completed(table, schema, facts)
 
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
-        for group in _groups(tables()):
-            writer.write_table(pa.concat_tables(group))
-
-
-def _groups(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
-    """Tables of about a row group together."""
-    group: list[pa.Table] = []
-    size = 0
-    for table in tables:
-        group.append(table)
-        size += len(table)
-        if size >= _GROUP:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        write_groups(writer, tables())
 
 
 def _unified(schemas: Iterable[pa.Schema], names: Sequence[str] = ()) -> pa.Schema:

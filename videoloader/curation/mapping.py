@@ -26,9 +26,8 @@ from videoloader.decoding.options import FrameOptions, VideoOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
 from videoloader.indexing.dataset.job import Progress, part_of
-from videoloader.indexing.dataset.rows import Row, as_error
-from videoloader.indexing.dataset.video_job import VideoJob, run_video_job
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.dataset.rows import Row, as_error, state_of
+from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import ClipSampler, generator, sample_frames
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage
@@ -60,8 +59,7 @@ class _Work(NamedTuple):
         function: of the user, pickled where it has travelled to another process.
         columns: names of the values that it returns; empty where it returns dictionaries.
         clips: sampler of its clips; None where it takes the whole video.
-        dataset: path, root and check of the data set index; None where there is none.
-        indexes: by number, of listed videos.
+        dataset: that the videos are of; None for listed ones.
         device: that decodes.
         seed: of random samplers.
         options: of the clips.
@@ -70,7 +68,7 @@ class _Work(NamedTuple):
     function: bytes | Function
     columns: tuple[str, ...]
     clips: ClipSampler | None
-    dataset: tuple[str, str | None, Any] | None
+    dataset: DatasetIndex | None
     device: str
     seed: int
     options: MapOptions
@@ -157,17 +155,18 @@ def map_clips(
     if not ray:  # rather now than as the error of each video
         as_device(device)
     _check_options(options, clips)
-    videos = _as_videos(find_videos(source))
+    found = find_videos(source)
+    videos = IndexedVideos(found) if isinstance(found, Videos) else ListedVideos(found, {})
     if workers is None and device != "cpu":
         workers = 1
     numbers = part_of(list(range(len(videos))), shard)
-    place = _dataset_of(videos)
+    dataset = found.dataset if isinstance(found, Videos) else None
     travels = ray or workers != 0
     work = _Work(
         pickle_for_program(function) if travels else function,
         names,
         clips,
-        place,
+        None if dataset is None else for_workers(dataset),
         device,
         seed,
         options,
@@ -218,10 +217,12 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
     """
     number, item = task
     try:
-        index = _index_of(number, work)
+        index = None if work.dataset is None else work.dataset[number]
         of_video = {k: v for k, v in work.options.items() if k in VideoOptions.__annotations__}
         of_clip = {k: v for k, v in work.options.items() if k in FrameOptions.__annotations__}
-        function = _unpacked(work.function)
+        function = work.function
+        if isinstance(function, bytes):
+            function = _loaded(function)
         with Video(item, work.device, index, threads=1, **of_video) as video:  # type: ignore[arg-type]
             if work.clips is None:
                 return _Outcome(encode_rows(as_rows(function(video), work.columns)))
@@ -265,45 +266,16 @@ def find_videos(source: ClipSources) -> Videos | list[Item]:
     return found.videos if isinstance(found, IndexedVideos) else found.items
 
 
-def _as_videos(videos: Videos | list[Item]) -> IndexedVideos | ListedVideos:
-    return IndexedVideos(videos) if isinstance(videos, Videos) else ListedVideos(videos, {})
-
-
-def _dataset_of(videos: IndexedVideos | ListedVideos) -> tuple[str, str | None, Any] | None:
-    if isinstance(videos, ListedVideos):
-        return None
-    dataset = videos.videos.dataset
-    return str(dataset.path), dataset.root, dataset.check
-
-
-def _index_of(number: int, work: _Work) -> VideoIndex | None:
-    """The index of a video, or the recorded error; None where the video is only listed."""
-    if work.dataset is None:
-        return None
-    path, root, check = work.dataset
-    with DatasetIndex(path, root=root, check=check) as dataset:
-        return dataset[number]
-
-
 def _states(videos: IndexedVideos | ListedVideos) -> Callable[[int], Fingerprint | None]:
     """The state of each video, by row, as it was indexed or as it is now; None if unknown."""
     if isinstance(videos, IndexedVideos):
-        table = videos.videos.dataset.columns(["size", "mtime_ns", "etag"])
-        columns = [table[name].to_pylist() for name in table.column_names]
-        return lambda row: Fingerprint(*(column[row] for column in columns))
+        return states_of(videos.videos.dataset)
 
     def state(number: int) -> Fingerprint | None:
         item = videos.item(number)
-        try:
-            return None if is_url(item.path) and item.listed is None else item.state()
-        except VideoError:
-            return None
+        return None if is_url(item.path) and item.listed is None else state_of(item)
 
     return state
-
-
-def _unpacked(function: bytes | Function) -> Function:
-    return _loaded(function) if isinstance(function, bytes) else function
 
 
 @functools.lru_cache(maxsize=1)

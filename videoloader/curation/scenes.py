@@ -93,8 +93,7 @@ def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
 
 def find_suspects(index: VideoIndex) -> list[Suspect]:
     """Where the packet sizes of a video suggest cuts between keyframes; nothing is decoded."""
-    sizes, is_key = _sizes(index)
-    usual, whole = _usual_sizes(sizes, is_key)
+    sizes, is_key, usual, whole = _usual_sizes(index)
     relative = (sizes - usual) / np.maximum(whole - usual, 1)
     shown = np.full(len(sizes), -1)
     shown[index.frame_packets] = np.arange(len(index))
@@ -107,12 +106,6 @@ def find_suspects(index: VideoIndex) -> list[Suspect]:
         last = max(int(shown[packet]), first) + (_AHEAD if hides else 0)
         found.append(Suspect(first, min(last, len(index) - 1), float(relative[packet])))
     return sorted(found)
-
-
-def _sizes(index: VideoIndex) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Bytes of each packet, in decode order, and which are keyframes."""
-    is_key = (index.packets["flags"] & np.uint16(PacketFlags.KEY)) != 0
-    return index.packets["size"].astype(np.float64), is_key
 
 
 def _hides_frames(index: VideoIndex) -> bool:
@@ -151,8 +144,7 @@ def _gops(video: Video) -> list[_Gop]:
     recolored = [*_recolored(pixels).tolist(), 0.0]
     suspects = find_suspects(index)
     firsts = [each.first for each in suspects]
-    sizes, is_key = _sizes(index)
-    usual, whole = _usual_sizes(sizes, is_key)
+    _, is_key, usual, whole = _usual_sizes(index)
     telling = (is_key | (usual <= _TELLING * whole))[index.frame_packets]
     lengths = np.diff(keys)
     length_of = dict(zip(keys[1:].tolist(), lengths.tolist(), strict=True))
@@ -292,9 +284,16 @@ def _recolored(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def _usual_sizes(
-    sizes: NDArray[np.float64], is_key: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], float]:
-    """The size of the larger packets around each one, keyframes apart; and that of keyframes."""
+    index: VideoIndex,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64], float]:
+    """Packets, in decode order, and how large they usually are.
+
+    Returns:
+        Bytes of each; which are keyframes; bytes of the larger packets around each one, keyframes
+        apart; bytes of a keyframe.
+    """
+    is_key = (index.packets["flags"] & np.uint16(PacketFlags.KEY)) != 0
+    sizes = index.packets["size"].astype(np.float64)
     whole = float(np.median(sizes[is_key])) if is_key.any() else float(sizes.max(initial=1))
     others = np.flatnonzero(~is_key)
     usual = np.full(len(sizes), whole)
@@ -302,4 +301,4 @@ def _usual_sizes(
         padded = np.pad(sizes[others], _FAR, mode="reflect" if len(others) > _FAR else "edge")
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _FAR + 1)[::_STEP]
         usual[others] = np.repeat(np.quantile(windows, _USUAL, axis=1), _STEP)[: len(others)]
-    return usual, whole
+    return sizes, is_key, usual, whole

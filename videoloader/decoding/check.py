@@ -15,10 +15,9 @@ from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.job import Progress, part_of
 from videoloader.indexing.dataset.rows import Row
-from videoloader.indexing.dataset.video_job import VideoJob, run_video_job
+from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import plan_decode
 from videoloader.sources.faults import raise_shortage
-from videoloader.sources.source import Check
 from videoloader.workers.tasks import TaskFailure
 
 if TYPE_CHECKING:
@@ -37,35 +36,30 @@ class Damage(NamedTuple):
     reason: str
 
 
-def check_video(
-    task: tuple[int, Item], *, dataset: str, root: str | None = None, check: Check = "size"
-) -> list[Damage]:
+def check_video(task: tuple[int, Item], *, dataset: DatasetIndex) -> list[Damage]:
     """Decode every frame of one video of a data set.
 
     Args:
         task: row of the video, and where it is.
-        dataset: path of the data set index.
-        root: as for `open_dataset`.
-        check: as for `open_dataset`.
+        dataset: that it is of.
 
     Returns:
         What is damaged, one entry for each cause.
     """
     row, item = task
-    with DatasetIndex(dataset, root=root, check=check) as opened:
-        try:
-            index, source = opened[row], item.open()
-            wrong: dict[str, list[int]] = {}
-            with source, closing(CpuDecoder(index, source)) as decoder:
-                index.check(source)
-                for start in range(0, index.num_frames, _PART):
-                    frames = np.arange(start, min(start + _PART, index.num_frames))
-                    for frame, reason in decoder.examine(plan_decode(index, frames)):
-                        if reason is not None:
-                            wrong.setdefault(reason, []).append(frame)
-        except VideoError as error:
-            raise_shortage(error, item.name)
-            return [Damage((), type(error).__name__, str(error))]
+    try:
+        index, source = dataset[row], item.open()
+        wrong: dict[str, list[int]] = {}
+        with source, closing(CpuDecoder(index, source)) as decoder:
+            index.check(source)
+            for start in range(0, index.num_frames, _PART):
+                frames = np.arange(start, min(start + _PART, index.num_frames))
+                for frame, reason in decoder.examine(plan_decode(index, frames)):
+                    if reason is not None:
+                        wrong.setdefault(reason, []).append(frame)
+    except VideoError as error:
+        raise_shortage(error, item.name)
+        return [Damage((), type(error).__name__, str(error))]
     return [
         Damage(tuple(sorted(frames)), "DecodeError", reason) for reason, frames in wrong.items()
     ]
@@ -107,9 +101,9 @@ def check_dataset(
     tasks = [(row, dataset.item(row)) for row in rows]
     job = VideoJob(
         f"{__name__}:check_video",
-        {"dataset": str(dataset.path), "root": dataset.root, "check": dataset.check},
+        {"dataset": for_workers(dataset)},
         name="check",
-        state=lambda row: dataset[row].fingerprint,
+        state=states_of(dataset),
         as_row=_as_row,
         is_failed=lambda row: bool(row.facts["damage"]),
     )

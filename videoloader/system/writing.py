@@ -11,7 +11,7 @@ from pathlib import Path
 
 from videoloader.errors import SourceError, VideoError
 
-__all__ = ["check_target", "written", "written_whole"]
+__all__ = ["check_target", "make_folder", "written", "written_whole"]
 
 
 @contextmanager
@@ -36,6 +36,17 @@ def check_target(target: Path) -> None:
     if os.path.exists(target) and not os.path.isfile(target):
         kind = "a folder" if os.path.isdir(target) else "no regular file"
         raise SourceError(f"{target}: is {kind}; name a file to write")
+
+
+def make_folder(target: Path) -> None:
+    """Check a file to write beforehand, and create its folder.
+
+    Raises:
+        SourceError: see `check_target`; or the folder cannot be written.
+    """
+    check_target(target)
+    with written(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager

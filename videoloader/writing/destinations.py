@@ -10,7 +10,7 @@ import re
 import shutil
 import tarfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -95,8 +95,11 @@ class Shards:
         self._out, self._items, self._suffix = out, items, suffix
         self._size, self._journal = size, journal
         self._contents = [
-            {"settings": settings, "members": [self._member(n, states) for n in numbers]}
-            for numbers in self._all_numbers()
+            {
+                "settings": settings,
+                "members": [self._member(n, states) for n in self._numbers(shard)],
+            }
+            for shard in range(-(-len(items) // size))
         ]
         self._packed = {shard for shard in range(len(self._contents)) if self._is_current(shard)}
 
@@ -161,9 +164,6 @@ class Shards:
     def _numbers(self, shard: int) -> range:
         first = shard * self._size
         return range(first, min(first + self._size, len(self._items)))
-
-    def _all_numbers(self) -> Iterable[range]:
-        return map(self._numbers, range(-(-len(self._items) // self._size)))
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:

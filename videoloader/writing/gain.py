@@ -102,11 +102,9 @@ class GainWatch:
 
     def result(self) -> Gain | None:
         """The gain of the files that were written; the prediction if there are none."""
-        numbers = sorted(self._after)
-        if not numbers:
+        if not self._after:
             return self.predicted
-        after = self._mean({number: self._after[number] for number in numbers})
-        return self._gain(numbers)._replace(after=after)
+        return self._gain([*self._after])._replace(after=self._mean(self._after))
 
     def _gain(self, numbers: list[int]) -> Gain:
         predicted = None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,21 +35,8 @@ _SEEKABLE, _FAR = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"), 1
 _SLACK = Fraction(1, 1000)  # samples by which a time may be late through rounding
 _PREROLL = Fraction(1, 4)  # seconds before a cut that decoders may need: Opus takes 80 ms
 
-
-class Sound(Protocol):
-    """What `VideoOutput` writes beside the pictures."""
-
-    def attach(self, container: OutputContainer, muxer: Muxer) -> None:
-        """Add a stream to a container before the first packet."""
-
-    def write_until(self, seconds: Fraction | None) -> None:
-        """Write what is played before a time, or all that is left."""
-
-    def shown(self, duration: Fraction) -> Shown | None:
-        """The edit list of its track in a file of so many seconds; None where it is right."""
-
-    def close(self) -> None:
-        """Close the file that it comes from."""
+Sound: TypeAlias = "EncodedSound | CopiedSound"
+"""What `VideoOutput` writes beside the pictures."""
 
 
 class EncodedSound:
@@ -111,7 +98,7 @@ class EncodedSound:
                 self._container.mux(self._stream.encode(frame))
 
     def shown(self, duration: Fraction) -> Shown | None:  # noqa: ARG002
-        """None: FFmpeg's muxer leaves out the delay of its encoder."""
+        """The edit list of the track; None, since FFmpeg's muxer leaves out the encoder's delay."""
         return None
 
     def close(self) -> None:
@@ -245,7 +232,10 @@ class CopiedSound:
             self._next = next(self._packets, None)
 
     def shown(self, duration: Fraction) -> Shown | None:
-        """The span, without the packets before it that only decoders need."""
+        """The edit list of the track in a file of so many seconds.
+
+        It leaves out the packets before the span, which only decoders need.
+        """
         if self._begins is None:
             return None
         # Whole samples: the first is the one that a reader takes for the start of the span.

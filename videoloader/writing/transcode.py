@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +12,13 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset import find_items, open_dataset
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.rows import Row, failed_row, state_of
 from videoloader.indexing.video import index_video
 from videoloader.sampling import ClipSampler
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import written, written_whole
+from videoloader.system.writing import make_folder, written, written_whole
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
 from videoloader.writing.destinations import Folder, Shards, remove_partial
@@ -146,12 +145,35 @@ def transcode(
     journal = Journal(target / _JOURNAL)
     try:
         remove_partial(target, suffix)
-        job = _Job(target, items, settings, journal, videos_per_shard)
-        missing = job.missing()
+        states = [state_of(item) for item in items]
+        destination: Folder | Shards = Folder(target, items, suffix)
+        if videos_per_shard is not None:
+            destination = Shards(
+                target,
+                items,
+                suffix,
+                size=videos_per_shard,
+                journal=journal,
+                settings=settings,
+                states=states,
+            )
+        rows = [journal.get(item) for item in items]
+        for number, (row, state) in enumerate(zip(rows, states, strict=True)):
+            if not _is_done(row, state, settings, destination.path(number)):
+                rows[number] = None
+        # Archives that a killed job did not get to.
+        for number in range(0, len(items), videos_per_shard or len(items)):
+            destination.pack(number, rows)
+        missing = [
+            number
+            for number, row in enumerate(rows)
+            if row is None and not destination.is_packed(number)
+        ]
+        kept = len(items) - len(missing)
         count = usable_processors() if workers is None else workers
         results = run_tasks(
             f"{__name__}:transcode_video",
-            [(number, items[number], str(job.path(number))) for number in missing],
+            [(number, items[number], str(destination.path(number))) for number in missing],
             workers=count,
             time_limit=time_limit,
             ahead=1,
@@ -160,8 +182,8 @@ def transcode(
                 "threads": max(usable_processors() // max(min(count, len(missing)), 1), 1),
             },
         )
-        for done, ((number, item, path), result) in enumerate(results, 1 + job.num_done):
-            row = _failed(item, result) if isinstance(result, TaskFailure) else result
+        for done, ((number, item, path), result) in enumerate(results, 1 + kept):
+            row = failed_row(item, result) if isinstance(result, TaskFailure) else result
             if row.error:
                 failures.append(TranscodeFailure(item.name, row.kind, row.error))
             else:
@@ -169,16 +191,18 @@ def transcode(
                 after += row.facts["video"]["bytes"]
                 if watch is not None:
                     watch.note(number, path)
-            job.finish(number, row)
+            journal.add(row)
+            rows[number] = row
+            destination.pack(number, rows)
             if progress is not None:
                 progress(done, len(items), len(failures))
-        job.clean()
+        destination.clean()
     finally:
         journal.close()
     return Transcoded(
         out=target,
         written=len(missing) - len(failures),
-        kept=job.num_done,
+        kept=kept,
         failures=tuple(failures),
         bytes_before=before,
         bytes_after=after,
@@ -186,77 +210,16 @@ def transcode(
     )
 
 
-class _Job:
-    """What is done of a job, and what is missing.
-
-    Args:
-        out: folder of the results.
-        items: the videos.
-        settings: of the job; what was done with others is done again.
-        journal: keeps what is done.
-        videos_per_shard: of each archive; None for files.
-    """
-
-    def __init__(
-        self,
-        out: Path,
-        items: Sequence[Item],
-        settings: dict[str, Any],
-        journal: Journal,
-        videos_per_shard: int | None,
-    ) -> None:
-        self._journal, self._settings = journal, settings
-        states = [_state(item) for item in items]
-        suffix = settings["suffix"]
-        self._destination: Folder | Shards = Folder(out, items, suffix)
-        if videos_per_shard is not None:
-            self._destination = Shards(
-                out,
-                items,
-                suffix,
-                size=videos_per_shard,
-                journal=journal,
-                settings=settings,
-                states=states,
-            )
-        pairs = enumerate(zip(items, states, strict=True))
-        self._rows = [self._known(number, item, state) for number, (item, state) in pairs]
-        # Archives that a killed job did not get to.
-        for number in range(0, len(items), videos_per_shard or len(items)):
-            self._destination.pack(number, self._rows)
-        self.num_done = len(items) - len(self.missing())
-
-    def path(self, number: int) -> Path:
-        """The file that a video is written to."""
-        return self._destination.path(number)
-
-    def missing(self) -> list[int]:
-        """Numbers of the videos that are not done."""
-        return [
-            number
-            for number, row in enumerate(self._rows)
-            if row is None and not self._destination.is_packed(number)
-        ]
-
-    def finish(self, number: int, row: Row) -> None:
-        """Record what became of a video."""
-        self._journal.add(row)
-        self._rows[number] = row
-        self._destination.pack(number, self._rows)
-
-    def clean(self) -> None:
-        """Remove what only an unfinished job needs."""
-        self._destination.clean()
-
-    def _known(self, number: int, item: Item, state: Fingerprint | None) -> Row | None:
-        """The row of a video that is done and has not changed since."""
-        row = self._journal.get(item)
-        if row is None or row.error or row.state is None or row.state != state:
-            return None
-        path = self.path(number)
-        if row.facts["settings"] != self._settings or not path.exists():
-            return None
-        return row if path.stat().st_size == row.facts["video"]["bytes"] else None
+def _is_done(
+    row: Row | None, state: Fingerprint | None, settings: Mapping[str, Any], path: Path
+) -> bool:
+    """Whether the file of a row is there, made so of the video as it is now."""
+    if row is None or row.error or row.state is None or row.state != state:
+        return False
+    if row.facts["settings"] != settings or not path.exists():
+        return False
+    size: int = row.facts["video"]["bytes"]
+    return path.stat().st_size == size
 
 
 def transcode_video(
@@ -280,8 +243,7 @@ def transcode_video(
     try:
         with item.open() as source:
             index = index_video(source)
-            with written(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target)
             with written_whole(target) as partial:
                 encode_part(
                     index,
@@ -320,14 +282,3 @@ def _items(
     if not items:
         raise ArgumentError(f"{out}: all sources lie in the folder to write to; name another one")
     return items
-
-
-def _state(item: Item) -> Fingerprint | None:
-    with suppress(VideoError):
-        return item.state()
-    return None
-
-
-def _failed(item: Item, failure: TaskFailure) -> Row:
-    """The row of a video whose worker died, or took too long."""
-    return Row(item, None, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)

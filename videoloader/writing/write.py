@@ -21,6 +21,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
+from videoloader.writing.copying import end_of
 from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import muxer_of
 from videoloader.writing.output import VideoOutput
@@ -158,8 +159,7 @@ def _clock(
     elif fps is None and isinstance(frames, Video):
         index = frames.index
         ticks, time_base = index.pts - index.pts[0], index.time_base
-        last = int(index.packets["duration"][index.frame_packets[-1]])
-        end = int(ticks[-1]) + max(last, 1)
+        end = end_of(index, index.num_frames) - int(index.pts[0])
     elif fps is None and isinstance(frames, Clip) and (frames.indices >= 0).all():
         seconds = frames.times - frames.times[0]
         ticks = np.rint(seconds * _MICROSECOND.denominator).astype(np.int64)

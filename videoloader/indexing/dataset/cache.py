@@ -27,7 +27,7 @@ from videoloader.errors import ArgumentError, FormatError, SourceError, VideoErr
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage, unreadable
-from videoloader.system.writing import written, written_whole
+from videoloader.system.writing import make_folder, written, written_whole
 
 __all__ = ["Cache", "is_default_root", "open_cache", "read_root", "reading", "resolve_root"]
 
@@ -141,7 +141,7 @@ def open_cache(path: Path) -> Cache:
     problem = ""  # as text: an exception would keep the caller's objects alive
     for place in (beside, elsewhere):
         try:
-            _make_folder(place, path)
+            make_folder(place)
             with written_whole(place) as partial, open(partial, "wb") as out:
                 _write(out, path, of, folder=place.parent)
         except SourceError as error:
@@ -163,12 +163,6 @@ def _in_user_folder(path: Path) -> Path:
     folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return Path(folder, "videoloader", f"{name}.cache")
-
-
-def _make_folder(cache: Path, path: Path) -> None:
-    if cache.parent != path.parent:
-        with written(cache):
-            cache.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _in_memory(path: Path, of: tuple[bytes, int, int], problem: str) -> Cache:

@@ -34,7 +34,7 @@ from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
-from videoloader.system.writing import check_target, written
+from videoloader.system.writing import make_folder
 from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def index_dataset(
         items = [item.relative_to(base) for item in items]
     items = part_of(items, shard)
     target = Path(out)
-    check_target(target)
-    with written(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items, base)
@@ -140,7 +138,7 @@ def index_dataset(
             done, failed = done + 1, failed + bool(row.error)
             if progress is not None:
                 progress(done, len(items), failed)
-        rows = (_row(journal, item) for item in items)
+        rows = (journal[item] for item in items)
         _write(target, rows, base, is_default=root is None)
         journal.remove()
     finally:
@@ -230,13 +228,11 @@ def merge_datasets(
         )
     base = next(iter(roots)) if root is None else as_root(root)
     if len(roots) > 1 and root is None:
-        raise ArgumentError(f"the roots of the parts differ ({_listed(roots)}); pass root=")
+        raise ArgumentError(
+            f"the roots of the parts differ ({', '.join(sorted(map(str, roots)))}); pass root="
+        )
     _write(Path(out), _all_once(datasets), base, is_default=root is None and all(are_default))
     return open_dataset(out)
-
-
-def _listed(roots: set[str | None]) -> str:
-    return ", ".join(sorted(map(str, roots)))
 
 
 def _all_once(parts: list[Path], *, are_absolute: bool = False) -> Iterator[Row]:
@@ -347,12 +343,6 @@ def _is_current(row: Row, item: Item, check: Check) -> bool:
             return difference(row.state, source, check) is None
     except VideoError:
         return False
-
-
-def _row(journal: Journal, item: Item) -> Row:
-    row = journal.get(item)
-    assert row is not None, f"{item.name} has no row"
-    return row
 
 
 def _write(

@@ -59,11 +59,12 @@ class Journal:
         self._end += len(frame)
 
     def get(self, item: Item) -> Row | None:
-        """The row of a video."""
-        found = self._places.get(item.place())
-        if found is None:
-            return None
-        begin, size = found
+        """The row of a video, if there is one."""
+        return self[item] if item.place() in self._places else None
+
+    def __getitem__(self, item: Item) -> Row:
+        """The row of a video that has one."""
+        begin, size = self._places[item.place()]
         return Row.decode(os.pread(self._file.fileno(), size, begin))
 
     def close(self) -> None:

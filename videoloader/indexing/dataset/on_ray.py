@@ -12,6 +12,8 @@ from videoloader.workers.tasks import TaskFailure
 
 __all__ = ["run_on_ray"]
 
+_PENDING = 1024  # calls
+
 
 def run_on_ray(
     function: str,
@@ -19,7 +21,6 @@ def run_on_ray(
     *,
     arguments: dict[str, Any],
     batch: int = 64,
-    in_flight: int = 1024,
 ) -> Iterator[tuple[Any, Any]]:
     """`run_tasks` on the cluster that Ray is connected to, or a local one.
 
@@ -27,7 +28,7 @@ def run_on_ray(
     process dies; if that fails too, its tasks run one by one, so that only those that kill their
     process fail.
 
-    At most `in_flight` calls of `batch` tasks each are pending.
+    Each call has `batch` tasks.
 
     Raises:
         UnsupportedError: Ray is not installed.
@@ -44,7 +45,7 @@ def run_on_ray(
     waiting = deque(list(tasks[start : start + batch]) for start in range(0, len(tasks), batch))
     running: dict[Any, list[Any]] = {}
     while waiting or running:
-        while waiting and len(running) < in_flight:
+        while waiting and len(running) < _PENDING:
             given = waiting.popleft()
             running[call.remote(function, given, arguments)] = given
         (ready,), _ = ray.wait(list(running), num_returns=1)

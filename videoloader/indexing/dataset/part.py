@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.cache import is_default_root, reading
 from videoloader.indexing.dataset.rows import check_schema, completed, schema
 from videoloader.sources.address import is_url, local_path
-from videoloader.system.writing import check_target, written, written_whole
+from videoloader.system.writing import make_folder, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from videoloader.indexing.dataset.reader import DatasetIndex
 
-__all__ = ["GROUP", "stored_splits", "table_writer", "write_part"]
+__all__ = ["GROUP", "stored_splits", "table_writer", "write_groups", "write_part"]
 
 GROUP = 4096  # rows in a row group
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
@@ -95,9 +95,7 @@ def write_part(
     target = Path(local_path(os.fspath(out)))
     if os.path.realpath(target) == os.path.realpath(dataset.path):
         raise ArgumentError(f"{target}: is the data set itself; write its videos to another file")
-    check_target(target)
-    with written(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     with table_writer(
         target,
         dataset.root,
@@ -105,8 +103,7 @@ def write_part(
         joined=_further(dataset, joined),
         splits=splits,
     ) as writer:
-        for table in _groups(_chosen(dataset, rows, joined, writer.schema.names)):
-            writer.write_table(table)
+        write_groups(writer, _chosen(dataset, rows, joined, writer.schema.names))
 
 
 def stored_splits(path: Path) -> int:
@@ -159,19 +156,22 @@ def _chosen(
             first += len(batch)
 
 
-def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in groups of `GROUP`, but the last one."""
+def write_groups(writer: Any, tables: Iterable[pa.Table]) -> None:
+    """Write the rows of tables in row groups of `GROUP`, but the last one."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []
+    count = 0
     for table in tables:
         waiting.append(table)
-        while sum(map(len, waiting)) >= GROUP:
+        count += len(table)
+        if count >= GROUP:
             whole = pa.concat_tables(waiting)
-            yield whole.slice(0, GROUP)
-            waiting = [whole.slice(GROUP)]
-    if any(map(len, waiting)):
-        yield pa.concat_tables(waiting)
+            count %= GROUP
+            writer.write_table(whole.slice(0, len(whole) - count), row_group_size=GROUP)
+            waiting = [whole.slice(len(whole) - count)]
+    if count:
+        writer.write_table(pa.concat_tables(waiting))
 
 
 def _stored_root(root: str, target: Path) -> str:

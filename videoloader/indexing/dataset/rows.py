@@ -32,6 +32,7 @@ __all__ = [
     "failed_row",
     "make_row",
     "schema",
+    "state_of",
     "text_at",
     "with_later_columns",
 ]
@@ -134,7 +135,7 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
         if isinstance(error, SourceError):
             return _failed(item, None, error, root)  # the next job tries again
         if isinstance(error, VideoError):
-            return _failed(item, state or _state(place), error, root)
+            return _failed(item, state or state_of(place), error, root)
         return _failed(item, state, error, root)
 
 
@@ -146,7 +147,8 @@ def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str |
     return Row(item, state, {}, error=text, kind=kind)
 
 
-def _state(item: Item) -> Fingerprint | None:
+def state_of(item: Item) -> Fingerprint | None:
+    """The current state of a video, see `Item.state`; None if it cannot be read."""
     try:
         return item.state()
     except VideoError:
@@ -155,7 +157,7 @@ def _state(item: Item) -> Fingerprint | None:
 
 def failed_row(item: Item, failure: TaskFailure, root: str | None = None) -> Row:
     """The row of a video whose worker died or exceeded the time limit."""
-    state = _state(item.under(root))
+    state = state_of(item.under(root))
     return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from videoloader.indexing.dataset.joining import ROW
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
+
+    from videoloader.indexing.dataset.reader import DatasetIndex
+    from videoloader.indexing.dataset.videos import Videos
 
 __all__ = ["count_by", "query_rows"]
 
@@ -27,18 +29,7 @@ _TOTALS = ("num_frames", "duration")
 _SETTINGS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 
-class Columns(Protocol):
-    """Rows of a data set: `Videos` or `DatasetIndex`."""
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of all columns."""
-
-    def columns(self, wanted: list[str]) -> pa.Table:
-        """Some of them."""
-
-
-def query_rows(rows: Columns, where: str) -> NDArray[np.int64]:
+def query_rows(rows: Videos | DatasetIndex, where: str) -> NDArray[np.int64]:
     """Rows, failures too, for which a condition is true, ascending.
 
     Args:
@@ -56,7 +47,7 @@ def query_rows(rows: Columns, where: str) -> NDArray[np.int64]:
         return np.sort(np.asarray(found[ROW], dtype=np.int64))
 
 
-def count_by(rows: Columns, where: str, by: str) -> list[dict[str, Any]]:
+def count_by(rows: Videos | DatasetIndex, where: str, by: str) -> list[dict[str, Any]]:
     """Rows, frames and hours for each value of a column or expression, the most rows first.
 
     Args:
@@ -98,7 +89,7 @@ def _connect() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _condition(
     connection: duckdb.DuckDBPyConnection,
-    rows: Columns,
+    rows: Videos | DatasetIndex,
     where: str,
     further: Set[str] = frozenset(),
 ) -> str:
@@ -184,7 +175,7 @@ def _collect(tree: Any, names: set[str]) -> None:
 
 
 @contextmanager
-def _explained(rows: Columns, text: str) -> Iterator[None]:
+def _explained(rows: Videos | DatasetIndex, text: str) -> Iterator[None]:
     """Errors of DuckDB as ours."""
     import duckdb
 

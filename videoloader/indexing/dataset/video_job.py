@@ -1,7 +1,8 @@
 """A job over videos: calls one function for each, and can be interrupted and resumed.
 
-`check_dataset` and `map_clips` run as such jobs; `index_dataset`, whose rows are the index itself,
-has a loop of its own.
+`check_dataset` and `map_clips` run as such jobs. Two others have loops of their own:
+`index_dataset`, whose rows are the index itself, and `transcode`, whose journal stays with the
+files that it writes.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.on_ray import run_on_ray
+from videoloader.indexing.dataset.reader import DatasetIndex
 from videoloader.indexing.dataset.rows import Row
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import check_target, written, written_whole
+from videoloader.system.writing import make_folder, written_whole
 from videoloader.workers.tasks import run_tasks
 
-__all__ = ["VideoJob", "run_video_job"]
+__all__ = ["VideoJob", "for_workers", "run_video_job", "states_of"]
 
 Task: TypeAlias = tuple[int, Item]
 """Number of a video in its data set, and where it is."""
@@ -47,6 +49,18 @@ class VideoJob(NamedTuple):
     state: Callable[[int], Fingerprint | None]
     as_row: Callable[[Item, Any], Row]
     is_failed: Callable[[Row], bool]
+
+
+def for_workers(dataset: DatasetIndex) -> DatasetIndex:
+    """A data set for arguments of a job: without its `sign`, which may not pickle."""
+    return DatasetIndex(dataset.path, root=dataset.root, check=dataset.check)
+
+
+def states_of(dataset: DatasetIndex) -> Callable[[int], Fingerprint | None]:
+    """The state of each video as it was indexed, by row."""
+    table = dataset.columns(["size", "mtime_ns", "etag"])
+    columns = [table[name].to_pylist() for name in table.column_names]
+    return lambda row: Fingerprint(*(column[row] for column in columns))
 
 
 def run_video_job(
@@ -76,9 +90,7 @@ def run_video_job(
         progress: is told how far the job is.
     """
     target = Path(out)
-    check_target(target)
-    with written(target):  # rather found out now than when all is done
-        target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target)  # rather found out now than when all is done
     _check_once(tasks)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
@@ -110,7 +122,7 @@ def run_video_job(
             if progress is not None:
                 progress(done, len(tasks), failed)
         with written_whole(target) as partial:
-            write(partial, lambda item: _found(journal, item))
+            write(partial, journal.__getitem__)
         journal.remove()
     finally:
         journal.close()
@@ -127,9 +139,3 @@ def _check_once(tasks: Sequence[Task]) -> None:
 def _mark(job: VideoJob, number: int) -> list[Any]:
     """What a result is of: the job, and the number of the video, on which random draws depend."""
     return [job.name, number]
-
-
-def _found(journal: Journal, item: Item) -> Row:
-    row = journal.get(item)
-    assert row is not None, f"{item.name} has no row"
-    return row
