@@ -1,33 +1,66 @@
-"""The Python blocks of some pages run as they stand, one after the other, in a folder of videos."""
+"""The Python blocks of the pages run as they stand, page by page, in a folder of videos."""
 
 import gc
 import re
+import shlex
+from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import videoloader as vl
+from videoloader.cli import app
 from videoloader.demo.videos import encode_video
 
 DOCS = Path(__file__).parents[1] / "docs"
+PEERS = ("duckdb", "pandas", "polars")  # a block that imports one that is missing is left out
 
 
-def blocks_of(page):
-    """(first line, code) of each Python block of a page."""
+def blocks_of(page, language="python"):
+    """(first line, code) of each block of a page, also of those in lists."""
     text = (DOCS / page).read_text(encoding="utf-8")
     return [
-        (text[: match.start(1)].count("\n"), match[1])
-        for match in re.finditer(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+        (text[: match.start(2)].count("\n"), dedent(match[2]))
+        for match in re.finditer(
+            rf"^( *)```{language}\n(.*?)^\1```$", text, flags=re.DOTALL | re.MULTILINE
+        )
     ]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Where readers of the pages have `a.mp4`, and videos in a folder for each class."""
-    first = encode_video(tmp_path / "a.mp4", size=(96, 64), frames=90)
-    for number in range(4):
-        place = tmp_path / "my_videos" / f"class{number % 2}"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The files that the pages name, made once: videos of two classes, indexed and checked."""
+    made = tmp_path_factory.mktemp("made")
+    frames = vl.Video(encode_video(made / "silent.mp4", size=(96, 64), frames=90)).get_frames()
+    sound = np.sin(np.arange(48000) / 10, dtype=np.float32)[None] / 2
+    vl.write_video(frames, made / "a.mp4", fps=30, gop=12, audio=(sound, 16000))
+    stems = [f"{number:0>11}_000012_000022" for number in range(4)]
+    for number, stem in enumerate(stems):
+        place = made / "my_videos" / f"class{number % 2}"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{number}.mp4").symlink_to(first)
+        (place / f"{stem}.mp4").symlink_to(made / "a.mp4")
+    lines = [f"{stem},of {stem},{number % 2}" for number, stem in enumerate(stems)]
+    (made / "captions.csv").write_text("\n".join(["stem,caption,label", *lines]) + "\n")
+    lines = [f"run,{stem[:11]}" for stem in stems[:3]]
+    (made / "kinetics.csv").write_text("\n".join(["label,youtube_id", *lines]) + "\n")
+    run_command("index", made / "my_videos", "-o", made / "set.parquet", "--workers", "0")
+    run_command("check", made / "set.parquet", "--workers", "0")
+    return made
+
+
+def run_command(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """Where a reader of a page works."""
+    for path in made.iterdir():
+        (tmp_path / path.name).symlink_to(path)
     for name in ("train", "valid"):
         (tmp_path / name).symlink_to("my_videos")
     monkeypatch.chdir(tmp_path)
@@ -36,13 +69,36 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # pages do not close what they open
 @pytest.mark.parametrize(
-    ("page", "count"), [("frames.md", 4), ("decoding.md", 1), ("loading.md", 12)]
+    ("page", "needs"),
+    [
+        ("frames.md", None),
+        ("decoding.md", None),
+        ("loading.md", None),
+        ("failures.md", None),
+        ("indexing.md", None),
+        ("data-sets.md", "duckdb"),
+    ],
 )
-def test_the_blocks_of_a_page_run(page, count, folder):
+def test_the_blocks_of_a_page_run(page, needs, folder):
+    if needs is not None:
+        pytest.importorskip(needs)
     blocks = blocks_of(page)
-    assert len(blocks) == count
+    assert blocks
     names = {"__name__": "a_page"}
     for line, code in blocks:
-        exec(compile("\n" * line + code, str(DOCS / page), "exec"), names)
+        peers = [name for name in PEERS if f"import {name}" in code]
+        if all(map(find_spec, peers)):
+            exec(compile("\n" * line + code, str(DOCS / page), "exec"), names)
     names.clear()
     gc.collect()  # while the warnings are ignored
+
+
+@pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra query")
+def test_the_queries_on_data_sets_run(folder):
+    lines = [line for _, block in blocks_of("data-sets.md", "bash") for line in block.splitlines()]
+    queries = [shlex.split(line) for line in lines if line.startswith("videoloader query")]
+    assert len(queries) == 6
+    for query in queries:
+        run_command(*query[1:])
+    with vl.open_dataset("part.parquet") as part:
+        assert len(part) == 4
