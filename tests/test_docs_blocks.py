@@ -4,10 +4,12 @@ import gc
 import re
 import shlex
 import shutil
+import tarfile
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
+import cv2
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +17,8 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video
+from videoloader.workers import tasks
+from videoloader.writing import transcode
 
 DOCS = Path(__file__).parents[1] / "docs"
 PEERS = ("duckdb", "pandas", "polars")  # a block that imports one that is missing is left out
@@ -35,6 +39,8 @@ def blocks_of(page, language="python"):
 def made(tmp_path_factory):
     """The files that the pages name, made once: videos of two classes, indexed and checked."""
     made = tmp_path_factory.mktemp("made")
+    for name in ("a.jpg", "b.jpg"):
+        cv2.imwrite(str(made / name), np.full((64, 96, 3), 99, np.uint8))
     frames = vl.Video(encode_video(made / "silent.mp4", size=(96, 64), frames=90)).get_frames()
     sound = np.sin(np.arange(48000) / 10, dtype=np.float32)[None] / 2
     vl.write_video(frames, made / "a.mp4", fps=30, gop=12, audio=(sound, 16000))
@@ -47,8 +53,15 @@ def made(tmp_path_factory):
     (made / "captions.csv").write_text("\n".join(["stem,caption,label", *lines]) + "\n")
     lines = [f"run,{stem[:11]}" for stem in stems[:3]]
     (made / "kinetics.csv").write_text("\n".join(["label,youtube_id", *lines]) + "\n")
+    (made / "my_shards").mkdir()
+    with tarfile.open(made / "my_shards" / "0.tar", "w") as shard:
+        for stem in stems:
+            shard.add(made / "a.mp4", f"{stem}.mp4")
+            shard.add(made / "captions.csv", f"{stem}.txt")
     run_command("index", made / "my_videos", "-o", made / "set.parquet", "--workers", "0")
     run_command("check", made / "set.parquet", "--workers", "0")
+    thumbnails = ("--thumbnails", made / "thumbnails.parquet")
+    run_command("scenes", made / "a.mp4", "-o", made / "b.parquet", *thumbnails, "--workers", "0")
     return made
 
 
@@ -62,9 +75,16 @@ def folder(made, tmp_path, monkeypatch):
     """Where a reader of a page works."""
     for path in made.glob("*.*"):
         shutil.copy(path, tmp_path)  # pages may write files of these names
-    for name in ("my_videos", "train", "valid"):
-        (tmp_path / name).symlink_to(made / "my_videos")
+    for name, target in {
+        "my_videos": "my_videos",
+        "train": "my_videos",
+        "valid": "my_videos",
+        "my_shards": "my_shards",
+    }.items():
+        (tmp_path / name).symlink_to(made / target)
     monkeypatch.chdir(tmp_path)
+    for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
+        monkeypatch.setattr(module, "usable_processors", lambda: 0)
     return tmp_path
 
 
@@ -81,6 +101,16 @@ def folder(made, tmp_path, monkeypatch):
         ("audio.md", None),
         ("reports.md", None),
         ("curation.md", None),
+        ("writing.md", None),
+        ("foundation-models.md", None),
+        ("stats.md", None),
+        ("iterators.md", None),
+        ("sources.md", None),
+        ("tensors.md", None),
+        ("augmentation.md", None),
+        ("conditionals.md", None),
+        ("expressions.md", None),
+        ("drop-ins.md", None),
     ],
 )
 def test_the_blocks_of_a_page_run(page, needs, folder):
@@ -88,11 +118,16 @@ def test_the_blocks_of_a_page_run(page, needs, folder):
         pytest.importorskip(needs)
     blocks = blocks_of(page)
     assert blocks
-    names = {"__name__": "a_page"}
+    program = folder / f"{page}.py"  # functions of the blocks have their source, at its lines
+    lines = [""] * (blocks[-1][0] + blocks[-1][1].count("\n"))
+    names = {"__name__": "__main__"}  # as in a script or a notebook
+    for line, code in blocks:
+        lines[line : line + code.count("\n")] = code.splitlines()
+    program.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for line, code in blocks:
         peers = [name for name in PEERS if f"import {name}" in code]
         if all(map(find_spec, peers)):
-            exec(compile("\n" * line + code, str(DOCS / page), "exec"), names)
+            exec(compile("\n" * line + code, str(program), "exec"), names)
     names.clear()
     gc.collect()  # while the warnings are ignored
 
