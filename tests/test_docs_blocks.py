@@ -4,6 +4,7 @@ import gc
 import re
 import shlex
 import shutil
+import sys
 import tarfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,16 +13,20 @@ from textwrap import dedent
 import cv2
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
+from videoloader.compat.decord import bridge
 from videoloader.demo.videos import encode_video
 from videoloader.workers import tasks
 from videoloader.writing import transcode
 
 DOCS = Path(__file__).parents[1] / "docs"
-PEERS = ("duckdb", "pandas", "polars")  # a block that imports one that is missing is left out
+# A block that imports one of these is left out where it is missing.
+PEERS = ("decord", "duckdb", "pandas", "polars")
+STAND_INS = {"decord", "torchcodec"}  # `install` of a drop-in puts modules of these names in place
 
 
 def blocks_of(page, language="python"):
@@ -85,7 +90,17 @@ def folder(made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
         monkeypatch.setattr(module, "usable_processors", lambda: 0)
-    return tmp_path
+    before = stand_ins()
+    yield tmp_path
+    bridge.reset_bridge()
+    for name in stand_ins():
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+def stand_ins():
+    modules = sys.modules.items()
+    return {name: module for name, module in modules if name.partition(".")[0] in STAND_INS}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # pages do not close what they open
@@ -111,6 +126,8 @@ def folder(made, tmp_path, monkeypatch):
         ("conditionals.md", None),
         ("expressions.md", None),
         ("drop-ins.md", None),
+        ("drop-ins-torchcodec.md", None),
+        ("proxy.md", None),
     ],
 )
 def test_the_blocks_of_a_page_run(page, needs, folder):
@@ -125,7 +142,9 @@ def test_the_blocks_of_a_page_run(page, needs, folder):
         lines[line : line + code.count("\n")] = code.splitlines()
     program.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for line, code in blocks:
-        peers = [name for name in PEERS if f"import {name}" in code]
+        peers = set(PEERS).intersection(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+        if not torch.cuda.is_available():
+            code = code.replace('device="mixed"', 'device="cpu"')
         if all(map(find_spec, peers)):
             exec(compile("\n" * line + code, str(program), "exec"), names)
     names.clear()
