@@ -1,48 +1,150 @@
-"""The Python blocks of some pages run as they stand, one after the other, in a folder of videos."""
+"""The Python blocks of the pages run as they stand, page by page, in a folder of videos."""
 
 import gc
 import re
+import shlex
+import shutil
+import sys
+import tarfile
+from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 
+import cv2
+import numpy as np
 import pytest
+import torch
+from typer.testing import CliRunner
 
+import videoloader as vl
+from videoloader.cli import app
+from videoloader.compat.decord import bridge
 from videoloader.demo.videos import encode_video
+from videoloader.workers import tasks
+from videoloader.writing import transcode
 
 DOCS = Path(__file__).parents[1] / "docs"
+# A block that imports one of these is left out where it is missing.
+PEERS = ("decord", "duckdb", "pandas", "polars")
+ELSEWHERE = ("dali.md", "drop-ins-hooks.md")  # a test of its own; snippets for other libraries
+STAND_INS = {"decord", "torchcodec"}  # `install` of a drop-in puts modules of these names in place
 
 
-def blocks_of(page):
-    """(first line, code) of each Python block of a page."""
+def blocks_of(page, language="python"):
+    """(first line, code) of each block of a page, also of those in lists."""
     text = (DOCS / page).read_text(encoding="utf-8")
     return [
-        (text[: match.start(1)].count("\n"), match[1])
-        for match in re.finditer(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+        (text[: match.start(2)].count("\n"), dedent(match[2]))
+        for match in re.finditer(
+            rf"^( *)```{language}\n(.*?)^\1```$", text, flags=re.DOTALL | re.MULTILINE
+        )
     ]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Where readers of the pages have `a.mp4`, and videos in a folder for each class."""
-    first = encode_video(tmp_path / "a.mp4", size=(96, 64), frames=90)
-    for number in range(4):
-        place = tmp_path / "my_videos" / f"class{number % 2}"
+PAGES = [path.name for path in sorted(DOCS.glob("*.md")) if blocks_of(path.name)]
+for page in ELSEWHERE:
+    PAGES.remove(page)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The files that the pages name, made once: videos of two classes, indexed and checked."""
+    made = tmp_path_factory.mktemp("made")
+    for name in ("a.jpg", "b.jpg"):
+        cv2.imwrite(str(made / name), np.full((64, 96, 3), 99, np.uint8))
+    frames = vl.Video(encode_video(made / "silent.mp4", size=(96, 64), frames=90)).get_frames()
+    sound = np.sin(np.arange(48000) / 10, dtype=np.float32)[None] / 2
+    vl.write_video(frames, made / "a.mp4", fps=30, gop=12, audio=(sound, 16000))
+    stems = [f"{number:0>11}_000012_000022" for number in range(4)]
+    for number, stem in enumerate(stems):
+        place = made / "my_videos" / f"class{number % 2}"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{number}.mp4").symlink_to(first)
-    for name in ("train", "valid"):
-        (tmp_path / name).symlink_to("my_videos")
+        (place / f"{stem}.mp4").symlink_to(made / "a.mp4")
+    lines = [f"{stem},of {stem},{number % 2}" for number, stem in enumerate(stems)]
+    (made / "captions.csv").write_text("\n".join(["stem,caption,label", *lines]) + "\n")
+    lines = [f"run,{stem[:11]}" for stem in stems[:3]]
+    (made / "kinetics.csv").write_text("\n".join(["label,youtube_id", *lines]) + "\n")
+    (made / "my_shards").mkdir()
+    with tarfile.open(made / "my_shards" / "0.tar", "w") as shard:
+        for stem in stems:
+            shard.add(made / "a.mp4", f"{stem}.mp4")
+            shard.add(made / "captions.csv", f"{stem}.txt")
+    run_command("index", made / "my_videos", "-o", made / "set.parquet", "--workers", "0")
+    run_command("check", made / "set.parquet", "--workers", "0")
+    thumbnails = ("--thumbnails", made / "thumbnails.parquet")
+    run_command("scenes", made / "a.mp4", "-o", made / "b.parquet", *thumbnails, "--workers", "0")
+    return made
+
+
+def run_command(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """Where a reader of a page works."""
+    for path in made.glob("*.*"):
+        shutil.copy(path, tmp_path)  # pages may write files of these names
+    (tmp_path / "my_shards").symlink_to(made / "my_shards")
+    for name in ("my_videos", "train", "valid"):
+        (tmp_path / name).symlink_to(made / "my_videos")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
+        monkeypatch.setattr(module, "usable_processors", lambda: 0)
+    before = stand_ins()
+    yield tmp_path
+    bridge.reset_bridge()
+    for name in stand_ins():
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+def stand_ins():
+    modules = sys.modules.items()
+    return {name: module for name, module in modules if name.partition(".")[0] in STAND_INS}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # pages do not close what they open
-@pytest.mark.parametrize(
-    ("page", "count"), [("frames.md", 4), ("decoding.md", 1), ("loading.md", 12)]
-)
-def test_the_blocks_of_a_page_run(page, count, folder):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_blocks_of_a_page_run(page, folder):
+    if page == "data-sets.md":
+        pytest.importorskip("duckdb")  # the extra query
     blocks = blocks_of(page)
-    assert len(blocks) == count
-    names = {"__name__": "a_page"}
+    program = folder / f"{page}.py"  # functions of the blocks have their source, at its lines
+    lines = [""] * (blocks[-1][0] + blocks[-1][1].count("\n"))
+    names = {"__name__": "__main__"}  # as in a script or a notebook
     for line, code in blocks:
-        exec(compile("\n" * line + code, str(DOCS / page), "exec"), names)
+        lines[line : line + code.count("\n")] = code.splitlines()
+    program.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for line, code in blocks:
+        peers = set(PEERS).intersection(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+        if not torch.cuda.is_available():
+            code = code.replace('device="mixed"', 'device="cpu"')
+        if all(map(find_spec, peers)):
+            exec(compile("\n" * line + code, str(program), "exec"), names)
     names.clear()
     gc.collect()  # while the warnings are ignored
+
+
+@pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra query")
+def test_the_queries_on_data_sets_run(folder):
+    lines = [line for _, block in blocks_of("data-sets.md", "bash") for line in block.splitlines()]
+    queries = [shlex.split(line) for line in lines if line.startswith("videoloader query")]
+    assert len(queries) == 6
+    for query in queries:
+        run_command(*query[1:])
+    with vl.open_dataset("part.parquet") as part:
+        assert len(part) == 4
+
+
+def test_pages_are_found():
+    assert len(PAGES) >= 21  # none is lost by the pattern of a block
+
+
+def test_what_replaces_readers_of_other_libraries_is_there():
+    page = (DOCS / "drop-ins-hooks.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^from videoloader\..*$", page, flags=re.MULTILINE)
+    assert len(lines) >= 12
+    for line in lines:
+        exec(line, {})

@@ -2,21 +2,15 @@
 
 import os
 import re
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from audio_files import make_signal, write_sound
-from typer.testing import CliRunner
 
-import videoloader as vl
-from videoloader.cli import app
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset.rows import schema
 
@@ -181,51 +175,3 @@ def test_the_cutting_sample_prepares_a_folder(folder, tmp_path):
     assert "3 videos written, 0 were done" in lines[4]
     assert lines[-1] == "a batch (1, 8, 3, 64, 64)"
     assert "0 videos written, 3 were done" in run(*words)
-
-
-@pytest.fixture(scope="module")
-def data_set(folder, tmp_path_factory):
-    """The data set, captions and list of ids that the page on data sets asks."""
-    place = tmp_path_factory.mktemp("asked")
-    (place / "videos" / "more").mkdir(parents=True)
-    for path in folder.rglob("*.*"):
-        shutil.copy(path, place / "videos" / f"{path.stem:0>11}_000012_000022{path.suffix}")
-    for number in range(9):
-        shutil.copy(folder / "class0" / "h264.mp4", place / "videos" / "more" / f"{number}.mp4")
-    with vl.index_dataset(place / "videos", place / "set.parquet", 0) as index:
-        stems = [Path(key).stem for key in index.keys]
-    lines = [f"{stem},of {stem},{number % 2}" for number, stem in enumerate(stems)]
-    (place / "captions.csv").write_text("\n".join(["stem,caption,label", *lines]) + "\n")
-    lines = [f"run,{stem[:11]}" for stem in stems if "_" in stem]
-    (place / "kinetics.csv").write_text("\n".join(["label,youtube_id", *lines]) + "\n")
-    return place
-
-
-def examples(language):
-    page = (ROOT / "docs" / "data-sets.md").read_text()
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
-
-
-@pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra query")
-def test_the_examples_on_data_sets_run(data_set):
-    blocks = examples("python")
-    peers = [name for name in ("duckdb", "polars", "pandas") if find_spec(name) is None]
-    ours = [block for block in blocks if not any(f"import {name}" in block for name in peers)]
-    assert len(blocks) == 7
-    told = run("-c", "\n".join([*ours, "print(len(train), len(kinetics))"]), cwd=data_set)
-    assert told.split()[-1] == "3"
-
-
-@pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra query")
-def test_the_queries_on_data_sets_run(data_set):
-    lines = [line for block in examples("bash") for line in block.splitlines()]
-    queries = [shlex.split(line) for line in lines if line.startswith("videoloader query")]
-    assert len(queries) == 6
-    monkeypatch = pytest.MonkeyPatch()
-    with monkeypatch.context() as patched:
-        patched.chdir(data_set)
-        for query in queries:
-            result = CliRunner().invoke(app, query[1:])
-            assert result.exit_code == 0, result.output
-    with vl.open_dataset(data_set / "part.parquet") as part:
-        assert len(part) == 11
