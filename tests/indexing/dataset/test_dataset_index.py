@@ -356,7 +356,8 @@ def test_the_command_does_the_job(folder, tmp_path, out):
     result = run(app, ["merge", part.replace("1.p", "0.p"), part, "-o", merged])
     assert result.exit_code == 0
     assert Path(merged).read_bytes() == out.read_bytes()
-    assert run(app, ["index", "/none", "-o", str(out)]).exit_code in (0, 1)
+    assert run(app, ["index", "/none", "-o", str(out)]).exit_code == 2
+    assert run(app, ["index", "/none.mp4", "-o", str(out)]).exit_code == 1
     assert run(app, ["index", "/none*", "-o", str(out)]).exit_code == 2
     assert run(app, ["index", str(folder), "-o", str(out), "--shard", "x"]).exit_code == 2
 

@@ -245,6 +245,15 @@ def test_a_damaged_data_set_index_is_refused(folder, out):
     assert refused > 200
 
 
+@pytest.mark.parametrize("source", ["nowhere", "nowhere/", "no.where/"])
+def test_a_folder_that_is_not_there_leaves_the_data_set_as_it_is(folder, out, source):
+    vl.index_dataset(folder, out, 0).close()
+    before = out.read_bytes()
+    with pytest.raises(vl.SourceError, match="no such folder"):
+        vl.index_dataset(str(folder / source) + "/" * source.endswith("/"), out, 0)
+    assert out.read_bytes() == before
+
+
 def test_a_damaged_root_is_refused(folder, out):
     import pyarrow.parquet as pq
 

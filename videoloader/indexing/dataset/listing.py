@@ -121,6 +121,8 @@ def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
             yield from map(local_item, found)
     elif path.suffix.lower() in _LISTS and os.path.isfile(source):
         yield from map(Item, _listed(path))
+    elif not os.path.lexists(source) and (source.endswith("/") or not path.suffix):
+        raise SourceError(f"{shown(source)}: no such folder")
     else:
         yield local_item(os.path.abspath(source))
 
