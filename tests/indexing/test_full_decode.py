@@ -10,10 +10,13 @@ from matroska_files import track as matroska_track
 from mp4_files import movie, read_clip
 
 import videoloader as vl
+from videoloader.codecs.mpeg4 import parse_setup
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video
 
 FRAMES, GOP = 30, 12
+PICTURE, B_PICTURE = b"\0\0\1\xb6", 2
+DIVX = b"\0\0\1\xb2DivX503b1393p"  # user data by which decoders know packed B-pictures
 DECLARED = {"mpeg1video": 0x6A, "mpeg2video": 0x61}
 MATROSKA_CODECS = {
     "mpeg1video": "V_MPEG1",
@@ -93,18 +96,45 @@ def test_the_declared_codec_and_not_the_real_one_matters(tmp_path):
         assert agree(path).exactness == ("decode" if is_reparsed else "tables")
 
 
+def packets_of(path):
+    """Extradata, and payload and keyframe flag of each packet."""
+    with av.open(str(path)) as container:
+        video = container.streams.video[0]
+        packets = [(bytes(p), p.is_keyframe) for p in container.demux(video) if p.size]
+        return video.codec_context.extradata or b"", packets
+
+
+def in_blocks(path, codec, setup, packets):
+    """Write a Matroska file whose blocks have ascending times."""
+    blocks = [block(data, 33 * n, key=key) for n, (data, key) in enumerate(packets)]
+    track = matroska_track(codec=MATROSKA_CODECS[codec], private=setup, size=(96, 80))
+    path.write_bytes(matroska([track], cluster(0, *blocks)))
+    return path
+
+
 @pytest.mark.parametrize("b_frames", [0, 2])
 @pytest.mark.parametrize("codec", MATROSKA_CODECS)
 def test_decode_times_in_blocks_are_not_the_order_of_frames(codec, b_frames, tmp_path):
-    with av.open(str(encode(tmp_path / "clip.mp4", codec, b_frames))) as container:
-        video = container.streams.video[0]
-        setup = video.codec_context.extradata or b""
-        packets = [packet for packet in container.demux(video) if packet.size]
-    blocks = [
-        block(bytes(packet), 33 * number, key=packet.is_keyframe)
-        for number, packet in enumerate(packets)
-    ]
-    track = matroska_track(codec=MATROSKA_CODECS[codec], private=setup, size=(96, 80))
-    path = tmp_path / "decode_times.mkv"
-    path.write_bytes(matroska([track], cluster(0, *blocks)))
+    setup, packets = packets_of(encode(tmp_path / "clip.mp4", codec, b_frames))
+    path = in_blocks(tmp_path / "decode_times.mkv", codec, setup, packets)
     assert agree(path).exactness == ("decode" if b_frames else "demux")
+
+
+def test_packed_b_frames_in_blocks_are_those_of_a_decode(tmp_path):
+    """A packet has a picture and the B-picture after it; an uncoded picture takes up its time."""
+    setup, packets = packets_of(encode(tmp_path / "clip.mp4", "mpeg4", 1))
+    bits = parse_setup(setup).time_bits
+    uncoded = f"0101{0:0{bits}b}10"  # type P, no second, marker, time, marker, not coded
+    uncoded += "1" * (-len(uncoded) % 8)
+    uncoded = PICTURE + int(uncoded, 2).to_bytes(len(uncoded) // 8, "big") + b"\x7f"
+    packed = []
+    for data, key in packets:
+        if data[data.index(PICTURE) + 4] >> 6 == B_PICTURE:
+            packed[-1] = (packed[-1][0] + data, packed[-1][1])
+            packed.append((uncoded, False))
+        else:
+            packed.append((data, key))
+    assert len(packed) == FRAMES
+    path = in_blocks(tmp_path / "packed.mkv", "mpeg4", setup + DIVX, packed)
+    index = agree(path)
+    assert (index.exactness, index.num_frames) == ("decode", FRAMES)
