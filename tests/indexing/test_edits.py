@@ -1,11 +1,12 @@
 """Edit lists: packets, times and discards are FFmpeg's, whatever the list says."""
 
+import itertools
 import random
 import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mp4_files import demuxed, full, indexed, ints, movie, read_clip, track
 
@@ -58,6 +59,27 @@ def test_any_edit_list_gives_ffmpegs_packets(clip, seed):
     if rng.random() < 0.3:
         samples = [replace(s, duration=rng.choice([512, 300, 700, 1])) for s in samples]
     agree(movie(clip, samples, edits=random_edits(rng)))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 1 << 32))
+def test_an_edit_may_start_among_samples_with_the_same_time(clip, seed):
+    rng = random.Random(seed)
+    samples = [
+        replace(
+            s,
+            composition=0,
+            key=s.key or rng.random() < 0.3,
+            duration=rng.choice([0, 512]),
+        )
+        for s in clip.samples
+    ]
+    times = itertools.accumulate(s.duration for s in samples)
+    data = movie(clip, samples, edits=[(rng.choice([300, 1200]), rng.choice([0, *times]), 1)])
+    found = indexed(data)
+    assume(found is not None)  # it begins with a picture that is not a keyframe
+    expected = demuxed(data, fflags="noparse")
+    assert [(*p[:3], *p[4:]) for p in found] == [(*p[:3], *p[4:]) for p in expected]
 
 
 def elst(*rows, count=None, version=0, tail=b""):

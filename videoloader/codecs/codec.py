@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from videoloader.codecs.hevc.order import HevcOrder
     from videoloader.codecs.hevc.references import HevcReferences
 
-__all__ = ["Codec", "CodedPicture", "Described", "NalSyntax", "StartCodes", "UnitRole"]
+__all__ = [
+    "Codec",
+    "CodedPicture",
+    "Described",
+    "NalSyntax",
+    "PictureCheck",
+    "StartCodes",
+    "UnitRole",
+]
 
 References: TypeAlias = "Av1References | HevcReferences"
 
@@ -159,6 +167,13 @@ class CodedPicture:
     is_fixed: bool = False
 
 
+class PictureCheck(Protocol):
+    """Check of a packet by its picture header."""
+
+    def __call__(self, packet: bytes, *, forwards: bool) -> bool:
+        """Whether the packet is one frame that is shown, and with `forwards` no B-picture."""
+
+
 class Described(NamedTuple):
     """Stream properties read from extradata or a packet; `codec` is FFmpeg's name.
 
@@ -197,10 +212,12 @@ class Codec:
         has_fields: whether pictures may consist of fields; None if that depends on the stream.
         self_described: keyframes carry all parameters; the decoder takes no extradata.
         has_superframes: a packet may hold hidden frames besides the one that it shows.
+        picture_check: extradata -> check of packets, None if it has too little for that.
         packs_pictures: a packet may hold two pictures, or one that only repeats the last.
         is_delimited: start codes delimit pictures, so packets may be concatenated.
-        is_reparsed: FFmpeg's demuxer of MP4 divides the stream into packets anew, each with the
-            flags of the sample after it, and so shows the last frame that an edit list hides.
+        is_reparsed: FFmpeg's demuxer of MP4 divides streams declared as this codec into packets
+            anew, each with the flags of the sample after it. So the last frame before an edit is
+            shown, and the last frame of the track.
         has_stream_headers: extradata is the beginning of an elementary stream.
         shares_tables: later packets may use tables of the first (JPEG).
         held_pictures: maximum number of pictures that a decoder holds.
@@ -229,6 +246,7 @@ class Codec:
     has_fields: bool | None = None
     self_described: bool = False
     has_superframes: bool = False
+    picture_check: Callable[[bytes], PictureCheck | None] | None = None
     packs_pictures: bool = False
     is_delimited: bool = False
     is_reparsed: bool = False

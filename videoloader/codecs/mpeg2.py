@@ -10,7 +10,7 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["Sequence", "is_b_picture", "parse_sequence", "splits_fields"]
+__all__ = ["Sequence", "is_b_picture", "is_one_picture", "parse_sequence", "splits_fields"]
 
 _SEQUENCE = b"\x00\x00\x01\xb3"
 _EXTENSION = b"\x00\x00\x01\xb5"
@@ -121,6 +121,11 @@ def is_b_picture(packet: bytes) -> bool:
     """Whether a packet begins with a B-picture, or has no picture."""
     at = packet.find(_PICTURE)
     return at < 0 or len(packet) < at + 6 or packet[at + 5] >> 3 & 7 == _B_PICTURE
+
+
+def is_one_picture(packet: bytes, *, forwards: bool) -> bool:
+    """Whether a packet holds a whole frame, and with `forwards` no B-picture."""
+    return not splits_fields(packet) and not (forwards and is_b_picture(packet))
 
 
 def splits_fields(packet: bytes) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from videoloader.codecs import h263, mpeg2, mpeg4, vpx
 from videoloader.codecs.av1 import frames as av1_frames
 from videoloader.codecs.av1 import units as av1
-from videoloader.codecs.codec import Codec, Described, NalSyntax, StartCodes, UnitRole
+from videoloader.codecs.codec import Codec, Described, NalSyntax, PictureCheck, StartCodes, UnitRole
 from videoloader.codecs.h264 import sequence as h264
 from videoloader.codecs.h264.order import H264Order
 from videoloader.codecs.hevc import sequence as hevc
@@ -147,6 +147,11 @@ def _describe_mpeg2(setup: bytes, packet: bytes) -> Described | None:
     if found is None or mpeg2.splits_fields(packet):
         return None
     return Described(found.codec, found.picture, setup or found.setup)
+
+
+def _check_mpeg4(setup: bytes) -> PictureCheck | None:
+    layer = mpeg4.parse_setup(setup)
+    return None if layer is None else partial(mpeg4.is_one_picture, time_bits=layer.time_bits)
 
 
 def _describe_intra(
@@ -303,6 +308,7 @@ CODECS = {
             start_codes=_MPEG4_CODES,
             describe=_describe_mpeg4,
             is_keyframe=_is_mpeg4_keyframe,
+            picture_check=_check_mpeg4,
             packs_pictures=True,
             has_stream_headers=True,
             refuses_damage=True,
@@ -313,8 +319,8 @@ CODECS = {
             name="mpeg2video",
             start_codes=_MPEG2_CODES,
             describe=_describe_mpeg2,
+            picture_check=lambda _: mpeg2.is_one_picture,
             is_delimited=True,
-            is_reparsed=True,
             has_stream_headers=True,
             has_motion_vectors=True,
             nvdec="MPEG2",
@@ -323,6 +329,7 @@ CODECS = {
             name="mpeg1video",
             start_codes=_MPEG2_CODES,
             describe=_describe_mpeg2,
+            picture_check=lambda _: mpeg2.is_one_picture,
             is_delimited=True,
             is_reparsed=True,
             has_stream_headers=True,

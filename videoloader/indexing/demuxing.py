@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.codec import PictureCheck
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.registry import codec_of
@@ -51,7 +52,10 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
         codec = context.codec.canonical_name
         problems: list[str] = []
         packets = packets_of(opened, video, problems)
-        first, table, is_located, is_single = _tabulate(packets, codec, source, problems)
+        check = codec_of(codec).picture_check
+        is_one = check and check(context.extradata or b"")
+        found = _tabulate(packets, codec, source, problems, is_one)
+        first, table, is_located, is_single, is_forward = found
         index = VideoIndex(
             packets=table,
             time_base=fraction_of(video.time_base),
@@ -73,27 +77,35 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             traits=_traits(opened, video, codec),
         )
         is_intra_only = context.codec.intra_only
-        reorders = context.has_b_frames
+        reorders = context.has_b_frames > 0
     index = replace(index, **_framing(index, first))
     container = container_of(index.container)
     if container.has_display_matrix:
         index = replace(index, orientation=_orientation(source, index.stream))
     # Times of AVI and ASF number packets instead of frames; there may still be B-frames.
     is_timed = is_intra_only or container.times != "decode"
-    order_known = is_timed and _order_is_known(index, reorders=reorders)
+    order_known = is_timed and _order_is_known(index, reorders=reorders, is_forward=is_forward)
     return index, is_single and order_known
 
 
 def _tabulate(
-    packets: Iterator[Packet], codec: str, source: Source, problems: list[str]
-) -> tuple[bytes, NDArray[Any], bool, bool]:
-    """The first payload, the packet table, and whether all were located and none shows two frames.
+    packets: Iterator[Packet],
+    codec: str,
+    source: Source,
+    problems: list[str],
+    is_one: PictureCheck | None,
+) -> tuple[bytes, NDArray[Any], bool, bool, bool]:
+    """The first payload, the packet table, and whether all are located, single, and forward.
+
+    Single: no packet shows two frames. Forward: headers do not tell of B-pictures. `is_one` is
+    from `Codec.picture_check`.
 
     A demuxer states where the header of a packet begins, or nothing; a packet in several pieces
     has no single position. A position is accepted only if all bytes there equal the payload.
     Payloads are released one by one, so the file need not fit into memory.
     """
     first, end, is_located, is_whole, is_single = b"", 0, True, True, True
+    is_forward = True
     known, room = codec_of(codec), 2 * source.size + _SPARE
     most = _FREE_PACKETS + source.stored // _TINY
     rows: list[tuple[int, ...]] = []
@@ -110,6 +122,9 @@ def _tabulate(
             shown = known.count_shown(packet.data)
             flags |= PacketFlags.HIDDEN * (shown == 0)
             is_single &= shown < 2
+        if is_one is not None:
+            is_forward = is_forward and is_one(packet.data, forwards=True)
+            is_single = is_single and (is_forward or is_one(packet.data, forwards=False))
         if known.is_intra is not None and (intra := known.is_intra(packet.data)) is not None:
             # Trust the picture headers instead of the container's keyframe flags.
             flags = flags & ~PacketFlags.KEY | PacketFlags.KEY * intra
@@ -128,7 +143,7 @@ def _tabulate(
     table = np.concatenate([*parts, np.array(rows, dtype=PACKET_DTYPE)])
     if not is_located:
         table["offset"] = -1
-    return first, table, is_located, is_single
+    return first, table, is_located, is_single, is_forward
 
 
 def _locate(packet: Packet, end: int, source: Source) -> int:
@@ -192,15 +207,20 @@ def _framing(index: VideoIndex, first: bytes) -> dict[str, Any]:
     return {}
 
 
-def _order_is_known(index: VideoIndex, *, reorders: bool) -> bool:
+def _order_is_known(index: VideoIndex, *, reorders: bool, is_forward: bool) -> bool:
     """Whether the packets alone determine which frames there are and in which order."""
     table = index.packets
     if not len(table):
         return True
     if not (index.width and index.height):
         return False  # left to decoding
+    discards = table["flags"] & np.uint16(PacketFlags.DISCARD)
+    if discards.any() and codec_of(index.codec).start_codes is not None:
+        return False  # frames shown at the edges of edits may have times of frames before them
     # Some writers omit composition times although frames are reordered.
     is_suspicious = reorders and (table["pts"] == table["dts"]).all()
+    if not is_forward and len(table) > 1:
+        is_suspicious = (np.diff(table["pts"]) >= 0).all()
     return not is_suspicious and (table["pts"] != NO_TIME).all() and order_is_known(table)
 
 

@@ -202,14 +202,36 @@ def _numbers(samples: slice | Ints) -> Ints:
 
 
 def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
-    """Sample to start decoding at for a media time: the last keyframe with dts and pts up to it."""
-    by_then = samples.dts <= time
+    """Sample to start decoding at for a media time: the last keyframe with dts and pts up to it.
+
+    Samples without duration have the dts of the next one; of these it is the first keyframe.
+    """
+    dts = samples.dts
+    place = _search(dts, time)
+    found = np.flatnonzero(samples.keys[: place + 1])
+    if not len(found):
+        if place < 0 or samples.composition is not None:
+            return 0
+        return int(np.argmax(dts == dts[place]))
+    found = found[: int(np.argmax(dts[found] == dts[found[-1]])) + 1]
     if samples.composition is not None:
-        by_then &= shown_at <= time
-    found = np.flatnonzero(by_then & samples.keys)
-    if not len(found) and samples.composition is None:
-        found = np.flatnonzero(by_then)
+        found = found[shown_at[found] <= time]
     return int(found[-1]) if len(found) else 0
+
+
+def _search(dts: Ints, time: int) -> int:
+    """FFmpeg's binary search for the last sample up to `time`, or any of those with that dts.
+
+    The result is -1 if all are later.
+    """
+    low, high = -1, len(dts)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if dts[middle] >= time:
+            high = middle
+        if dts[middle] <= time:
+            low = middle
+    return low
 
 
 def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> int:

@@ -14,7 +14,7 @@ from videoloader.codecs.records import crop_to_container, parse_vp_record
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
-from videoloader.indexing.containers.mp4.older import OLDER_KINDS, describe
+from videoloader.indexing.containers.mp4.older import OLDER_KINDS, declared_codec, describe
 from videoloader.indexing.containers.mp4.traits import read_aspect, read_light
 from videoloader.indexing.order.nal_scan import describe_start_coded
 from videoloader.indexing.traits import Light
@@ -46,7 +46,8 @@ VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
 class VisualEntry:
     """Decoding parameters of the samples of one description.
 
-    `length_size` is 0 for H.264 and HEVC whose units have start codes.
+    `length_size` is 0 for H.264 and HEVC whose units have start codes. `is_reparsed` is that of
+    the declared codec, which may differ from the codec of the samples.
     """
 
     codec: str
@@ -57,6 +58,7 @@ class VisualEntry:
     color: Color = field(default_factory=Color)
     aspect: Fraction | None = None
     light: Light = field(default_factory=Light)
+    is_reparsed: bool = False
 
 
 def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] | None:
@@ -95,8 +97,12 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     color, aspect, light = _color(inside.get(b"colr")), read_aspect(inside), read_light(inside)
     rest: dict[str, Any] = {"color": color, "aspect": aspect, "light": light}
     if box.kind in OLDER_KINDS:
-        told = describe(box.kind, inside.get(b"esds"), sample())
-        return None if told is None else VisualEntry(told[0], tag, told[1], told[2], **rest)
+        declared = declared_codec(box.kind, inside.get(b"esds"))
+        told = None if declared is None else describe(box.kind, *declared, sample())
+        if declared is None or told is None:
+            return None
+        rest["is_reparsed"] = codec_of(declared[0]).is_reparsed
+        return VisualEntry(told[0], tag, told[1], told[2], **rest)
     codec = codec_of(_CODECS[box.kind])
     name, nal = codec.name, codec.nal
     assert codec.describe is not None

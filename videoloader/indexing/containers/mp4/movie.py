@@ -141,6 +141,8 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
         raise FormatError(str(error)) from error  # `RepetitionError` is not public
     if entries is None:
         return None
+    if timeline.discard.any() and any(entry.is_reparsed for entry in entries):
+        return None  # FFmpeg's demuxer hides other frames than the tables
     _check_places(samples, timeline, source)
     end = max([layout.end, *map(referenced_end, layout.segments)])
     warnings = past_the_end(source, "what its boxes announce", end)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from videoloader.codecs import mpeg2, mpeg4
 from videoloader.codecs.codec import Described
 from videoloader.codecs.intra import parse_prores
 from videoloader.codecs.registry import codec_of
@@ -17,7 +16,7 @@ from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.samples import Samples
 from videoloader.sources.source import Source
 
-__all__ = ["OLDER_KINDS", "describe", "read_descriptors", "tells_order"]
+__all__ = ["OLDER_KINDS", "declared_codec", "describe", "read_descriptors", "tells_order"]
 
 _PRORES = {b"apch": 10, b"apcn": 10, b"apcs": 10, b"apco": 10, b"ap4h": 12, b"ap4x": 12}
 _MPEG2 = {b"m2v1", b"mp2v", b"hdv1", b"hdv2", b"hdv3", b"xdv1", b"xdv2", b"xdv3", b"xdvb", b"mx3p"}
@@ -43,19 +42,24 @@ _ES, _DECODER, _SETUP = 3, 4, 5  # tags of descriptors (section 7.2.2.1)
 _NOT_CODED = 32  # maximum bytes of a packet whose picture is not coded (vop_coded 0)
 
 
-def describe(kind: bytes, config: Box | None, sample: bytes) -> Described | None:
-    """The stream of a description of one of `OLDER_KINDS`; None if FFmpeg's demuxer is needed.
+def declared_codec(kind: bytes, config: Box | None) -> tuple[str, bytes] | None:
+    """The codec and extradata that a description of one of `OLDER_KINDS` declares, if known.
 
-    `config` is the `esds` box, `sample` the first sample.
+    `config` is the `esds` box. MPEG-1 declared as MPEG-2, or the reverse, is common.
     """
-    codec, setup = _CODECS[kind], b""
-    if kind == b"mp4v":
-        if config is None:
-            return None
-        told = read_descriptors(config)
-        if told is None or told[0] not in _OBJECTS:
-            return None
-        codec, setup = _OBJECTS[told[0]], told[1]
+    if kind != b"mp4v":
+        return _CODECS[kind], b""
+    told = None if config is None else read_descriptors(config)
+    if told is None or told[0] not in _OBJECTS:
+        return None
+    return _OBJECTS[told[0]], told[1]
+
+
+def describe(kind: bytes, codec: str, setup: bytes, sample: bytes) -> Described | None:
+    """The stream of a description, given what it declares; None if FFmpeg's demuxer is needed.
+
+    `sample` is the first sample.
+    """
     if kind in _PRORES:
         picture = parse_prores(sample, depth=_PRORES[kind])
         return None if picture is None else Described(codec, picture, setup)
@@ -101,22 +105,19 @@ def tells_order(
     and uncoded pictures that repeat the last one; only decoding shows what these output.
     `reorders` is False if the headers rule out B-pictures.
     """
-    forwards = samples.composition is None and reorders is not False
-    if not codec_of(codec).packs_pictures:
-        return not forwards or not any(map(mpeg2.is_b_picture, _packets(samples, source)))
-    layer = mpeg4.parse_setup(setup)
-    if layer is None:
+    known = codec_of(codec)
+    is_one = known.picture_check and known.picture_check(setup)
+    if is_one is None:
         return False
-    if reorders is False or not forwards:
-        few: Any = samples.sizes <= _NOT_CODED
-        packets = _packets(samples, source, np.flatnonzero(few))
-    else:
-        packets = _packets(samples, source)
-    return all(
-        mpeg4.is_one_picture(packet, layer.time_bits, forwards=forwards) for packet in packets
-    )
+    chosen: Any = slice(None)
+    forwards = samples.composition is None and reorders is not False
+    if not forwards:
+        if not known.packs_pictures:
+            return True
+        chosen = np.flatnonzero(samples.sizes <= _NOT_CODED)
+    return all(is_one(packet, forwards=forwards) for packet in _packets(samples, source, chosen))
 
 
-def _packets(samples: Samples, source: Source, chosen: Any = slice(None)) -> Any:
+def _packets(samples: Samples, source: Source, chosen: Any) -> Any:
     places = zip(samples.offsets[chosen].tolist(), samples.sizes[chosen].tolist(), strict=True)
     return (source.read(start, size) for start, size in places)
