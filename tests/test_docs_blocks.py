@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.compat.decord import bridge
+from videoloader.decoding import batch_decoder
 from videoloader.demo.videos import encode_video
 from videoloader.workers import tasks
 from videoloader.writing import transcode
@@ -90,7 +91,9 @@ def folder(made, tmp_path, monkeypatch):
     for name in ("my_videos", "train", "valid"):
         (tmp_path / name).symlink_to(made / "my_videos")
     monkeypatch.chdir(tmp_path)
-    for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
+    # All runs here: processes take most of the time to start, and stay in the folder of their first
+    # page.
+    for module in (batch_decoder, tasks, transcode):
         monkeypatch.setattr(module, "usable_processors", lambda: 0)
     before = stand_ins()
     yield tmp_path
