@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 import tarfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
@@ -91,12 +92,21 @@ def folder(made, tmp_path, monkeypatch):
     for name in ("my_videos", "train", "valid"):
         (tmp_path / name).symlink_to(made / "my_videos")
     monkeypatch.chdir(tmp_path)
-    # All runs here: processes take most of the time to start, and stay in the folder of their first
-    # page.
-    for module in (batch_decoder, tasks, transcode):
+    for module in (tasks, transcode):  # jobs run here: to start processes takes most of the time
         monkeypatch.setattr(module, "usable_processors", lambda: 0)
+    # Processes of an earlier page or test would look for relative paths in its folder.
+    made_here: list[batch_decoder.BatchDecoder] = []
+
+    @cache
+    def shared(device, workers, limits, process):
+        made_here.append(batch_decoder.BatchDecoder(device, workers=workers, **limits._asdict()))
+        return made_here[-1]
+
+    monkeypatch.setattr(batch_decoder, "_shared", shared)
     before = stand_ins()
     yield tmp_path
+    for decoder in made_here:
+        decoder.close()
     bridge.reset_bridge()
     for name in stand_ins():
         del sys.modules[name]
