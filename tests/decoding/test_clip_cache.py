@@ -360,7 +360,7 @@ def test_sizes_are_bytes(given, size):
 def key_of(
     source, *, index=None, output=None, rules=None, device="cpu", frames=(0, 5, 20), **request
 ):
-    """The key of a clip, of which frame 20 is outside the video."""
+    """The key of a clip whose frame 20 is outside the video."""
     frames = None if "times" in request else frames
     wanted = ClipRequest(source, frames, **{"pad_mode": "constant", **request})
     opened = source.open()

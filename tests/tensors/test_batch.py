@@ -216,7 +216,7 @@ def test_changes_of_a_list_leave_the_batch_of_operators():
 def test_a_copy_of_a_batch_has_its_data_and_nothing_of_the_stream_that_used_it(kind, copied):
     pixels = torch.arange(12).view(2, 3, 2)
     batch = Batch(pixels if kind == "block" else [pixels[0], pixels[1, :2]], "WC", ["a", "b"])
-    assert batch.samples  # kept, and made anew of the copy
+    assert batch.samples  # made now and kept; a copy makes its own
     batch.held_for = (step for step in ())  # as a stream, no pickle of it is of use
     again = copied(batch)
     assert again.held_for is None

@@ -91,7 +91,7 @@ class SoundRequest:
 
 @dataclass(frozen=True, slots=True)
 class ClipSoundRequest:
-    """The sound of clips of one video, each of which is some spans, one after another.
+    """The sounds of several clips of one video; that of a clip is its spans, joined in order.
 
     Attributes:
         source: of the video; a `Source` stays open.

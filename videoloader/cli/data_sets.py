@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from videoloader.cli.terminal import (
+    Json,
     Ray,
     Root,
     Workers,
@@ -51,7 +52,7 @@ def index(
     ray: Ray = False,
     root: Root = None,
     checks: Checks = "size",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find every frame of videos from their tables.
 
@@ -128,7 +129,7 @@ def query(
         str | None, typer.Option(help="Print videos and hours by a column or expression.")
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
 
@@ -175,9 +176,9 @@ def check(
     ray: Ray = False,
     root: Root = None,
     checks: Checks = "size",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Decode everything once and write which frames of which videos are damaged.
+    """Decode everything once and write the damaged frames of each video.
 
     A job that may be stopped and goes on where it was when called again. What it writes, and what
     --json prints, can be given to loaders as skip_known. Exit code 1 if any are damaged, 2 if the

@@ -26,6 +26,7 @@ from videoloader.indexing import VideoIndex
 from videoloader.sources.lists import exact_number
 
 __all__ = [
+    "Json",
     "Ray",
     "Root",
     "Workers",
@@ -44,6 +45,7 @@ problems = Console(stderr=True)
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
 Ray = Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
 Root = Annotated[
     str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
 ]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from videoloader.cli.terminal import Workers, complain, job_progress, reported, say
+from videoloader.cli.terminal import Json, Workers, complain, job_progress, reported, say
 
 __all__ = ["cut", "transcode"]
 
@@ -70,7 +70,7 @@ def transcode(
     count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
     stride: Annotated[int, typer.Option(min=1, help="From frame to frame of a clip.")] = 4,
     workers: Workers = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Encode videos again for training: short groups of pictures, a smaller size.
 

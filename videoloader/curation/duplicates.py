@@ -210,7 +210,7 @@ def _are_rare(values: NDArray[np.uint64], owners: NDArray[np.int64]) -> NDArray[
 def _pictures_alike(
     values: NDArray[np.uint64], band: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs of pictures within reach of each other, of which a band differs in at most a bit."""
+    """Pairs of near hashes; in each pair, this band differs in at most one bit."""
     keys = ((values >> np.uint64(band * _BAND_BITS)) & np.uint64(0xFFFF)).astype(np.int64)
     order = np.argsort(keys, kind="stable")
     values, keys = values[order], keys[order]

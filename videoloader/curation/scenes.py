@@ -23,8 +23,8 @@ from videoloader.video import Video
 
 __all__ = ["Scene", "Suspect", "find_scenes", "find_suspects"]
 
-_CHANGED = 8.0  # mean difference of two thumbnails, of 255, from which they may be of two shots
-_STANDS_OUT = 3.0  # times the differences beside it
+_CHANGED = 8.0  # of 255: mean difference at which two thumbnails may be of two shots
+_STANDS_OUT = 3.0  # how many times as large as the differences beside it a cut is
 _RECOLORED = 0.4  # share of pixels with other colours that motion within a GOP rarely makes
 _SURE = 0.6  # packet size, relative to the largest suspect, or to a keyframe
 _LARGE = 0.3  # between a usual packet (0) and a keyframe (1)
@@ -32,10 +32,10 @@ _LARGE_HIDDEN = 0.8  # the same where packets hold hidden frames, which are larg
 _FAR = 40  # packets on each side that tell what is usual
 _STEP = 8  # packets for which the same size is usual
 _USUAL = 0.85  # quantile; above the B-frames, so that it is a size of P-frames
-_TELLING = 0.35  # most share of a keyframe's size that usual packets may have to be told apart
+_TELLING = 0.35  # share of a keyframe's size; usual packets above it cannot be told from a cut
 _AHEAD = 32  # frames that a packet with hidden frames may be about
 _SHORT = 60  # frames in which motion rarely changes the colours of a picture as a cut does
-_FEW = 3  # GOPs of which one may have a regular length by chance
+_FEW = 3  # with fewer GOPs than this, equal lengths may be chance
 _APART = 8  # frames between suspects of different cuts
 _KEYS_APART = 8  # least frames between the keyframes that are compared
 
@@ -247,7 +247,7 @@ def _cuts_near(video: Video, gop: _Gop, whole: NDArray[np.int64]) -> list[int]:
 
 
 def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:
-    """First frames of shots among some frames, of which those that follow on one another count.
+    """First frames of shots. Only frames that follow each other without a gap are compared.
 
     A cut stands out from the differences beside it, as in PySceneDetect's AdaptiveDetector, and
     the picture does not come back within two frames, as after a flash.

@@ -18,7 +18,7 @@ __all__ = ["Scores", "score_video"]
 _SHORTER = 256  # pixels of the shorter side of pictures, so that blur compares between sizes
 _BLACK = 16  # luma of 255 of a pixel that counts as black
 _LATER = 0.2  # seconds between two frames whose difference is motion
-_STILL = 1.0  # mean difference of two frames of which nothing moves but noise of coding
+_STILL = 1.0  # of 255: mean difference of two frames where only coding noise changes
 _WINDOW = 0.05  # seconds of sound whose level is taken
 _SILENT = -60.0  # dB below full scale
 

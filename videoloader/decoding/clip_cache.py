@@ -246,7 +246,7 @@ class ClipCache:
     def _make_room(self, size: int) -> int:
         """Bytes that may be written, after files were removed if need be.
 
-        None where another process is removing files.
+        0 where another process is removing files.
         """
         files = sorted(self._files())
         total = sum(length for _, length, _ in files)

@@ -305,9 +305,9 @@ def test_surfaces_are_not_used_after_the_next_call(open_video, gops, monkeypatch
 
 @pytest.fixture
 def held(open_video, decoder, chunks_of, gops, monkeypatch):
-    """A reader of which a chunk is held up while it is decoded; what to let it go on with.
+    """A reader whose next chunk waits in the middle of its decoding.
 
-    Gives the reader in a list, a place for what to do meanwhile, and the memory of that chunk.
+    Gives the reader in a list, a list for what to call meanwhile, and the memory of that chunk.
     """
     chunks_of(4)
     holder, meanwhile, memory, late, begun = [], [], [], [], threading.Event()

@@ -56,7 +56,7 @@ class Sessions:
         )
 
     def standing(self, reading: Reading) -> Session | None:
-        """The idle session that a reading goes on with; None if it has to begin anew."""
+        """The idle session that continues this reading; None if there is none."""
         return next((session for session in self.idle if session.reading is reading), None)
 
     def other(self, kind: DecoderKind, needs: StreamNeeds) -> Session | None:
