@@ -2,6 +2,11 @@
 
 VENV := .venv
 BENCH := .venv-bench
+# Heavy packages that we work with, tested by `make integrations`; the marker `needs` names them.
+INTEGRATIONS := .venv-integrations
+PACKAGES ?= jax
+comma := ,
+space := $(subst ,, )
 PEERS := torchcodec==0.13.0 decord2==3.4.0 transformers==5.23.0
 
 # The first Python that runs and is new enough; `make PYTHON=...` chooses another.
@@ -36,10 +41,10 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test lint types format pyav bench dropins fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format integrations pyav bench dropins fuzz attack soak dali clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed ## run the main job on a few generated clips, or on VIDEOS=folder
 	@$(VENV)/bin/python -m videoloader.demo $(if $(VIDEOS),"$(VIDEOS)")
@@ -63,6 +68,10 @@ types: $(VENV)/.installed-test ## mypy --strict
 format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+integrations: $(INTEGRATIONS)/.installed ## run the tests with heavy packages: PACKAGES="jax ..."
+	VIDEOLOADER_REQUIRE=$(subst $(space),$(comma),$(strip $(PACKAGES))) \
+		$(INTEGRATIONS)/bin/python -m pytest $(WORKERS) -m needs
 
 pyav: $(VENV)/.installed-test ## run the tests of decoding with each version of PyAV, or PYAV="15 16"
 	@for version in $(PYAV); do \
@@ -117,6 +126,11 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt
 $(BENCH)/.installed: pyproject.toml constraints.txt Makefile
 	$(call make-environment,$(BENCH))
 	@$(BENCH)/bin/python $(PIP) install --constraint constraints.txt --editable . $(PEERS)
+	@touch $@
+
+$(INTEGRATIONS)/.installed: pyproject.toml constraints.txt
+	$(call make-environment,$(INTEGRATIONS))
+	@$(INTEGRATIONS)/bin/python $(PIP) install --constraint constraints.txt --editable '.[test,integrations]'
 	@touch $@
 
 $(DALI)/.installed: pyproject.toml constraints.txt

@@ -1,6 +1,7 @@
 """For every test: the corpus, the demo's clips, the GPU rule, a deterministic hypothesis."""
 
 import gc
+import importlib.util
 import os
 import signal
 from pathlib import Path
@@ -39,15 +40,23 @@ def pytest_collection_finish():
 
 
 def pytest_runtest_setup(item):
-    """Tests marked `gpu` need one: skipped without it, unless a GPU is what the run is for."""
-    if item.get_closest_marker("gpu") is None:
-        return
-    import torch
+    """Skip tests marked `gpu` or `needs` without what they need, or fail as the run asks for."""
+    if item.get_closest_marker("gpu") is not None:
+        import torch
 
-    if not torch.cuda.is_available():
-        if os.environ.get("VIDEOLOADER_REQUIRE_GPU") == "1":
-            pytest.fail("VIDEOLOADER_REQUIRE_GPU=1, but torch sees no GPU", pytrace=False)
-        pytest.skip("needs an NVIDIA GPU")
+        if not torch.cuda.is_available():
+            _lacks("gpu", "an NVIDIA GPU, which torch does not see")
+    for marker in item.iter_markers("needs"):
+        for package in marker.args:
+            if importlib.util.find_spec(package) is None:
+                _lacks(package, f"the package {package}, which is not installed")
+
+
+def _lacks(name: str, thing: str) -> None:
+    """Skip, or fail where VIDEOLOADER_REQUIRE has the name: no such run passes by skipping."""
+    if name in os.environ.get("VIDEOLOADER_REQUIRE", "").split(","):
+        pytest.fail(f"needs {thing}; VIDEOLOADER_REQUIRE has {name}", pytrace=False)
+    pytest.skip(f"needs {thing}")
 
 
 @pytest.fixture(scope="session")
