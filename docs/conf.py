@@ -10,7 +10,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # programs of the gallery are small
 
-import source_pages
+from making import source_pages
 
 import videoloader
 
@@ -27,7 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "source_pages",
+    "making.source_pages",
 ]
 exclude_patterns = ["_made/*.md"]
 nitpicky = True
@@ -38,11 +38,14 @@ myst_heading_anchors = 4
 
 # Reference
 default_role = "py:obj"
+python_maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True}
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 # Words in single backticks link to the object of that name, where there is one.
 nitpick_ignore_regex = [("py:.*", ".*")]
@@ -76,7 +79,7 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
     "show_prev_next": False,
-    "show_toc_level": 2,
+    "show_toc_level": 1,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

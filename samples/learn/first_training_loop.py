@@ -76,10 +76,10 @@ for epoch in range(4):
 
 import matplotlib.pyplot as plt
 
-pictures = (batch["frames"] + 1) / 2  # from -1..1 to 0..1; (B, C, F, H, W)
+pictures = (batch["frames"].numpy() + 1) / 2  # from -1..1 to 0..1; (B, C, F, H, W)
 _, axes = plt.subplots(*pictures.shape[0:3:2], figsize=(9, 2.6), layout="constrained")
 for row, clip in zip(axes, pictures, strict=True):
-    for axis, picture in zip(row, clip.permute(1, 2, 3, 0), strict=True):
+    for axis, picture in zip(row, clip.transpose(1, 2, 3, 0), strict=True):
         axis.imshow(picture)
         axis.set_axis_off()
 

@@ -21,7 +21,7 @@ from pygments.lexers import get_lexer_for_filename
 from sphinx.addnodes import download_reference, pending_xref
 from sphinx.application import Sphinx
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("videoloader", "samples", "benchmarks")
 PAGES = {"README.md": "index", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
 
