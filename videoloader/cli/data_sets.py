@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,10 +25,15 @@ from videoloader.cli.terminal import (
 )
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import index_video
+from videoloader.sources.address import shown
 from videoloader.sources.source import as_check
+
+if TYPE_CHECKING:
+    from videoloader.indexing.dataset.skipped import Skipped
 
 __all__ = ["check", "index", "merge", "query"]
 
+_NAMED = 10  # skipped paths
 _SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 
 Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
@@ -62,8 +67,9 @@ def index(
     if out is None:
         raise typer.Exit(_index_now(sources, headers=headers, as_json=as_json))
     from videoloader.indexing.dataset import index_dataset
+    from videoloader.indexing.dataset.skipped import Skipped
 
-    begin, passed = time.perf_counter(), Counter[str]()
+    begin, skipped = time.perf_counter(), Skipped()
     with job_progress() as progress, reported(out):
         task = progress.add_task("indexing", total=None, failed=0)
 
@@ -80,14 +86,15 @@ def index(
             shard=_shard(shard),
             ray=ray,
             progress=tell,
-            passed=passed,
+            skipped=skipped,
         )
     errors = dataset.errors.to_pylist()
     seconds = time.perf_counter() - begin
     if as_json:
         count = len(dataset.videos)
         facts = {"out": str(out), "videos": count, "errors": errors, "seconds": seconds}
-        print(json.dumps(facts | {"passed_over": passed}))  # noqa: T201  (what the option asks for)
+        facts |= {"skipped": skipped.counts, "skipped_paths": [*dataset.skipped]}
+        print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
             try:
@@ -99,7 +106,7 @@ def index(
             f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
-        _tell_passed(passed)
+        _tell_skipped(skipped)
     raise typer.Exit(int(bool(errors)))
 
 
@@ -218,11 +225,12 @@ def check(
 def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     """Index and print, file after file; the exit code."""
     from videoloader.indexing.dataset import find_items
+    from videoloader.indexing.dataset.skipped import Skipped
     from videoloader.report.tables import video_table
 
-    indexes, passed = [], Counter[str]()
+    indexes, skipped = [], Skipped()
     with reported():
-        items = find_items(sources, passed)
+        items = find_items(sources, skipped)
     for item in items:
         try:
             with item.open() as source:
@@ -236,16 +244,16 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
             print(json.dumps(video_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
         console.print(video_table(indexes))
-        _tell_passed(passed)
+        _tell_skipped(skipped)
     return int(len(indexes) < len(items))
 
 
-def _tell_passed(passed: Counter[str]) -> None:
-    """Say which files of folders and archives were passed over."""
-    if passed:
-        from videoloader.indexing.dataset.listing import describe_passed
-
-        say(f"passed over: {describe_passed(passed)}")
+def _tell_skipped(skipped: Skipped) -> None:
+    """Say what was skipped in folders and archives, and name what may have held videos."""
+    if skipped:
+        say(f"skipped: {skipped}")
+    for path, reason in itertools.islice(skipped.lost(), _NAMED):
+        complain(f"{shown(path)}: skipped ({reason})")
 
 
 def _shard(text: str) -> tuple[int, int]:
