@@ -14,7 +14,9 @@ from videoloader.cli.terminal import (
     Json,
     Ray,
     Root,
+    Shard,
     Workers,
+    as_shard,
     complain,
     console,
     job_progress,
@@ -36,7 +38,6 @@ __all__ = ["check", "index", "merge", "query"]
 _NAMED = 10  # skipped paths
 _SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 
-Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
 Checks = Annotated[
     str, typer.Option("--check", help="What tells a changed file: size, mtime or none.")
 ]
@@ -83,7 +84,7 @@ def index(
             headers=headers,
             root=root,
             check=as_check(checks),
-            shard=_shard(shard),
+            shard=as_shard(shard),
             ray=ray,
             progress=tell,
             skipped=skipped,
@@ -204,9 +205,9 @@ def check(
             progress.update(task, completed=done, total=total, failed=failed)
 
         with open_dataset(dataset, root=root, check=as_check(checks)) as opened:
-            count = len(part_of(opened.videos.rows.tolist(), _shard(shard)))
+            count = len(part_of(opened.videos.rows.tolist(), as_shard(shard)))
             table = check_dataset(
-                opened, target, workers=workers, shard=_shard(shard), ray=ray, progress=tell
+                opened, target, workers=workers, shard=as_shard(shard), ray=ray, progress=tell
             )
     damage = table.to_pylist()
     if as_json:
@@ -254,10 +255,3 @@ def _tell_skipped(skipped: Skipped) -> None:
         say(f"skipped: {skipped}")
     for path, reason in itertools.islice(skipped.lost(), _NAMED):
         complain(f"{shown(path)}: skipped ({reason})")
-
-
-def _shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal()):
-        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
-    return int(part), int(parts)
