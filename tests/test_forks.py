@@ -23,14 +23,6 @@ FORKS = 6
 TIME_LIMIT = 60
 
 
-@pytest.fixture(autouse=True)
-def uncollected():
-    """Forks collect no garbage of other tests: to free a codec waits for threads they lack."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
 def in_child(work):
     """Run a function in a fork; fail if it raises or hangs."""
     pid = os.fork()
@@ -232,3 +224,34 @@ def test_a_fork_works_out_what_another_thread_is_at():
         thread.join()
     assert slow.number == 7
     assert Known.number.__doc__ == "Of anything."
+
+
+class _Freed:
+    """In a cycle of its own, so that only a collection finds it."""
+
+    def __init__(self, where):
+        self.itself, self.where = self, where
+
+    def __del__(self):
+        self.where.append(os.getpid())
+
+
+def test_a_fork_collects_no_garbage_of_its_parent():
+    """Which may be memory of a GPU: freeing that aborts a fork."""
+    freed = []
+    gc.disable()
+    try:
+        _Freed(freed)
+
+        def collect():
+            gc.collect()
+            assert not freed
+            _Freed(freed)
+            gc.collect()
+            assert freed == [os.getpid()]  # its own is collected as ever
+
+        in_child(collect)
+    finally:
+        gc.enable()
+    gc.collect()
+    assert freed == [os.getpid()]

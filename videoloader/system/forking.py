@@ -1,7 +1,9 @@
 """Locks, and objects in use, in a process that has threads and may fork.
 
 A fork has the memory of its parent, but only the thread that forked. A lock that another thread
-held is never released in it, and a decoder that one was using stays half-way for ever.
+held is never released in it, and a decoder that one was using stays half-way for ever. Garbage of
+the parent is not collected in it: freeing a codec waits for threads that the fork lacks, and
+freeing memory of a GPU aborts it.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import functools
+import gc
 import os
 import threading
 from collections.abc import Callable
@@ -160,6 +163,7 @@ def keep_forever(value: object) -> None:
 
 
 def _reset() -> None:
+    gc.freeze()  # first: the next allocation may start a collection
     # Locks first, since the other resets may need them; then from the newest to the oldest owner,
     # since older objects own newer ones.
     owners = [*reversed([*_resets.items()])]

@@ -5,7 +5,6 @@ This module does not import torch, which takes seconds to load in a fresh worker
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 import traceback
@@ -198,7 +197,6 @@ def work_for_sources(
 
     def prepare(worker: Worker) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends workers
-        gc.freeze()  # never collect objects inherited from the parent
         # A fork lacks the threads of libraries, which would wait for them.
         for module, function in (("torch", "set_num_threads"), ("cv2", "setNumThreads")):
             if module in sys.modules:
