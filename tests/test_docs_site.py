@@ -71,7 +71,8 @@ def test_links_lead_somewhere(page):
     for link in links(text):
         name, _, anchor = link.partition("#")
         target = (place.parent / name).resolve() if name else place
-        assert target.exists(), link
+        is_made = name in MADE and page == "index"
+        assert is_made or target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target.read_text(encoding="utf-8")), link
 
@@ -98,8 +99,7 @@ def test_the_reference_has_each_public_name_once(name):
 def documented():
     """Names in the reference, whole."""
     found, module = [], ""
-    for page in sorted(DOCS.glob("reference/*.md")):
-        text = PAGES[f"reference/{page.stem}"]
+    for text in (text for page, text in PAGES.items() if page.startswith("reference/")):
         for kind, name in re.findall(r"^\.\. (\w+):: ([\w.]+)$", text, re.MULTILINE):
             if kind == "currentmodule":
                 module = name

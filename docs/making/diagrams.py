@@ -191,7 +191,7 @@ def stages(_: Path) -> Drawing:
             place = (120 + (begin - first) * scale, 40 * rows.index(name) + 4)
             width = (min(end, last) - begin) * scale - 1.5
             drawing.box(*place, width, 24, f"hue{item % 8}", f"batch {item}")
-            if width > 12:
+            if width > 7 + 7 * len(str(item)):
                 drawing.text(place[0] + 4, place[1] + 16, str(item), kind="on")
     told = str(stats).partition(";")[0]
     drawing.text(120, 40 * len(rows) + 24, f"{last - first:.2f} seconds. stats(): {told}")
