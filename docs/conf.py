@@ -27,9 +27,11 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "making.command_page",
+    "making.diagrams",
+    "making.operator_gallery",
     "making.source_pages",
 ]
-exclude_patterns = ["_made/*.md"]
 nitpicky = True
 
 # Pages

@@ -43,7 +43,9 @@ def blocks_of(page, language="python"):
     ]
 
 
-PAGES = [path.name for path in sorted(DOCS.glob("*.md")) if blocks_of(path.name)]
+PATHS = [*DOCS.glob("*.md"), *DOCS.glob("how/*.md"), *DOCS.glob("migrate/*.md")]
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in PATHS)
+PAGES = [page for page in PAGES if blocks_of(page)]
 for page in ELSEWHERE:
     PAGES.remove(page)
 
@@ -124,7 +126,9 @@ def test_the_blocks_of_a_page_run(page, folder):
     if page == "data-sets.md":
         pytest.importorskip("duckdb")  # the extra query
     blocks = blocks_of(page)
-    program = folder / f"{page}.py"  # functions of the blocks have their source, at its lines
+    program = (
+        folder / f"{Path(page).name}.py"
+    )  # functions of the blocks have their source, at its lines
     lines = [""] * (blocks[-1][0] + blocks[-1][1].count("\n"))
     names = {"__name__": "__main__"}  # as in a script or a notebook
     for line, code in blocks:
