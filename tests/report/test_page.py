@@ -15,6 +15,7 @@ from videoloader.cli import app
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.report.page import render_page, write_report
+from videoloader.video import Video
 
 HOSTILE = (
     "</script><script>document.title = 'bad'</script>.mp4",
@@ -63,7 +64,7 @@ def column(data, name):
 
 
 def test_the_page_holds_every_row_and_its_totals(dataset, tmp_path):
-    path = write_report(dataset, tmp_path / "report", pictures=2)
+    path = write_report(dataset, tmp_path / "report", pictures=2, workers=0)
     data = data_of(path.read_text())
     assert data["rows"] == len(dataset) == 4 + len(HOSTILE)
     assert column(data, "key") == dataset.keys
@@ -79,6 +80,27 @@ def test_the_page_holds_every_row_and_its_totals(dataset, tmp_path):
     assert dict(data["totals"])["cannot be read"] == "1"
     assert len(data["pictures"]) == 2
     assert all({"timeline", "sheet"} == {*each} for each in data["pictures"].values())
+
+
+def test_a_report_goes_on_where_it_was_stopped_and_is_the_same_from_processes(
+    dataset, tmp_path, monkeypatch
+):
+    whole = write_report(dataset, tmp_path / "whole", workers=0).read_text()
+
+    def interrupt(done, *_):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_report(dataset, tmp_path / "report", workers=0, progress=interrupt)
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["index.html.journal"]
+    made = []
+    monkeypatch.setattr(Video, "__enter__", lambda video: made.append(video.name) or video)
+    assert write_report(dataset, tmp_path / "report", workers=0).read_text() == whole
+    assert len(made) == len(dataset.videos) - 3
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["index.html"]
+    assert write_report(dataset, tmp_path / "other", workers=2).read_text() == whole
+    assert len(made) == len(dataset.videos) - 3  # the rest was made by processes
 
 
 def test_the_page_names_what_was_skipped(folder, tmp_path):
@@ -105,7 +127,7 @@ def test_pictures_of_a_video_that_is_gone_are_an_error_in_the_page(folder, tmp_p
     shutil.copytree(folder, copied)
     with vl.index_dataset(copied / "1.mp4", tmp_path / "set.parquet", 0) as dataset:
         (copied / "1.mp4").unlink()
-        data = data_of(write_report(dataset, tmp_path / "report").read_text())
+        data = data_of(write_report(dataset, tmp_path / "report", workers=0).read_text())
     assert "1.mp4" in data["pictures"]["0"]["failure"]
 
 
@@ -119,7 +141,7 @@ def test_the_command_writes_the_page(folder, tmp_path):
     made = CliRunner().invoke(app, ["index", str(folder), "-o", str(tmp_path / "set.parquet")])
     assert made.exit_code == 1  # one video is damaged
     arguments = ["report", str(tmp_path / "set.parquet"), "-o", str(tmp_path / "out")]
-    told = CliRunner().invoke(app, [*arguments, "--pictures", "1"])
+    told = CliRunner().invoke(app, [*arguments, "--pictures", "1", "--workers", "0"])
     assert told.exit_code == 0, told.output
     assert "index.html" in told.output
     assert len(data_of((tmp_path / "out/index.html").read_text())["pictures"]) == 1
@@ -127,7 +149,7 @@ def test_the_command_writes_the_page(folder, tmp_path):
 
 @needs_chromium
 def test_hostile_names_are_text_in_a_browser(dataset, tmp_path):
-    path = write_report(dataset, tmp_path / "report", pictures=len(dataset))
+    path = write_report(dataset, tmp_path / "report", workers=0)
     with Page() as page:
         page.open(path.as_uri())
         assert page.run("document.title") == "videoloader report"
@@ -144,7 +166,7 @@ def test_hostile_names_are_text_in_a_browser(dataset, tmp_path):
 
 @needs_chromium
 def test_a_browser_filters_sorts_and_shows_a_video(dataset, tmp_path):
-    path = write_report(dataset, tmp_path / "report")
+    path = write_report(dataset, tmp_path / "report", workers=0)
     table = dataset.table
 
     def rows(page):

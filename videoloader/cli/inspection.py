@@ -9,6 +9,7 @@ import typer
 
 from videoloader.cli.terminal import (
     Root,
+    Workers,
     as_rate,
     complain,
     console,
@@ -98,25 +99,31 @@ def report(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("report"),
     pictures: Annotated[int, typer.Option(min=0, help="Videos whose frames are shown.")] = 200,
+    workers: Workers = None,
     root: Root = None,
 ) -> None:
     """Write a page about a data set: totals, distributions, a table of all videos, and frames.
 
-    One HTML file that needs no server. Damaged frames are shown where `videoloader check` has left
-    its file beside the data set index.
+    One HTML file that needs no server, made by a job that may be stopped and goes on where it was.
+    Damaged frames are shown where `videoloader check` has left its file beside the data set index.
     """
     from videoloader.indexing.dataset import open_dataset
     from videoloader.report.page import write_report
 
-    with job_progress() as progress, reported():
+    with job_progress() as progress, reported(out / "index.html"):
         task = progress.add_task("sheets of frames", total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            progress.update(task, completed=done, total=total, failed=failed)
+
         with open_dataset(dataset, root=root) as opened:
             page = write_report(
                 opened,
                 out,
                 pictures=pictures,
                 damage=_damage(dataset),
-                progress=lambda done, total: progress.update(task, completed=done, total=total),
+                workers=workers,
+                progress=tell,
             )
     say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
 

@@ -67,6 +67,10 @@ def transcode(
     videos_per_shard: Annotated[
         int | None, typer.Option(min=1, help="Write tar archives of so many videos each.")
     ] = None,
+    lerobot: Annotated[
+        str | None,
+        typer.Option(help="Write a LeRobotDataset with a camera of this name."),
+    ] = None,
     count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
     stride: Annotated[int, typer.Option(min=1, help="From frame to frame of a clip.")] = 4,
     workers: Workers = None,
@@ -97,6 +101,7 @@ def transcode(
             audio=audio,
             suffix=suffix,
             videos_per_shard=videos_per_shard,
+            lerobot=lerobot,
             sampler=RandomClip(count, stride=stride),
             workers=workers,
             progress=tell,

@@ -63,7 +63,9 @@ class BrowseServer(http.server.ThreadingHTTPServer):
             if row not in self._pictures:
                 if len(self._pictures) >= _KEPT:
                     del self._pictures[next(iter(self._pictures))]
-                self._pictures[row] = json.dumps(video_pictures(self._dataset, row)).encode()
+                task = row, self._dataset.item(row)
+                made = video_pictures(task, dataset=self._dataset)
+                self._pictures[row] = json.dumps(made).encode()
             return self._pictures[row]
 
     def has_row(self, row: int) -> bool:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.indexing.dataset import DatasetIndex
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.dataset import DatasetIndex, Item
+from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sources.faults import raise_shortage
-from videoloader.sources.source import Source
-from videoloader.system.writing import written
 from videoloader.video import Video
 from videoloader.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
+from videoloader.workers.tasks import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,7 @@ __all__ = ["render_page", "video_pictures", "write_report"]
 
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
+_TIME_LIMIT = 600.0  # seconds for the sheet of a video
 _HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
 _FIRST = (
     *("key", "codec", "width", "height", "fps", "duration", "num_frames", "mean_gop", "bit_rate"),
@@ -75,9 +77,13 @@ def write_report(
     *,
     pictures: int = 200,
     damage: pa.Table | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write `index.html` into a folder: totals, distributions, a table of all videos, pictures.
+
+    A job that may be interrupted: the same call goes on from a journal beside the page. A video
+    that crashes its worker process, or takes longer than ten minutes, costs its own pictures.
 
     Args:
         dataset: what the page is about.
@@ -85,7 +91,9 @@ def write_report(
         pictures: videos that get a sheet of frames and a timeline: all if there are no more, else
             this many evenly spread over the data set.
         damage: what `check_dataset` gave, for a column of damaged frames.
-        progress: called with the number of sheets made, and of those to make.
+        workers: processes that make the sheets; as many as this process may use processors by
+            default, 0 for none.
+        progress: is told how far the sheets are.
 
     Returns:
         The path of the page.
@@ -94,48 +102,70 @@ def write_report(
         ArgumentError: the data set has more than 500,000 rows.
         SourceError: the page cannot be written.
     """
+    _check_size(dataset)
     rows = dataset.videos.rows
     if len(rows) > pictures:
         rows = rows[np.linspace(0, len(rows) - 1, pictures).round().astype(int)] if pictures else []
-    made: dict[int, Any] = {}
-    for done, row in enumerate(map(int, rows)):
-        made[row] = video_pictures(dataset, row)
-        if progress is not None:
-            progress(done + 1, len(rows))
-    page = render_page(dataset, pictures=made, damage=damage)
-    folder.mkdir(parents=True, exist_ok=True)
+    tasks = [(row, dataset.item(row)) for row in map(int, rows)]
+    job = VideoJob(
+        f"{__name__}:video_pictures",
+        {"dataset": for_workers(dataset), "threads": 1},
+        name="pictures",
+        state=states_of(dataset),
+        as_row=_as_row,
+        is_failed=lambda row: "failure" in row.facts["pictures"],
+    )
+
+    def write(target: Path, found: Callable[[Item], Row]) -> None:
+        made = {row: found(item).facts["pictures"] for row, item in tasks}
+        target.write_text(render_page(dataset, pictures=made, damage=damage), encoding="utf-8")
+
     path = folder / "index.html"
-    with written(path):
-        path.write_text(page, encoding="utf-8")
+    run_video_job(
+        job, tasks, path, write, workers=workers, time_limit=_TIME_LIMIT, progress=progress
+    )
     return path
 
 
-def video_pictures(dataset: DatasetIndex, row: int) -> dict[str, str]:
-    """The timeline of a video and a sheet of its frames as image addresses, and what failed."""
+def video_pictures(
+    task: tuple[int, Item], *, dataset: DatasetIndex, threads: int | None = None
+) -> dict[str, str]:
+    """The timeline of a video and a sheet of its frames as image addresses, and what failed.
+
+    Args:
+        task: row of the video, and where it is.
+        dataset: that it is of.
+        threads: that decode; as for `Video`.
+    """
+    row, item = task
     found: dict[str, str] = {}
-    name = dataset.item(row).name
     try:
         index = dataset[row]
         sizes = index.packets["size"][index.frame_packets]
         found["timeline"] = image_uri(timeline_svg(sizes, index.keyframes).encode(), "svg+xml")
-        found["sheet"] = _sheet(dataset.source(row), index)
+        with Video(item, index=index, threads=threads) as video:
+            found["sheet"] = _sheet(video)
     except Exception as error:  # noqa: BLE001  (one video must not end the report of the others)
-        raise_shortage(error, name)
+        raise_shortage(error, item.name)
         text = str(error) if isinstance(error, VideoError) else f"{type(error).__name__}: {error}"
         found["failure"] = text
     return found
 
 
-def _sheet(source: Source, index: VideoIndex) -> str:
+def _as_row(item: Item, result: dict[str, str] | TaskFailure) -> Row:
+    if isinstance(result, TaskFailure):
+        result = {"failure": f"{item.name}: {result.reason}"}
+    return Row(item, None, {"pictures": result})
+
+
+def _sheet(video: Video) -> str:
     """Frames at equal distances; keyframes, where there are enough of them."""
     rows, columns = _SHEET
-    total = index.num_frames
+    total, keys = len(video), video.index.keyframes
     numbers = np.linspace(0, total - 1, min(rows * columns, total)).round().astype(int)
-    keys = index.keyframes
     if len(keys) >= rows * columns:
         numbers = keys[np.linspace(0, len(keys) - 1, rows * columns).round().astype(int)]
-    with Video(source, index=index) as video:
-        clip = video.get_frames(numbers)
+    clip = video.get_frames(numbers)
     frames, times = clip.frames.numpy(), clip.times.tolist()
     lines = []
     for start in range(0, len(numbers), columns):
@@ -164,11 +194,7 @@ def render_page(
     Raises:
         ArgumentError: the data set has more than 500,000 rows.
     """
-    if len(dataset) > _MOST_ROWS:
-        raise ArgumentError(
-            f"{dataset.path}: a page holds {_MOST_ROWS:,} rows, the data set has {len(dataset):,}; "
-            "choose some, as `videoloader query` does"
-        )
+    _check_size(dataset)
     table = dataset.table if damage is None else _with_damage(dataset.table, damage)
     names = [name for name in _FIRST if name in table.column_names]
     names += [name for name in table.column_names if name not in (*names, *_HIDDEN)]
@@ -197,6 +223,14 @@ def render_page(
     return Template(folder.joinpath("page.html").read_text(encoding="utf-8")).substitute(
         policy=policy, title="videoloader report", data=_as_script(data), script=script
     )
+
+
+def _check_size(dataset: DatasetIndex) -> None:
+    if len(dataset) > _MOST_ROWS:
+        raise ArgumentError(
+            f"{dataset.path}: a page holds {_MOST_ROWS:,} rows, the data set has {len(dataset):,}; "
+            "choose some, as `videoloader query` does"
+        )
 
 
 def _as_script(data: Any) -> str:

@@ -60,8 +60,8 @@ class Folder:
     def pack(self, number: int, rows: Sequence[Row | None]) -> None:
         """Nothing is left to do when a video is finished."""
 
-    def clean(self) -> None:
-        """Nothing is left to remove."""
+    def finish(self, rows: Sequence[Row | None]) -> None:
+        """Nothing is left to do at the end."""
 
 
 class Shards:
@@ -137,7 +137,7 @@ class Shards:
         for n in good:
             self.path(n).unlink(missing_ok=True)
 
-    def clean(self) -> None:
+    def finish(self, rows: Sequence[Row | None]) -> None:  # noqa: ARG002
         """Remove the folder of finished videos, and archives of an earlier job that had more."""
         shutil.rmtree(self._out / _STAGED, ignore_errors=True)
         shard = len(self._contents)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.dataset import find_items, open_dataset
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
@@ -25,6 +26,7 @@ from videoloader.writing.destinations import Folder, Shards, remove_partial
 from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import muxer_of
 from videoloader.writing.gain import Gain, GainWatch
+from videoloader.writing.lerobot import LeRobot, check_form, form_of_video, picture_sums
 from videoloader.writing.reencoding import encode_part
 
 __all__ = ["TranscodeFailure", "Transcoded", "transcode", "transcode_video"]
@@ -76,6 +78,7 @@ def transcode(
     options: Mapping[str, str] | None = None,
     suffix: str = ".mp4",
     videos_per_shard: int | None = None,
+    lerobot: str | None = None,
     sampler: ClipSampler | None = None,
     workers: int | None = None,
     time_limit: float = 24 * 3600.0,
@@ -105,6 +108,10 @@ def transcode(
         videos_per_shard: write tar archives of so many videos each, for WebDataset and
             `index_dataset`, in place of files. Archives are not made again for videos in them that
             failed, unless these change.
+        lerobot: write a LeRobotDataset (v3.0) with an episode for each video and one camera of
+            this name, such as `observation.images.top`; without states, actions, tasks and sound.
+            Videos fail whose rate or size is not that of the first, or whose frames are further
+            than 0.05 ms from their even places.
         sampler: of the clips that will be trained on; the packets that they take are counted
             before and after, for up to 32 of the videos.
         workers: processes; one per usable processor by default, 0 for none.
@@ -125,15 +132,19 @@ def transcode(
         raise ArgumentError(f"videos_per_shard must be at least 1, got {videos_per_shard}")
     if resize_shorter is not None and resize_shorter < 2:
         raise ArgumentError(f"resize_shorter must be at least 2, got {resize_shorter}")
+    if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
+        raise ArgumentError("lerobot writes .mp4 files, and no archives")
     items = _items(sources, target)
+    form = None if lerobot is None else _first_form(items)
     settings: dict[str, Any] = {
         "codec": codec,
         "quality": quality,
         "gop": gop,
         "options": dict(options or {}),
         "resize_shorter": resize_shorter,
-        "audio": audio,
+        "audio": audio and lerobot is None,
         "suffix": suffix,
+        "form": form,
     }
     with written(target):
         target.mkdir(parents=True, exist_ok=True)
@@ -142,11 +153,14 @@ def transcode(
         tell_gain(watch.predicted)
     failures: list[TranscodeFailure] = []
     before = after = 0
+    is_new = not (target / _JOURNAL).exists()
     journal = Journal(target / _JOURNAL)
     try:
         remove_partial(target, suffix)
         states = [state_of(item) for item in items]
-        destination: Folder | Shards = Folder(target, items, suffix)
+        destination: Folder | Shards | LeRobot = Folder(target, items, suffix)
+        if lerobot is not None and form is not None:
+            destination = LeRobot(target, items, lerobot, form, is_new=is_new)
         if videos_per_shard is not None:
             destination = Shards(
                 target,
@@ -196,7 +210,7 @@ def transcode(
             destination.pack(number, rows)
             if progress is not None:
                 progress(done, len(items), len(failures))
-        destination.clean()
+        destination.finish(rows)
     finally:
         journal.close()
     return Transcoded(
@@ -218,8 +232,27 @@ def _is_done(
         return False
     if row.facts["settings"] != settings or not path.exists():
         return False
+    if row.facts.get("place") != _place_of(path):
+        return False  # its number has changed
     size: int = row.facts["video"]["bytes"]
     return path.stat().st_size == size
+
+
+def _place_of(path: Path) -> str:
+    """What tells the file of a video from those of others in the folder."""
+    return "/".join(path.parts[-2:])
+
+
+def _first_form(items: list[Item]) -> dict[str, Any]:
+    """The form of the first video that can be read.
+
+    Raises:
+        FormatError: none can be read.
+    """
+    for item in items:
+        with suppress(VideoError), item.open() as source:
+            return form_of_video(index_video(source))
+    raise FormatError(f"{items[0].name}: neither this nor a later video can be read")
 
 
 def transcode_video(
@@ -243,6 +276,8 @@ def transcode_video(
     try:
         with item.open() as source:
             index = index_video(source)
+            if settings["form"] is not None:
+                check_form(index, settings["form"])
             make_folder(target)
             with written_whole(target) as partial:
                 encode_part(
@@ -261,13 +296,16 @@ def transcode_video(
     except VideoError as error:
         raise_shortage(error, item.name)
         return Row(item, None, {}, error=str(error), kind=type(error).__name__)
-    video = {
+    video: dict[str, Any] = {
         "num_frames": index.num_frames,
         "fps": index.average_fps,
         "bytes": target.stat().st_size,
         "bytes_before": state.size,
     }
-    return Row(item, state, {"settings": dict(settings), "video": video})
+    if settings["form"] is not None:
+        video["pictures"] = picture_sums(target)
+    facts = {"settings": dict(settings), "place": _place_of(target), "video": video}
+    return Row(item, state, facts)
 
 
 def _items(

@@ -1,8 +1,8 @@
 """A job over videos: calls one function for each, and can be interrupted and resumed.
 
-`check_dataset` and `map_clips` run as such jobs. Two others have loops of their own:
-`index_dataset`, whose rows are the index itself, and `transcode`, whose journal stays with the
-files that it writes.
+`check_dataset`, `map_clips` and `write_report` run as such jobs. Two others have loops of their
+own: `index_dataset`, whose rows are the index itself, and `transcode`, whose journal stays with
+the files that it writes.
 """
 
 from __future__ import annotations
