@@ -266,7 +266,10 @@ class _RemoteSource(Source):
         begin = self._base + offset
         state, data = self._object.get(begin, begin + size)
         if not state.is_same(self.whole):
-            raise SourceError(f"{self.name}: the object was changed while it was read")
+            raise SourceError(
+                f"{self.name}: the object was changed while it was read, or since it was indexed; "
+                "index it again"
+            )
         return data
 
     def _stop(self, offset: int, size: int) -> int:

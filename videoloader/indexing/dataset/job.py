@@ -48,7 +48,7 @@ Progress = Callable[[int, int, int], None]
 _T = TypeVar("_T")
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
-_LOOKS = 16  # remote files to check concurrently
+_AT_ONCE = 16  # remote files that a process indexes, or checks, concurrently
 
 
 def index_dataset(
@@ -129,6 +129,7 @@ def index_dataset(
                 time_limit=time_limit,
                 arguments=arguments,
                 memory_limit=_MEMORY,
+                threads=_AT_ONCE if _any_remote(missing, base) else 1,
             )
         for item, result in results:
             row = failed_row(item, result, base) if isinstance(result, TaskFailure) else result
@@ -319,11 +320,15 @@ def _current(
             return False  # of an earlier version, with fewer columns
         return _is_current(row, item.under(root), check)
 
-    remote = root is not None and is_url(root)
-    if not any((remote or is_url(item.path)) and item.listed is None for item in items):
+    if not _any_remote([item for item in items if item.listed is None], root):
         return [is_current(item) for item in items]
-    with ThreadPoolExecutor(_LOOKS) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(is_current, items))
+
+
+def _any_remote(items: list[Item], root: str | None) -> bool:
+    """Whether any of the videos is behind a URL."""
+    return bool(items) and (is_url(root or "") or any(is_url(item.path) for item in items))
 
 
 def _is_current(row: Row, item: Item, check: Check) -> bool:
