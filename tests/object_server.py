@@ -84,12 +84,10 @@ def answer(server, request):
     with server.lock:
         server.busy += 1
         server.most_at_once = max(server.most_at_once, server.busy)
-    try:
-        time.sleep(server.delay)
-        respond(server, request)
-    finally:
-        with server.lock:
-            server.busy -= 1
+    time.sleep(server.delay)
+    with server.lock:
+        server.busy -= 1  # before the answer, after which the client may ask again
+    respond(server, request)
 
 
 def respond(server, request):

@@ -14,24 +14,23 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from videoloader.errors import FormatError, SourceError, UnsupportedError, VideoError
-from videoloader.sources.address import WEB, parse_url, scrubbed, shown
+from videoloader.errors import SourceError, UnsupportedError
+from videoloader.sources.address import WEB, parse_url, shown
 from videoloader.sources.redirects import basic, find_landing
+from videoloader.sources.refusals import RefusedError, asked
 from videoloader.sources.source import Fingerprint, Source
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
 __all__ = ["list_objects", "look", "open_url"]
-
-Answer = TypeVar("Answer")
 
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 
@@ -48,10 +47,6 @@ _LOST = "this process was forked from one that had read URLs, which obstore does
 _LOST += 'start workers with the method "forkserver" or "spawn"'
 
 _user: int | None = None  # the process in which obstore was first used
-
-
-class _RefusedError(SourceError):
-    """The server denies access; a signature may have expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ class _Object:
         """Its state, and the bytes from `start` to `stop` or to its end."""
         try:
             return self._get(start, stop)
-        except _RefusedError:
+        except RefusedError:
             if not self.url:
                 raise
         return _find(self.url)._get(start, stop)
@@ -92,7 +87,7 @@ class _Object:
             body = next(iter(result.stream(min_chunk_size=size + 1)), b"")
             return result.meta, result.attributes, size, bytes(body)
 
-        meta, attributes, size, data = _ask(self.name, ask)
+        meta, attributes, size, data = asked(self.name, ask)
         encoding = attributes.get("Content-Encoding") or "identity"
         if encoding != "identity":
             raise SourceError(
@@ -105,20 +100,6 @@ class _Object:
                 f"{self.name}: the server sent {much} bytes where {size} at {start} were asked for"
             )
         return _fingerprint(meta), data
-
-
-def _ask(name: str, ask: Callable[[], Answer]) -> Answer:
-    """The result of a call of obstore; converts its errors to ours.
-
-    The originals are neither cause nor context, since they show whole URLs.
-    """
-    from obstore import exceptions
-
-    try:
-        return ask()
-    except (OSError, ValueError, exceptions.BaseError) as error:
-        failure = _failure(name, error)
-    raise failure
 
 
 def open_url(
@@ -169,7 +150,7 @@ def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
     import obstore
 
     try:
-        found = _ask(root.name, lambda: obstore.list(root.store, root.path or None).collect())
+        found = asked(root.name, lambda: obstore.list(root.store, root.path or None).collect())
     except SourceError as error:
         if _scheme(url) in WEB:
             raise SourceError(
@@ -359,7 +340,7 @@ def _stay(name: str) -> None:
 
 def _store(name: str, url: str, authorization: str = "") -> Any:
     """The cached store of a URL; `name` is for messages."""
-    return _ask(name, lambda: _open_store(url, authorization))
+    return asked(name, lambda: _open_store(url, authorization))
 
 
 @lru_cache(maxsize=256)
@@ -386,30 +367,3 @@ def _fingerprint(meta: ObjectMeta) -> Fingerprint:
         mtime_ns=seconds * 1_000_000_000 if seconds > 0 else None,
         etag=etag.removeprefix("W/") if etag else None,
     )
-
-
-def _failure(name: str, error: Exception) -> VideoError:
-    """Convert an error of obstore, whose text has internals and secrets of URLs."""
-    text, _, internals = str(error).partition("\n\nDebug source")
-    answer = re.search(r"status code: (\d+[^:]*)", text)  # without the response body
-    reason = f"the server answered {answer[1]}" if answer else scrubbed(text, "")
-    reason = reason.rpartition(" - ")[2].strip()
-    kind = type(error).__name__
-    if isinstance(error, FileNotFoundError):
-        return SourceError(f"{name}: there is no such object (404)")
-    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        return _RefusedError(
-            f"{name}: no permission to read it (403 or 401); credentials come from the environment"
-        )
-    if kind == "NotSupportedError":
-        return SourceError(
-            f"{name}: the server does not give parts of a file, which is how URLs are read; "
-            "download it and pass its path"
-        )
-    if "answered 416" in reason:
-        return FormatError(f"{name}: the file is empty, or ends before what is read of it")
-    if "kind: Connect" in internals:
-        reason = f"no connection to the server ({reason})"
-    elif "kind: Timeout" in internals:
-        reason = f"the server does not answer in time ({reason})"
-    return SourceError(f"{name}: cannot be read: {reason}")

@@ -80,7 +80,7 @@ def run_tasks(
             ahead=max(ahead // most, min(ahead, 2)),
             tries=lambda group: 1,  # noqa: ARG005
         )
-        alone = []
+        alone: list[Sequence[Any]] = []
         try:
             for number, results, failure, loss in supervisor.run(groups):
                 group = groups[number]
