@@ -30,8 +30,9 @@ from videoloader.sources.source import Fingerprint, Source
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
-__all__ = ["list_objects", "look", "open_url"]
+__all__ = ["is_listable", "list_objects", "look", "open_url"]
 
+_SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")  # how variables for stores begin
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 
 _BLOCK = 1 << 16  # minimum bytes of a request
@@ -57,22 +58,24 @@ class _Object:
         name: its URL without passwords and signatures, for messages.
         store: where it is.
         path: its name there; empty if the store is only this object.
-        url: original URL, if it was redirected; the redirect may expire and is then repeated.
+        url: to find it again where access is denied: a redirect may have expired, or the
+            environment may have new credentials.
     """
 
     name: str
     store: Any = field(repr=False)
     path: str
-    url: str = field(default="", repr=False)
+    url: str = field(repr=False)
 
     def get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
         """Its state, and the bytes from `start` to `stop` or to its end."""
         try:
             return self._get(start, stop)
         except RefusedError:
-            if not self.url:
+            again = _find(self.url)
+            if again.store is self.store:
                 raise
-        return _find(self.url)._get(start, stop)
+        return again._get(start, stop)
 
     def _get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
         import obstore
@@ -138,6 +141,11 @@ def look(url: str) -> Fingerprint:
     """
     # Not HEAD, which is refused for signed URLs and by some servers.
     return _find(url).get(0, 1)[0]
+
+
+def is_listable(url: str) -> bool:
+    """Whether a URL is of a store, which lists its objects, and not of a web server."""
+    return _scheme(url) in _STORES
 
 
 def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
@@ -307,17 +315,16 @@ def _find(url: str) -> _Object:
             raise UnsupportedError(
                 f"{name}: {scheme} URLs take nothing behind a ?; write a ? of a key as %3F"
             )
-        return _Object(name, _store(name, place), _unquoted(path.removeprefix("/")))
+        return _Object(name, _store(name, place), _unquoted(path.removeprefix("/")), url)
     authorization = basic(parts.userinfo)
     if parts.query:
         signed = f"{place}{path}?{parts.query}"
         landing, authorization = find_landing(signed, authorization, name=name)
-        is_elsewhere = landing != signed
-        return _Object(name, _store(name, landing, authorization), "", url if is_elsewhere else "")
+        return _Object(name, _store(name, landing, authorization), "", url)
     # obstore would escape these characters again in a path, but not in the address of a store.
     if re.search(r"[%@]|//", path):
-        return _Object(name, _store(name, f"{place}{path}", authorization), "")
-    return _Object(name, _store(name, place, authorization), path.removeprefix("/"))
+        return _Object(name, _store(name, f"{place}{path}", authorization), "", url)
+    return _Object(name, _store(name, place, authorization), path.removeprefix("/"), url)
 
 
 def _quoted(key: str) -> str:
@@ -339,12 +346,13 @@ def _stay(name: str) -> None:
 
 
 def _store(name: str, url: str, authorization: str = "") -> Any:
-    """The cached store of a URL; `name` is for messages."""
-    return asked(name, lambda: _open_store(url, authorization))
+    """The store of a URL, one for each state of the environment; `name` is for messages."""
+    settings = tuple(each for each in os.environ.items() if each[0].startswith(_SETTINGS))
+    return asked(name, lambda: _open_store(url, authorization, settings))
 
 
 @lru_cache(maxsize=256)
-def _open_store(url: str, authorization: str) -> Any:
+def _open_store(url: str, authorization: str, _: tuple[tuple[str, str], ...]) -> Any:
     """Open a store, with credentials from the environment."""
     from obstore.store import HTTPStore, from_url
 

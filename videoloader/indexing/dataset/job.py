@@ -31,7 +31,7 @@ from videoloader.indexing.dataset.rows import (
 )
 from videoloader.indexing.index import decode_index
 from videoloader.indexing.storage import encode_index
-from videoloader.sources.address import is_url, local_path, public
+from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.system.writing import make_folder
@@ -152,8 +152,7 @@ def _default_root(places: list[str | os.PathLike[str]], items: list[Item]) -> st
     if len(places) != 1:
         return None
     place = local_path(os.fspath(places[0]))
-    is_folder = public(place).endswith("/") if is_url(place) else os.path.isdir(place)
-    if not is_folder:
+    if not is_url(place) and not os.path.isdir(place):
         return None
     root = as_root(place)
     # A server may list objects of another address; a name may be no text.
