@@ -1,6 +1,11 @@
-"""A web server of this process that gives ranges, counts, misbehaves, and lists as S3 does."""
+"""A web server of this process that gives ranges, counts, misbehaves, and lists as S3 does.
 
+It serves its own objects, or stands in front of another server.
+"""
+
+import http.client
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +27,8 @@ class ObjectServer:
     `tamper` changes an answer: (status, headers, body, data of the object, first byte asked for)
     -> (status, headers, body). `redirects` leads paths elsewhere, their query left out. `received`
     are the headers of requests. `password` is asked for as the header `Authorization` has it, and
-    paths that are `refused` are given to nobody.
+    paths that are `refused` are given to nobody. With an `upstream` requests go on to that server,
+    unless one of `answers` (status, body) is left, which are given first.
     """
 
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -34,6 +40,8 @@ class ObjectServer:
     password: str = ""
     refused: set[str] = field(default_factory=set)
     gives_ranges: bool = True
+    upstream: str = ""
+    answers: list[tuple[int, bytes]] = field(default_factory=list)
     status: int = 0
     delay: float = 0.0
     has_etags: bool = True
@@ -53,7 +61,8 @@ class ObjectServer:
 
 
 @contextmanager
-def serve(**options):
+def serve(certificate=None, **options):
+    """Serve until the context ends; over TLS with a `certificate` (files of it and of its key)."""
     server = ObjectServer(**options)
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,16 +76,20 @@ def serve(**options):
 
         do_HEAD = do_PROPFIND = do_GET  # noqa: N815  (names of the library)
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server.url = f"http://127.0.0.1:{http.server_port}"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
+    front = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    front.daemon_threads = True
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        front.socket = context.wrap_socket(front.socket, server_side=True)
+    server.url = f"http{'s' * (certificate is not None)}://127.0.0.1:{front.server_port}"
+    thread = threading.Thread(target=front.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         yield server
     finally:
-        http.shutdown()
-        http.server_close()
+        front.shutdown()
+        front.server_close()
         thread.join()
 
 
@@ -84,12 +97,10 @@ def answer(server, request):
     with server.lock:
         server.busy += 1
         server.most_at_once = max(server.most_at_once, server.busy)
-    try:
-        time.sleep(server.delay)
-        respond(server, request)
-    finally:
-        with server.lock:
-            server.busy -= 1
+    time.sleep(server.delay)
+    with server.lock:
+        server.busy -= 1  # before the answer, after which the client may ask again
+    respond(server, request)
 
 
 def respond(server, request):
@@ -103,6 +114,12 @@ def respond(server, request):
         return send(server, request, 403, b"")
     if place.path in server.redirects:
         return send(server, request, 302, b"", {"Location": server.redirects[place.path]})
+    with server.lock:
+        canned = server.answers.pop(0) if server.answers else None
+    if canned:
+        return send(server, request, *canned)
+    if server.upstream:
+        return send(server, request, *forwarded(server, request))
     if server.status or request.command == "PROPFIND":
         return send(server, request, server.status or 405, b"")
     if "list-type" in query:
@@ -124,6 +141,19 @@ def respond(server, request):
     if server.tamper is not None:
         status, headers, part = server.tamper(status, headers, part, data, first)
     return send(server, request, status, part, headers)
+
+
+def forwarded(server, request):
+    """The answer of the server behind this one: status, body, headers."""
+    connection = http.client.HTTPConnection(urlsplit(server.upstream).netloc, timeout=30)
+    try:
+        connection.request(request.command, request.path, headers=dict(request.headers))
+        answer = connection.getresponse()
+        kept = {"content-range", "content-type", "etag", "last-modified", "content-length"}
+        headers = {name: value for name, value in answer.getheaders() if name.lower() in kept}
+        return answer.status, answer.read(), headers
+    finally:
+        connection.close()
 
 
 def send(server, request, status, data, headers=None):

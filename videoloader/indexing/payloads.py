@@ -81,7 +81,8 @@ class PacketReader:
         if self._index.packing == "demuxed" or self._packing is not None:
             return self.read(np.array([packet]))[0]
         start, whole = int(self._offsets[packet]), int(self._sizes[packet])
-        return self._prefix + self._source.read(start, min(whole, size))
+        # Not `read`, which requests more from a server than it is asked for.
+        return self._prefix + self._source.read_ranges([(start, min(whole, size))])[0]
 
     def _blocks(
         self, starts: list[int], stops: list[int], *, behind: int = 0

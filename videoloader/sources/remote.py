@@ -14,25 +14,25 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from videoloader.errors import FormatError, SourceError, UnsupportedError, VideoError
-from videoloader.sources.address import WEB, parse_url, scrubbed, shown
+from videoloader.errors import SourceError, UnsupportedError
+from videoloader.sources.address import WEB, parse_url, shown
 from videoloader.sources.redirects import basic, find_landing
+from videoloader.sources.refusals import RefusedError, asked
 from videoloader.sources.source import Fingerprint, Source
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
-__all__ = ["list_objects", "look", "open_url"]
+__all__ = ["is_listable", "list_objects", "look", "open_url"]
 
-Answer = TypeVar("Answer")
-
+_SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")  # how variables for stores begin
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 
 _BLOCK = 1 << 16  # minimum bytes of a request
@@ -50,10 +50,6 @@ _LOST += 'start workers with the method "forkserver" or "spawn"'
 _user: int | None = None  # the process in which obstore was first used
 
 
-class _RefusedError(SourceError):
-    """The server denies access; a signature may have expired."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Object:
     """An object in a store.
@@ -62,22 +58,24 @@ class _Object:
         name: its URL without passwords and signatures, for messages.
         store: where it is.
         path: its name there; empty if the store is only this object.
-        url: original URL, if it was redirected; the redirect may expire and is then repeated.
+        url: to find it again where access is denied: a redirect may have expired, or the
+            environment may have new credentials.
     """
 
     name: str
     store: Any = field(repr=False)
     path: str
-    url: str = field(default="", repr=False)
+    url: str = field(repr=False)
 
     def get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
         """Its state, and the bytes from `start` to `stop` or to its end."""
         try:
             return self._get(start, stop)
-        except _RefusedError:
-            if not self.url:
+        except RefusedError:
+            again = _find(self.url)
+            if again.store is self.store:
                 raise
-        return _find(self.url)._get(start, stop)
+        return again._get(start, stop)
 
     def _get(self, start: int, stop: int) -> tuple[Fingerprint, bytes]:
         import obstore
@@ -92,7 +90,7 @@ class _Object:
             body = next(iter(result.stream(min_chunk_size=size + 1)), b"")
             return result.meta, result.attributes, size, bytes(body)
 
-        meta, attributes, size, data = _ask(self.name, ask)
+        meta, attributes, size, data = asked(self.name, ask)
         encoding = attributes.get("Content-Encoding") or "identity"
         if encoding != "identity":
             raise SourceError(
@@ -105,20 +103,6 @@ class _Object:
                 f"{self.name}: the server sent {much} bytes where {size} at {start} were asked for"
             )
         return _fingerprint(meta), data
-
-
-def _ask(name: str, ask: Callable[[], Answer]) -> Answer:
-    """The result of a call of obstore; converts its errors to ours.
-
-    The originals are neither cause nor context, since they show whole URLs.
-    """
-    from obstore import exceptions
-
-    try:
-        return ask()
-    except (OSError, ValueError, exceptions.BaseError) as error:
-        failure = _failure(name, error)
-    raise failure
 
 
 def open_url(
@@ -159,6 +143,11 @@ def look(url: str) -> Fingerprint:
     return _find(url).get(0, 1)[0]
 
 
+def is_listable(url: str) -> bool:
+    """Whether a URL is of a store, which lists its objects, and not of a web server."""
+    return _scheme(url) in _STORES
+
+
 def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
     """URL and state of all objects under a URL that ends with a slash, in the order of URLs.
 
@@ -169,7 +158,7 @@ def list_objects(url: str) -> Iterator[tuple[str, Fingerprint]]:
     import obstore
 
     try:
-        found = _ask(root.name, lambda: obstore.list(root.store, root.path or None).collect())
+        found = asked(root.name, lambda: obstore.list(root.store, root.path or None).collect())
     except SourceError as error:
         if _scheme(url) in WEB:
             raise SourceError(
@@ -266,7 +255,10 @@ class _RemoteSource(Source):
         begin = self._base + offset
         state, data = self._object.get(begin, begin + size)
         if not state.is_same(self.whole):
-            raise SourceError(f"{self.name}: the object was changed while it was read")
+            raise SourceError(
+                f"{self.name}: the object was changed while it was read, or since it was indexed; "
+                "index it again"
+            )
         return data
 
     def _stop(self, offset: int, size: int) -> int:
@@ -323,17 +315,16 @@ def _find(url: str) -> _Object:
             raise UnsupportedError(
                 f"{name}: {scheme} URLs take nothing behind a ?; write a ? of a key as %3F"
             )
-        return _Object(name, _store(name, place), _unquoted(path.removeprefix("/")))
+        return _Object(name, _store(name, place), _unquoted(path.removeprefix("/")), url)
     authorization = basic(parts.userinfo)
     if parts.query:
         signed = f"{place}{path}?{parts.query}"
         landing, authorization = find_landing(signed, authorization, name=name)
-        is_elsewhere = landing != signed
-        return _Object(name, _store(name, landing, authorization), "", url if is_elsewhere else "")
+        return _Object(name, _store(name, landing, authorization), "", url)
     # obstore would escape these characters again in a path, but not in the address of a store.
     if re.search(r"[%@]|//", path):
-        return _Object(name, _store(name, f"{place}{path}", authorization), "")
-    return _Object(name, _store(name, place, authorization), path.removeprefix("/"))
+        return _Object(name, _store(name, f"{place}{path}", authorization), "", url)
+    return _Object(name, _store(name, place, authorization), path.removeprefix("/"), url)
 
 
 def _quoted(key: str) -> str:
@@ -355,12 +346,13 @@ def _stay(name: str) -> None:
 
 
 def _store(name: str, url: str, authorization: str = "") -> Any:
-    """The cached store of a URL; `name` is for messages."""
-    return _ask(name, lambda: _open_store(url, authorization))
+    """The store of a URL, one for each state of the environment; `name` is for messages."""
+    settings = tuple(each for each in os.environ.items() if each[0].startswith(_SETTINGS))
+    return asked(name, lambda: _open_store(url, authorization, settings))
 
 
 @lru_cache(maxsize=256)
-def _open_store(url: str, authorization: str) -> Any:
+def _open_store(url: str, authorization: str, _: tuple[tuple[str, str], ...]) -> Any:
     """Open a store, with credentials from the environment."""
     from obstore.store import HTTPStore, from_url
 
@@ -383,30 +375,3 @@ def _fingerprint(meta: ObjectMeta) -> Fingerprint:
         mtime_ns=seconds * 1_000_000_000 if seconds > 0 else None,
         etag=etag.removeprefix("W/") if etag else None,
     )
-
-
-def _failure(name: str, error: Exception) -> VideoError:
-    """Convert an error of obstore, whose text has internals and secrets of URLs."""
-    text, _, internals = str(error).partition("\n\nDebug source")
-    answer = re.search(r"status code: (\d+[^:]*)", text)  # without the response body
-    reason = f"the server answered {answer[1]}" if answer else scrubbed(text, "")
-    reason = reason.rpartition(" - ")[2].strip()
-    kind = type(error).__name__
-    if isinstance(error, FileNotFoundError):
-        return SourceError(f"{name}: there is no such object (404)")
-    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        return _RefusedError(
-            f"{name}: no permission to read it (403 or 401); credentials come from the environment"
-        )
-    if kind == "NotSupportedError":
-        return SourceError(
-            f"{name}: the server does not give parts of a file, which is how URLs are read; "
-            "download it and pass its path"
-        )
-    if "answered 416" in reason:
-        return FormatError(f"{name}: the file is empty, or ends before what is read of it")
-    if "kind: Connect" in internals:
-        reason = f"no connection to the server ({reason})"
-    elif "kind: Timeout" in internals:
-        reason = f"the server does not answer in time ({reason})"
-    return SourceError(f"{name}: cannot be read: {reason}")

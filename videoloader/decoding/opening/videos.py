@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from videoloader.sources.address import is_url, shown
 from videoloader.sources.faults import blamed_on, tried
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
-from videoloader.sources.source import Source, VideoSource
+from videoloader.sources.source import Fingerprint, Source, VideoSource
 
 __all__ = [
     "OpenedVideo",
@@ -57,15 +57,17 @@ def is_remote(source: object) -> bool:
     return isinstance(path, str) and is_url(path)
 
 
-def open_any(source: VideoSource | Source | Item) -> Source:
-    """The bytes of a video.
+def open_any(source: VideoSource | Source | Item, *, known: Fingerprint | None = None) -> Source:
+    """The bytes of a video; `known` is as for `open_source`.
 
     Raises:
         VideoError: they cannot be had.
     """
     if isinstance(source, Source):
         return source
-    return source.open() if isinstance(source, Item) else open_source(source)
+    if isinstance(source, Item):
+        return source.open(known=known)
+    return open_source(source, known=known)
 
 
 def lasting(given: VideoSource | Source | Item, source: Source) -> str | bytes | Item:
@@ -124,7 +126,12 @@ def open_videos(
         places = [identity(source) for source in sources]
         given = dict(zip(places, sources, strict=True))
         wants = {place for place, index in zip(places, indexes, strict=True) if index is None}
-        open_one = partial(_open, files, cache, wants)
+        known = {
+            place: _known(given[place], index)
+            for place, index in zip(places, indexes, strict=True)
+            if index is not None and place not in wants
+        }
+        open_one = partial(_open, files, cache, wants, known)
         remote = {place: source for place, source in given.items() if is_remote(source)}
         opened: dict[Hashable, _Opened] = {}
         if len(remote) > 1:
@@ -148,6 +155,7 @@ def _open(
     files: ExitStack,
     cache: IndexCache,
     wants: Container[Hashable],
+    known: Mapping[Hashable, Fingerprint | None],
     place: Hashable,
     given: VideoSource | Source | Item,
 ) -> _Opened:
@@ -155,12 +163,24 @@ def _open(
     source = None
     try:
         with blamed_on(source_name(given)):
-            source = open_any(given)
+            source = open_any(given, known=known.get(place))
             if source is not given:
                 files.callback(source.close)
             return source, cache.find(place, source) if place in wants else None
     except VideoError as error:
         return error if source is None else source, error
+
+
+def _known(source: VideoSource | Source | Item, index: VideoIndex) -> Fingerprint | None:
+    """The state of an object at a URL if its index has an etag, which each answer is compared with.
+
+    Then opening it takes no request. None for members of archives: the etag is the archive's, whose
+    size is not in the index.
+    """
+    is_whole = not isinstance(source, Item) or not source.member
+    if is_remote(source) and is_whole and index.checks == "size" and index.fingerprint.etag:
+        return index.fingerprint
+    return None
 
 
 def _with_index(

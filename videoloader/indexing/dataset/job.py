@@ -31,7 +31,7 @@ from videoloader.indexing.dataset.rows import (
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.indexing.index import decode_index
 from videoloader.indexing.storage import encode_index
-from videoloader.sources.address import is_url, local_path, public
+from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Fingerprint, as_check, difference
 from videoloader.system.writing import make_folder
@@ -48,7 +48,7 @@ Progress = Callable[[int, int, int], None]
 _T = TypeVar("_T")
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
-_LOOKS = 16  # remote files to check concurrently
+_AT_ONCE = 16  # remote files that a process indexes, or checks, concurrently
 
 
 def index_dataset(
@@ -132,6 +132,7 @@ def index_dataset(
                 time_limit=time_limit,
                 arguments=arguments,
                 memory_limit=_MEMORY,
+                threads=_AT_ONCE if _any_remote(missing, base) else 1,
             )
         for item, result in results:
             row = failed_row(item, result, base) if isinstance(result, TaskFailure) else result
@@ -154,8 +155,7 @@ def _default_root(places: list[str | os.PathLike[str]], items: list[Item]) -> st
     if len(places) != 1:
         return None
     place = local_path(os.fspath(places[0]))
-    is_folder = public(place).endswith("/") if is_url(place) else os.path.isdir(place)
-    if not is_folder:
+    if not is_url(place) and not os.path.isdir(place):
         return None
     root = as_root(place)
     # A server may list objects of another address; a name may be no text.
@@ -329,11 +329,15 @@ def _current(
             return False  # of an earlier version, with fewer columns
         return _is_current(row, item.under(root), check)
 
-    remote = root is not None and is_url(root)
-    if not any((remote or is_url(item.path)) and item.listed is None for item in items):
+    if not _any_remote([item for item in items if item.listed is None], root):
         return [is_current(item) for item in items]
-    with ThreadPoolExecutor(_LOOKS) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(is_current, items))
+
+
+def _any_remote(items: list[Item], root: str | None) -> bool:
+    """Whether any of the videos is behind a URL."""
+    return bool(items) and (is_url(root or "") or any(is_url(item.path) for item in items))
 
 
 def _is_current(row: Row, item: Item, check: Check) -> bool:

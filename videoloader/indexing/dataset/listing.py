@@ -52,8 +52,8 @@ def find_items(
 
     A text list (`.txt`, `.list`, `.lst`) has one path or URL per line, relative to its own folder;
     blank lines and lines that begin with `#` are skipped. A list at a URL may not name `file://`
-    URLs. A URL that ends with a slash means all videos and archives under it. Files that are named
-    explicitly may have any suffix.
+    URLs. A URL that ends with a slash means all videos and archives under it; a URL of a store
+    (`s3://bucket/prefix`) needs no slash. Files that are named explicitly may have any suffix.
     Links to folders are followed, but each folder is visited once. A path that is not UTF-8
     becomes a `file://` URL. A damaged archive yields the members before the damage, and itself as
     an item that cannot be opened.
@@ -113,19 +113,20 @@ def _found(source: str, skipped: Skipped) -> Iterator[Item]:
 
 
 def _found_remote(url: str, skipped: Skipped) -> Iterator[Item]:
-    from videoloader.sources.remote import list_objects
+    from videoloader.sources.remote import is_listable, list_objects
 
     plain = public(url)
-    if plain.endswith("/"):
+    is_folder = plain.endswith("/")
+    if is_folder or (_ending(plain) not in _WANTED | _LISTS and is_listable(url)):
         found = []
-        for place, state in list_objects(url):
+        for place, state in list_objects(url if is_folder else f"{url}/"):
             if _ending(place) in _WANTED:
                 found.append(Item(place, listed=state))
             else:
                 skipped.add(_with_ending(place), public(place))
-        if not found:
+        if is_folder and not found:
             raise SourceError(f"{shown(url)}: no video files in it (known by endings as .mp4)")
-        yield from found
+        yield from found or [Item(url)]
     elif _ending(plain) in _LISTS:
         with open_source(url) as source:
             text = source.read(0, source.size)
