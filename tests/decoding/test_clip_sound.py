@@ -230,6 +230,16 @@ def test_a_reflected_clip_without_end_is_an_error():
     assert [span.play for span in spans] == ["forward", "silence"]
 
 
+def test_a_clip_whose_sound_fills_the_memory_fails_alone(folder):
+    far = vl.ClipRequest(folder / "stereo.mp4", [0, 10**5], pad_mode="edge")
+    requests = [far, (folder / "stereo.mp4", range(4))]
+    batch = vl.decode_batch(requests, audio=True, workers=0, on_error="mask")
+    assert batch.audio_lengths.tolist() == [0, 4 * RATE // 25]
+    assert "span 4000 s" in str(batch.failures[0].error)
+    fewer = vl.decode_batch([far], audio=True, audio_rate=1000, workers=0)
+    assert fewer.audio_lengths.tolist() == [(10**5 + 1) * 40]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Videos with mono, stereo and no sound, one whose sound begins late, one with a hole in it."""

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.audio.elements import CONVERSIONS, to_float32
 from videoloader.audio.resampling import Filter, check_rates
+from videoloader.audio.seeking import InexactSeekError
 from videoloader.audio.stream import Piece, SoundStream
 from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["Audio"]
+
+_Read = TypeVar("_Read")
 
 _Place: TypeAlias = "Callable[[Piece], Fraction | float]"
 """Maps a piece to a boundary of a range, as a sample number; a time is mapped by the piece."""
@@ -104,6 +107,7 @@ class Audio:
         }
         self._dtype = dtype
         self._given = source
+        self._may_seek = True  # in compressed sound; False where that was found to be inexact
         self._lock = ForkSafeLock()
         self._source = open_source(source)
         self.name = self._source.name
@@ -142,6 +146,7 @@ class Audio:
             self._arguments["num_channels"],
             is_bounded=self._arguments["mix"] == "bounded",
             fills_gaps=self._arguments["fill_gaps"],
+            may_seek=self._may_seek,
         )
 
     @property
@@ -157,8 +162,7 @@ class Audio:
         if self._num_samples is None:
             with self._lock, _naming(self.name):
                 self._mend()
-                while self._advance():
-                    pass
+                self._exactly(self._read_to_end)
                 self._num_samples = math.ceil(self._stream.last.stop * self._speed)
         return self._num_samples
 
@@ -272,7 +276,7 @@ class Audio:
     def _read(self, start: _Place, stop: _Place) -> NDArray[Any]:
         """The converted samples between two boundaries."""
         with self._lock, _naming(self.name):
-            signal, base, first, last = self._gather(start, stop)
+            signal, base, first, last = self._exactly(lambda: self._gather(start, stop))
             decoded = self._stream.last.stop
         begin, end = math.ceil(first * self._speed), math.ceil(last * self._speed)
         if self._filter is None:
@@ -281,6 +285,19 @@ class Audio:
         levels, base = self._mirrored(to_float32(signal), base, decoded)
         made = self._filter.apply(levels, base, begin, end)
         return self._convert(made)
+
+    def _exactly(self, read: Callable[[], _Read]) -> _Read:
+        """What a function reads, without seeks if these turn out to be inexact."""
+        try:
+            return read()
+        except InexactSeekError:
+            self._may_seek = False
+            self._start_over()
+            return read()
+
+    def _read_to_end(self) -> None:
+        while self._advance():
+            pass
 
     def _mirrored(
         self, levels: NDArray[np.float32], base: int, decoded: int
@@ -369,7 +386,8 @@ class Audio:
         """Move to a piece that begins at or before a sample."""
         if self._stream.seek(number):
             return
-        if is_back or self._stream.is_counted:
+        if is_back or self._stream.is_broken:
+            self._may_seek = self._may_seek and not self._stream.is_broken
             self._start_over()
 
     def _start_over(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.audio.audio import MOST_VALUES, Audio
+from videoloader.audio.audio import Audio
 from videoloader.errors import ArgumentError, FormatError, NoSoundError
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
@@ -20,6 +20,7 @@ __all__ = ["ClipSoundRequest", "DecodedSound", "SoundRequest", "SoundSpan", "Sou
 
 Made = TypeVar("Made", covariant=True)
 
+_MOST_VALUES = 1 << 28  # of a clip, over all channels: 1 GiB; jumps in timestamps may span hours
 _NEAR = 1.0  # seconds between two ranges that are read at once: going back restarts the decoder
 
 
@@ -136,11 +137,13 @@ class ClipSoundRequest:
             for clip in self.clips
         ]
         for ranges in numbers:
-            count = sum(stop - start for start, stop in ranges) * audio.num_channels
-            if count > MOST_VALUES:
+            length = sum(stop - start for start, stop in ranges)
+            if length * audio.num_channels > _MOST_VALUES:
                 raise ArgumentError(
-                    f"{self.name}: the sound of a clip has {count} values, over {MOST_VALUES}; "
-                    "take frames that are nearer to each other"
+                    f"{self.name}: the frames of a clip span {length / audio.sample_rate:.0f} s, "
+                    f"whose sound has more than {_MOST_VALUES} samples over all channels; take "
+                    "frames that are nearer to each other, or fewer samples by audio_rate and "
+                    "audio_channels (where timestamps jump, the span counts)"
                 )
         heard = {
             pair

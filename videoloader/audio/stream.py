@@ -1,25 +1,29 @@
 """Decodes the sound of a file in pieces, as FFmpeg decodes the whole stream.
 
 FFmpeg applies encoder delay, padding and edit lists while it decodes from the beginning. Most
-codecs keep state between packets, so decoding always starts at the beginning. The exceptions are
-uncompressed sound and FLAC: their packets are independent, and times follow from file offsets.
+codecs keep state between packets, so decoding starts at the beginning. The exceptions are
+uncompressed sound and FLAC, whose packets are independent and whose times follow from file offsets;
+and AAC, MP3 and uncompressed sound in MP4 files, see `seeking.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.audio.seeking import PacketTable, SeekPoint, TwinDecoder
 from videoloader.errors import DecodeError, FormatError, NoSoundError, UnsupportedError
 from videoloader.indexing.contexts import most_pixels, reason_of
 from videoloader.indexing.libav import open_container
 from videoloader.sources.source import Source
+from videoloader.system.forking import cached_property
 
 if TYPE_CHECKING:
     import av
@@ -114,7 +118,7 @@ class SoundStream:
         header: of the stream.
         sample_rate: samples a second.
         num_channels: channels after mixing.
-        is_counted: whether seeking is exact, since times follow from file offsets.
+        is_counted: whether any seek is exact, since times follow from file offsets.
         first: the first piece.
         last: the piece that was decoded last.
         is_broken: whether decoding ended with an error and has to restart with a new stream.
@@ -129,6 +133,7 @@ class SoundStream:
         *,
         is_bounded: bool,
         fills_gaps: bool = False,
+        may_seek: bool = True,
     ) -> None:
         """Open a stream and decode its first piece.
 
@@ -138,6 +143,7 @@ class SoundStream:
             num_channels: mix to this number of channels, by FFmpeg's rules for channel layouts.
             is_bounded: scale the mix down if it could exceed -1 to 1.
             fills_gaps: give silence where timestamps jump ahead, as a piece of its own.
+            may_seek: whether `seek` may use a `PacketTable`.
 
         Raises:
             VideoError: there is no such stream, or none of it can be decoded.
@@ -149,6 +155,7 @@ class SoundStream:
         self._fills_gaps = fills_gaps
         self._after_silence: Piece | None = None
         self._ahead: av.AudioFrame | None = None  # decoded, and not yet a piece
+        self._twin: TwinDecoder | None = None
         try:
             # Limits of the cover pictures and videos that FFmpeg may decode while probing.
             limits = {"max_pixels": str(most_pixels(source.size))}
@@ -172,6 +179,7 @@ class SoundStream:
             begin = Fraction(0) if frame.pts is None else frame.pts * self._time_base
             self.first = self.last = Piece(0, begin, self._samples(frame))
             self._stated = self._find_stated(source)
+            self._may_seek = may_seek and container.format.name.startswith("mov,")
         except BaseException:
             self._stack.close()
             raise
@@ -310,16 +318,13 @@ class SoundStream:
     def seek(self, number: int) -> bool:
         """Seek to the piece with a sample, or to an earlier one; False if that is not exact."""
         if not self.is_counted:
-            return False
-        import av
-
+            point = self._table.find(number) if self._table is not None else None
+            return point is not None and self._seek_to_packet(point)
         self.is_broken = True
         wanted = self.first.seconds + Fraction(number, self.sample_rate)
-        try:
-            self._container.seek(int(wanted / self._time_base), stream=self._stream)
-        except av.error.FFmpegError:  # FFmpeg's search of FLAC fails near the end of some files
+        if not self._seek_container(int(wanted / self._time_base)):
             return False
-        self._decoded, self._after_silence, self._ahead = self._frames(), None, None
+        self._decoded = self._frames()
         frame = next(self._decoded, None)
         if frame is None or frame.pts is None:
             return False
@@ -329,16 +334,68 @@ class SoundStream:
         self.is_broken = at.denominator != 1 or at > number
         return not self.is_broken
 
-    def _frames(self) -> Generator[av.AudioFrame, None, None]:
-        """Decoded frames from the current position on.
+    @cached_property
+    def _table(self) -> PacketTable | None:
+        if not self._may_seek:
+            return None
+        return PacketTable.of(self._stream, self.first.seconds, self.first.stop)
+
+    def _seek_container(self, timestamp: int) -> bool:
+        """Seek to the packet with a timestamp, or before it; False if FFmpeg does not."""
+        import av
+
+        try:
+            self._container.seek(timestamp, stream=self._stream)
+        except av.error.FFmpegError:  # FFmpeg's search of FLAC fails near the end of some files
+            return False
+        self._after_silence = self._ahead = None
+        return True
+
+    def _seek_to_packet(self, point: SeekPoint) -> bool:
+        """Seek to a packet of the table, and decode those before it that it needs."""
+        import av
+
+        self.is_broken = True
+        if not self._seek_container(point.begin):
+            return False
+        context = self._stream.codec_context
+        self._twin = TwinDecoder(context) if context.codec.name == "aac" else None
+        packets, is_reached = self._container.demux(self._stream), False
+        try:
+            for packet in packets:
+                if packet.pts is None or packet.pts >= point.timestamp:
+                    break
+                frames = context.decode(packet)
+                if self._twin is not None:
+                    self._twin.decode(packet)
+                if [frame.samples for frame in frames] != [point.samples]:
+                    return False
+                is_reached |= packet.pts == point.begin
+            if not (is_reached or point.begin == point.timestamp):
+                return False
+            self._decoded = self._frames(chain([packet], packets), has_frames=True)
+            frame = next(self._decoded, None)
+        except av.error.FFmpegError:
+            return False
+        if frame is None or frame.pts != point.timestamp or _kind(frame) != self._kind:
+            return False
+        seconds = self.first.seconds + Fraction(point.number, self.sample_rate)
+        self.last = Piece(point.number, seconds, self._samples(frame))
+        self.is_broken = False
+        return True
+
+    def _frames(
+        self, packets: Iterator[av.Packet[AudioStream]] | None = None, *, has_frames: bool = False
+    ) -> Generator[av.AudioFrame, None, None]:
+        """Decoded frames of packets; of those from the current position on by default.
 
         A few undecodable packets before the first frame or after the last one are ignored: they
         are tags or the rest of a truncated packet. Elsewhere they count as damage.
         """
         import av
 
-        problem, has_frames, failures = "", False, 0
-        for packet in self._container.demux(self._stream):
+        problem, failures = "", 0
+        for packet in packets or self._container.demux(self._stream):
             if packet.size:
                 self._is_cut = packet.is_corrupt or _is_cut_adts(packet)
             try:
@@ -352,6 +409,8 @@ class SoundStream:
                 if failures > (_CUT if has_frames else _LEADING):
                     raise DecodeError(problem) from error
                 continue
+            if self._twin is not None and packet.size:
+                self._twin.check(packet, frames)
             for position, frame in enumerate(frame for frame in frames if frame.samples):
                 if problem and has_frames:
                     raise DecodeError(problem)

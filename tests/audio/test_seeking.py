@@ -1,0 +1,177 @@
+"""Seeking in compressed sound: the samples are those of the whole decode, or it is not done."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import av
+import numpy as np
+import pytest
+from audio_files import decode_all, make_signal, write_sound
+
+import videoloader as vl
+from videoloader.audio.seeking import PacketTable, TwinDecoder
+from videoloader.audio.stream import SoundStream
+
+RATE = 32000
+SECONDS = 12
+
+# Name of the file, and the encoder with its options; the noise of the signal makes AAC use noise
+# substitution where it may.
+SEEKABLE = {
+    "plain.mp4": ("aac", {"aac_pns": "0"}, 2),
+    "mono.mov": ("aac", {"aac_pns": "0"}, 1),
+    "six.mp4": ("aac", {"aac_pns": "0"}, 6),
+    "reservoir.mp4": ("libmp3lame", {"b": "32000"}, 2),
+    "varying.mp4": ("libmp3lame", {"q": "9"}, 1),
+    "samples.mov": ("pcm_s16le", {}, 2),
+}
+OTHERS = {
+    "noise.mp4": ("aac", {"aac_pns": "1", "b": "64000"}, 2),
+    "dither.mp4": ("ac3", {}, 2),
+    "gap.mp4": ("aac", {"aac_pns": "0"}, 2),
+}
+
+
+@pytest.fixture(scope="module")
+def write(tmp_path_factory):
+    """Writes one of the files, once."""
+    folder, made = tmp_path_factory.mktemp("sounds"), {}
+
+    def write(name):
+        codec, options, channels = (SEEKABLE | OTHERS)[name]
+        if name not in made:
+            signal = make_signal(SECONDS, RATE, channels)
+            gap = (200, 230) if name == "gap.mp4" else None
+            made[name] = write_sound(
+                folder / name, signal, RATE, codec, options=options, gap=gap, with_video=True
+            )
+        return made[name]
+
+    return write
+
+
+def seeks_of(monkeypatch):
+    """A list that takes whether each seek from now on succeeds."""
+    seeks, seek = [], SoundStream.seek
+
+    def noted(self, number):
+        seeks.append(seek(self, number))
+        return seeks[-1]
+
+    monkeypatch.setattr(SoundStream, "seek", noted)
+    return seeks
+
+
+def check_places(path, count, *, seed=0, **options):
+    """Read at random places, each in a new reader and after another place."""
+    with vl.Audio(path, dtype="stored", **options) as audio:
+        whole = audio[:].numpy()
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        with vl.Audio(path, dtype="stored", **options) as audio:
+            for begin in rng.integers(0, whole.shape[1], 2).tolist():
+                length = int(rng.choice([1, 500, RATE // 2]))
+                part = audio[begin : begin + length].numpy()
+                assert np.array_equal(part, whole[:, begin : begin + length])
+    return whole
+
+
+@pytest.mark.parametrize("name", SEEKABLE)
+def test_the_samples_after_a_seek_are_those_of_the_whole_decode(write, monkeypatch, name):
+    seeks = seeks_of(monkeypatch)
+    whole = check_places(write(name), 30)
+    assert np.array_equal(whole, decode_all(write(name))[0])
+    assert sum(seeks) > 20
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_sound_that_depends_on_all_before_it_is_decoded_from_the_beginning(write, name):
+    whole = check_places(write(name), 15)
+    assert np.array_equal(whole, decode_all(write(name))[0])
+    check_places(write(name), 5, fill_gaps=True)
+
+
+def test_noise_is_found_by_a_decoder_with_other_random_numbers(write):
+    """Of plain packets a twin gives the same, of those with noise it does not."""
+    found = {}
+    for name in ("plain.mp4", "noise.mp4", "six.mp4", "mono.mov"):
+        with av.open(str(write(name))) as container:
+            (stream,) = container.streams.audio
+            context = stream.codec_context
+            twin = TwinDecoder(context)
+            same = []
+            for packet in container.demux(stream):
+                frames = [*zip(context.decode(packet), twin.decode(packet), strict=False)]
+                same += [np.array_equal(a.to_ndarray(), b.to_ndarray()) for a, b in frames]
+        found[name] = all(same[2:-2])
+    assert found == {"plain.mp4": True, "noise.mp4": False, "six.mp4": True, "mono.mov": True}
+
+
+@pytest.mark.parametrize("kind", ["fragments", "edit"])
+def test_seeking_in_fragments_and_behind_an_edit_list(write, tmp_path, monkeypatch, kind):
+    """The edit list begins in the middle of a packet."""
+    path = tmp_path / "made.mp4"
+    options = {"movflags": "frag_keyframe+empty_moov"} if kind == "fragments" else {}
+    with (
+        av.open(str(write("plain.mp4"))) as given,
+        av.open(str(path), "w", options=options) as made,
+    ):
+        (stream,) = given.streams.audio
+        target = made.add_stream_from_template(stream)
+        for packet in given.demux(stream):
+            if packet.dts is not None:
+                packet.stream = target
+                packet.pts = packet.dts = packet.pts - (0 if kind == "fragments" else 4321)
+                made.mux(packet)
+    seeks = seeks_of(monkeypatch)
+    whole = check_places(path, 15)
+    assert np.array_equal(whole, decode_all(path)[0])
+    assert sum(seeks) > 8
+
+
+def test_damage_behind_a_seek_is_an_error_as_ever(write, tmp_path):
+    path, data = tmp_path / "damaged.mp4", bytearray(write("plain.mp4").read_bytes())
+    with av.open(str(write("plain.mp4"))) as container:
+        packets = [packet for packet in container.demux(audio=0) if packet.size]
+    at = packets[300]
+    data[at.pos : at.pos + at.size] = b"\xff" * at.size
+    path.write_bytes(data)
+    begin = float(at.pts * at.time_base)
+    with vl.Audio(path) as audio, vl.Audio(write("plain.mp4")) as good:
+        for first in (begin + 1, begin - 1):  # past the damage, which a seek does not meet
+            part = audio.get_samples(first, first + 0.5)
+            assert np.array_equal(part, good.get_samples(first, first + 0.5))
+    for first in (begin - 0.1, begin, begin + 0.02):
+        with vl.Audio(path) as audio, pytest.raises(vl.DecodeError, match="does not decode"):
+            audio.get_samples(first, first + 0.5)
+
+
+def stream_of(*, stamps=(0, 8, 16, 24, 32), flags=(1,) * 5, base=8000, profile="LC"):
+    """A stream of AAC at 8000 Hz whose packets have 8 samples, the first one decoded."""
+    entries = [
+        SimpleNamespace(timestamp=stamp, flags=flag, size=9)
+        for stamp, flag in zip(stamps, flags, strict=True)
+    ]
+    codec = SimpleNamespace(name="aac")
+    context = SimpleNamespace(codec=codec, profile=profile, sample_rate=8000, channels=1)
+    return SimpleNamespace(
+        index_entries=entries, time_base=Fraction(1, base), codec_context=context
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "count"),
+    [
+        ({}, 4),
+        ({"stamps": [0, 8, 16, 25, 33]}, 2),
+        ({"stamps": [0, 8, 16, 24, 40]}, 3),
+        ({"flags": [1, 1, 1, -1, 1]}, 2),
+        ({"stamps": [0, 9, 17, 25, 33]}, None),
+        ({"base": 1000}, None),
+        ({"profile": "HE-AAC"}, None),
+    ],
+    ids=str,
+)
+def test_only_packets_without_gaps_are_in_the_table(other, count):
+    table = PacketTable.of(stream_of(**other), Fraction(0), 8)
+    assert (None if table is None else len(table.timestamps)) == count

@@ -1,0 +1,174 @@
+"""Which packet of a sound to seek to, so that the samples are those of the whole decode.
+
+In MP4 files the tables say how many samples the packets before it have. Decoders of AAC and MP3
+carry state from packet to packet, which is complete after the packets of a preroll: two of AAC,
+whose windows overlap; for MP3 those that fill the bit reservoir, and two more.
+
+AAC may have bands of noise, which a decoder draws from a generator that it never resets. Then
+samples depend on all packets before, and only decoding from the beginning is exact. Nothing short
+of decoding tells whether a packet has such bands. So a second decoder, which has drawn other
+random numbers, decodes the same packets after a seek: where both agree there is no noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from videoloader.indexing.contexts import make_packet
+
+if TYPE_CHECKING:
+    import av
+    from av.audio.codeccontext import AudioCodecContext
+    from av.audio.frame import AudioFrame
+    from av.audio.stream import AudioStream
+
+__all__ = ["InexactSeekError", "PacketTable", "SeekPoint", "TwinDecoder"]
+
+_PREROLL = {"aac": 2, "mp3float": 2}  # packets; for MP3 besides those of the reservoir
+_AAC_CHANNELS = (1, 2, 6)  # whose packets begin with the element of `_noise`
+_MP3_RESERVOIR = 511  # bytes before a packet that may be part of it
+_MP3_HEADERS = 38  # bytes of a packet that are not: header, checksum and side information
+
+_KEYFRAME = 1  # the flags of an index entry that is not discarded
+
+# A channel of an AAC packet: gain, one long window of one band, coded as noise; no other tools.
+_NOISE = ((200, 8), (0, 1), (0, 2), (0, 1), (1, 6), (0, 1), (13, 4), (1, 5), (256, 9), (0, 3))
+_END = (7, 3)
+_DRAWS = 37  # packets of noise; that another decoder drew as many numbers is next to impossible
+
+
+class InexactSeekError(Exception):
+    """The samples after a seek depend on packets before it: decode from the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeekPoint:
+    """Where to seek to.
+
+    Attributes:
+        number: of the first sample of the packet that is wanted.
+        timestamp: of this packet.
+        begin: timestamp of the first packet of the preroll.
+        samples: that each packet of the preroll has.
+    """
+
+    number: int
+    timestamp: int
+    begin: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PacketTable:
+    """Packets that follow each other without a gap, from the second piece of a sound on.
+
+    Attributes:
+        codec: FFmpeg's name of the decoder.
+        first: timestamp of sample 0, in samples.
+        timestamps: of the packets, int64, in samples.
+        sizes: of the packets, in bytes.
+    """
+
+    codec: str
+    first: int
+    timestamps: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, stream: AudioStream, first: Fraction, count: int) -> PacketTable | None:
+        """The table of a stream, if seeking in it can be exact.
+
+        Args:
+            stream: of an MP4 file.
+            first: seconds of the first decoded sample.
+            count: samples that were decoded first.
+        """
+        context = stream.codec_context
+        base, rate, name = stream.time_base, context.sample_rate, context.codec.name
+        entries: Any = getattr(stream, "index_entries", ())  # none before PyAV 16
+        begin = first * rate
+        if not entries or base is None or begin.denominator != 1:
+            return None
+        if Fraction(base.numerator, base.denominator) * rate != 1:
+            return None
+        is_aac = name == "aac" and context.profile == "LC" and context.channels in _AAC_CHANNELS
+        if not (is_aac or name == "mp3float" or name.startswith("pcm_")):
+            return None
+        fields = map(attrgetter("timestamp", "size", "flags"), entries)
+        table = np.fromiter(chain.from_iterable(fields), np.int64)
+        stamps, sizes, flags = table.reshape(-1, 3).T
+        (at,) = np.nonzero(stamps == int(begin) + count)
+        if len(at) != 1:
+            return None
+        stamps, sizes, flags = stamps[at[0] :], sizes[at[0] :], flags[at[0] :]
+        steps = np.diff(stamps)
+        if name.startswith("pcm_"):
+            frame = context.format.bytes * context.channels
+            is_next = steps * frame == sizes[:-1]
+        else:
+            is_next = steps == steps[:1]
+        is_next &= (flags[:-1] == _KEYFRAME) & (flags[1:] == _KEYFRAME)
+        length = len(stamps) if is_next.all() else int(is_next.argmin()) + 1
+        return cls(name, int(begin), stamps[:length], sizes[:length])
+
+    def find(self, number: int) -> SeekPoint | None:
+        """The packet that has a sample, or the nearest before it; None near the beginning."""
+        at = int(np.searchsorted(self.timestamps, number + self.first, side="right")) - 1
+        begin = at - _PREROLL.get(self.codec, 0)
+        if self.codec == "mp3float" and begin > 0:
+            filled = np.cumsum(np.maximum(self.sizes[begin - 1 :: -1] - _MP3_HEADERS, 0))
+            begin -= int(np.searchsorted(filled, _MP3_RESERVOIR)) + 1
+        if begin < 1 or at + 1 >= len(self.timestamps):
+            return None
+        wanted, first = int(self.timestamps[at]), int(self.timestamps[begin])
+        step = int(self.timestamps[at + 1]) - wanted
+        return SeekPoint(wanted - self.first, wanted, first, step)
+
+
+class TwinDecoder:
+    """A decoder of AAC with other random numbers than any other."""
+
+    def __init__(self, context: AudioCodecContext) -> None:
+        import av
+
+        self._context: Any = av.CodecContext.create("aac", "r")
+        self._context.extradata = context.extradata
+        noise = _noise(context.channels)
+        for _ in range(_DRAWS):
+            self._context.decode(make_packet(noise, 0))
+
+    def decode(self, packet: av.Packet[Any]) -> list[AudioFrame]:
+        """The frames of a packet."""
+        frames: list[AudioFrame] = self._context.decode(packet)
+        return frames
+
+    def check(self, packet: av.Packet[Any], frames: list[AudioFrame]) -> None:
+        """Decode a packet, and compare.
+
+        Raises:
+            InexactSeekError: the frames are others.
+        """
+        own = self.decode(packet)
+        pairs = zip(own, frames, strict=False)
+        if len(own) != len(frames) or not all(
+            np.array_equal(one.to_ndarray(), other.to_ndarray()) for one, other in pairs
+        ):
+            raise InexactSeekError
+
+
+def _noise(channels: int) -> bytes:
+    """An AAC packet of noise in its first channel, or in the first two: ISO/IEC 14496-3, 4.4.2."""
+    if channels == 2:
+        fields = [(1, 3), (0, 4), (0, 1), *_NOISE, *_NOISE, _END]
+    else:
+        fields = [(0, 3), (0, 4), *_NOISE, _END]
+    text = "".join(f"{value:0{bits}b}" for value, bits in fields)
+    text += "0" * (-len(text) % 8)
+    return int(text, 2).to_bytes(len(text) // 8, "big")
