@@ -165,9 +165,14 @@ class ClipDataset(Dataset[dict[str, Any]]):
         classes: names of the classes by number, where labels are texts or folders; or an empty
             list.
 
-    >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))  # doctest: +SKIP
-    >>> sampler = EpochSampler(dataset, seed=0)  # doctest: +SKIP
-    >>> loader = DataLoader(dataset, 8, sampler=sampler, num_workers=2)  # doctest: +SKIP
+    >>> from torch.utils.data import DataLoader
+    >>> from videoloader import EpochSampler, RandomClip
+    >>> dataset = ClipDataset("videos/", RandomClip(count=16, stride=4))
+    >>> len(dataset), dataset.classes, dataset[2]["frames"].shape
+    (4, ['jump', 'run'], torch.Size([16, 3, 64, 96]))
+    >>> loader = DataLoader(dataset, 2, sampler=EpochSampler(dataset, seed=0))  # num_workers=...
+    >>> [batch["frames"].shape for batch in loader]
+    [torch.Size([2, 16, 3, 64, 96]), torch.Size([2, 16, 3, 64, 96])]
     """
 
     def __init__(

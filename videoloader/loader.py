@@ -143,9 +143,14 @@ class Loader:
         stats_interval: seconds.
         **options: of the samples, those that fail, labels, the order, and processes.
 
-    >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=8)  # doctest: +SKIP
-    >>> for batch in loader:  # doctest: +SKIP
-    ...     loss = model(batch["frames"], batch["labels"])
+    >>> from videoloader import RandomClip
+    >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=2, size=(32, 48))
+    >>> for batch in loader:
+    ...     print(tuple(batch["frames"].shape), batch["labels"].tolist())
+    (2, 16, 3, 32, 48) [0, 0]
+    (2, 16, 3, 32, 48) [1, 1]
+    >>> loader.state_dict()
+    {'epoch': 1, 'position': 0, 'seed': 0, 'size': 4}
     """
 
     def __init__(

@@ -79,9 +79,12 @@ class Video:
         UnsupportedError: the pictures have more than `max_pixels`.
         StaleIndexError: the index was made from another state of the file.
 
-    >>> video = Video("clip.mp4")  # doctest: +SKIP
-    >>> video[5].shape, video[10:100:4].shape  # doctest: +SKIP
-    (torch.Size([360, 640, 3]), torch.Size([23, 360, 640, 3]))
+    >>> video = Video("clip.mp4")
+    >>> len(video), video[5].shape, video[10:50:4].shape
+    (90, torch.Size([64, 96, 3]), torch.Size([10, 64, 96, 3]))
+    >>> clip = video.get_frames(start=80, count=4, stride=4, pad_mode="edge")
+    >>> clip.indices.tolist(), clip.mask.tolist()
+    ([80, 84, 88, 89], [True, True, True, False])
     """
 
     @quick_switches()

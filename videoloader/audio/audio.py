@@ -47,8 +47,8 @@ class Audio:
     with edit lists applied. Reading forward continues where the last read ended. Reading backward
     restarts at the beginning of the file unless it is WAV or FLAC. Thread-safe.
 
-    >>> audio = Audio("clip.mp4", sample_rate=16000, num_channels=1)  # doctest: +SKIP
-    >>> audio.get_samples(1.0, 2.5).shape  # doctest: +SKIP
+    >>> audio = Audio("clip.mp4", sample_rate=16000, num_channels=1)
+    >>> audio.get_samples(1.0, 2.5).shape
     torch.Size([1, 24000])
 
     Attributes:

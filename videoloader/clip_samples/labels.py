@@ -19,7 +19,7 @@ __all__ = ["LabelColumn", "LabelOptions", "Labels", "labels_of_paths"]
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """A column of a CSV or Parquet file that has the labels of videos.
+    r"""A column of a CSV or Parquet file that has the labels of videos.
 
     A video is found by its path: the longest end of it, cut at slashes, that the table has, with
     the ending of the file or without. So a table may hold whole paths, paths relative to some
@@ -36,6 +36,11 @@ class LabelColumn:
         on: what of a video is searched in that column: its `path` as above, its `stem` (the name of
             the file without folder and ending), or what a function gives for the path; only with a
             function may one row be of several videos.
+
+    >>> from pathlib import Path
+    >>> _ = Path("labels.csv").write_text("path,label\n0,jump\n1,jump\n2,run\n3,run\n")
+    >>> LabelColumn("labels.csv").labels(["videos/jump/0.mp4", "videos/run/3.mp4"])
+    ['jump', 'run']
     """
 
     path: str | os.PathLike[str]

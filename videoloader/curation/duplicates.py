@@ -85,6 +85,10 @@ def find_duplicates(
 
     Returns:
         The table that was written.
+
+    >>> table = find_duplicates("set.parquet", "copies.parquet", distance=None)
+    >>> table["key"].to_pylist()[:2], table["group"].to_pylist(), table["kind"].to_pylist()[:2]
+    (['jump/0.mp4', 'jump/1.mp4'], [0, 0, 0, 0], ['copy', 'copy'])
     """
     import pyarrow.parquet as pq
 

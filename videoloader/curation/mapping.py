@@ -144,6 +144,14 @@ def map_clips(
     Raises:
         ArgumentError: a video is listed twice, or arguments contradict each other.
         VideoError: with `on_error="raise"`, of the first video that fails.
+
+    >>> def brightness(clip):
+    ...     return {"mean": float(clip.frames.float().mean())}
+    >>> from videoloader import UniformClip
+    >>> clips = UniformClip(4)
+    >>> table = map_clips("set.parquet", brightness, "mean.parquet", clips=clips, workers=0)
+    >>> table.column_names
+    ['row', 'key', 'clip', 'frames', 'error', 'error_kind', 'mean']
     """
     import pyarrow.parquet as pq
 

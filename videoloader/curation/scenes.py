@@ -79,6 +79,9 @@ def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
 
     Returns:
         At least one; `start` of all but the first are the cuts.
+
+    >>> [(scene.start, scene.stop) for scene in find_scenes("clip.mp4")]
+    [(0, 90)]
     """
     with opened(source) as video:
         index = video.index

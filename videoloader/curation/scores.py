@@ -56,6 +56,10 @@ def score_video(video: AnyVideo, *, count: int = 8, sound: bool = False) -> Scor
         video: to score.
         count: most keyframes that are looked at, spread evenly.
         sound: also decode its sound, all of it.
+
+    >>> scores = score_video("clip.mp4", sound=True)
+    >>> scores.static, scores.silence  # no still and no silent part
+    (0.0, 0.0)
     """
     with opened(video) as found:
         index = found.index

@@ -41,6 +41,11 @@ class Clip:
         audio: with `audio=True` the sound of its time span, float32 (samples, channels) from -1 to
             1, on the CPU; without samples, (0, channels), if the video has no soundtrack.
         audio_rate: samples a second of that, 0 if there is no soundtrack.
+
+    >>> from videoloader import Video
+    >>> clip = Video("clip.mp4").get_frames([0, 30, 95], pad_mode="constant")
+    >>> clip.indices.tolist(), clip.times.tolist(), clip.mask.tolist()
+    ([0, 30, -1], [0.0, 1.0, -1.0], [True, True, False])
     """
 
     frames: torch.Tensor
@@ -120,6 +125,11 @@ class ClipBatch:
         work: that decoding took.
         plane_shapes: for each clip, with `output="yuv"`, as of `Clip`.
         sounds: for each clip, with `audio=True`.
+
+    >>> from videoloader import decode_batch
+    >>> batch = decode_batch([("clip.mp4", [0, 1]), ("none.mp4", [0, 1])], on_error="mask")
+    >>> batch.frames.shape, batch.masks[1].tolist(), [each.request for each in batch.failures]
+    (torch.Size([2, 2, 64, 96, 3]), [False, False], [1])
     """
 
     frames: torch.Tensor | list[torch.Tensor]

@@ -43,6 +43,11 @@ class ClipRequest:
             all of it by default.
         sound: with `audio=True`, the spans that are heard one after another; by default those of
             the frames, see `sound_spans`.
+
+    >>> from videoloader import decode_batch
+    >>> request = ClipRequest("clip.mp4", range(80, 96, 4), pad_mode="edge", flip=True)
+    >>> decode_batch([request], size=(32, 48)).clips[0].indices.tolist()
+    [80, 84, 88, 89]
     """
 
     source: VideoSource | Source | Item

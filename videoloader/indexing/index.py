@@ -76,6 +76,13 @@ class VideoIndex:
         stated_rate: frames a second that the container states, where it does so beside the
             timestamps (Matroska's default duration) and most frames agree.
         traits: what else the file says; not stored with the index, nor compared.
+
+    >>> from videoloader import index_video
+    >>> index = index_video("clip.mp4")
+    >>> index.num_frames, index.codec, index.width, index.height, index.exactness
+    (90, 'h264', 96, 64, 'tables')
+    >>> index.keyframes[:3].tolist(), (index.pts[:3] * index.time_base).tolist()
+    ([0, 12, 24], [Fraction(0, 1), Fraction(1, 30), Fraction(1, 15)])
     """
 
     packets: NDArray[Any]

@@ -46,6 +46,15 @@ def pipeline_def(definition: Definition | None = None, **defaults: Any) -> Any:
     Args:
         definition: the function.
         **defaults: arguments of `Pipeline`, used where the factory is not given others.
+
+    >>> from videoloader import fn
+    >>> @pipeline_def(batch_size=2, num_threads=1)
+    ... def clips():
+    ...     video = fn.readers.video(filenames=["clip.mp4"], sequence_length=16)
+    ...     return fn.resize(video, size=(32, 48))
+    >>> (frames,) = clips().run()
+    >>> frames.as_tensor().shape()
+    [2, 16, 32, 48, 3]
     """
     if definition is None:
         return functools.partial(_factory, defaults=defaults)

@@ -102,6 +102,13 @@ def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
 
     Raises:
         FrameRangeError: a frame number is not in the video.
+
+    >>> from videoloader import index_video
+    >>> plan = plan_decode(index_video("clip.mp4", headers=True), [30, 5, 30])
+    >>> plan.num_packets, plan.frames.tolist(), plan.positions.tolist()
+    (7, [5, 30], [1, 0, 1])
+    >>> [run.packets.tolist() for run in plan]
+    [[0, 1, 3, 5], [24, 25, 27]]
     """
     requested = np.asarray(frames, dtype=np.int64).reshape(-1)
     num_frames = len(index.frame_packets)

@@ -95,6 +95,12 @@ def cut(
         UnsupportedError: `copy`, and that does not give the exact frames; or FFmpeg lacks the
             encoder, or the container does not take the codec.
         VideoError: the source cannot be read or decoded.
+
+    >>> cut("clip.mp4", "part.mp4", 30, 50).method
+    'copy'
+    >>> from videoloader import Video
+    >>> (Video("part.mp4")[:] == Video("clip.mp4")[30:50]).all()
+    tensor(True)
     """
     target = Path(path)
     muxer = muxer_of(target)

@@ -122,6 +122,10 @@ def transcode(
     Raises:
         ArgumentError: a setting has no meaning, or another suffix than those that can be written.
         SourceError: sources do not exist, or `out` cannot be written.
+
+    >>> made = transcode("videos/", "small", gop=8, resize_shorter=32)
+    >>> made.written, made.failures
+    (4, ())
     """
     target = Path(out)
     muxer = muxer_of(Path(f"video{suffix}"))

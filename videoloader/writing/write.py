@@ -89,8 +89,12 @@ def write_video(
             container does not take the codec.
         SourceError: the file cannot be written.
 
-    >>> vl.write_video(clip, "clip.mp4", codec="hevc", gop=16)  # doctest: +SKIP
-    >>> vl.write_video(frames, "exact.mkv", codec="ffv1", fps=30000 / 1001)  # doctest: +SKIP
+    >>> from videoloader import Video
+    >>> frames = Video("clip.mp4")[:30]
+    >>> write_video(frames, "new.mp4", gop=16)
+    >>> write_video(frames, "exact.mkv", codec="ffv1", fps=30000 / 1001)
+    >>> (Video("exact.mkv")[:] == frames).all()
+    tensor(True)
     """
     target = Path(path)
     codec = codec or muxer_of(target).codec

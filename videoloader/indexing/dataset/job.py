@@ -98,6 +98,10 @@ def index_dataset(
         SourceError: a source does not exist or has no video.
         ArgumentError: a video is not under `root`.
         VideoError: with `on_error="raise"`, the error of the first bad video.
+
+    >>> dataset = index_dataset("videos/", out="new.parquet")
+    >>> len(dataset), dataset[3].num_frames
+    (4, 90)
     """
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')

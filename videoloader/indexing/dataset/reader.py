@@ -51,6 +51,10 @@ class DatasetIndex(Selecting):
         path: of the Parquet file.
         root: folder or URL that its paths are relative to, None if they are absolute.
         check: how files are compared with their indexes, see `open_dataset`.
+
+    >>> dataset = open_dataset("set.parquet")
+    >>> len(dataset), dataset[0].num_frames, len(dataset.filter(min_frames=91))
+    (4, 90, 0)
     """
 
     def __init__(
@@ -304,5 +308,9 @@ def open_dataset(
         SourceError: there is no such file.
         FormatError: it is not a data set index.
         ArgumentError: `root` is given, but the paths are absolute.
+
+    >>> with open_dataset("set.parquet") as dataset:
+    ...     print(dataset.keys[:2], len(dataset.errors))
+    ['jump/0.mp4', 'jump/1.mp4'] 0
     """
     return DatasetIndex(path, root=root, check=check, sign=sign)

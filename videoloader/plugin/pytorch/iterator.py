@@ -54,6 +54,17 @@ class GenericIterator(BatchIterator[dict[str, torch.Tensor]]):
 
     A pipeline without samples left, because its shard is smaller than another's, gives tensors
     with N = 0 for PARTIAL.
+
+    >>> from videoloader import fn, pipeline_def
+    >>> @pipeline_def(batch_size=2, num_threads=1)
+    ... def clips():
+    ...     return fn.readers.video(file_root="videos/", sequence_length=40, name="Reader")
+    >>> for (batch,) in GenericIterator([clips()], ["data", "label"], reader_name="Reader"):
+    ...     print(batch["data"].shape, batch["label"].flatten().tolist())
+    torch.Size([2, 40, 64, 96, 3]) [0, 0]
+    torch.Size([2, 40, 64, 96, 3]) [0, 0]
+    torch.Size([2, 40, 64, 96, 3]) [1, 1]
+    torch.Size([2, 40, 64, 96, 3]) [1, 1]
     """
 
     def _batch(self, outputs: Sequence[TensorList], count: int) -> dict[str, torch.Tensor]:
