@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 from videoloader import ClipDataset, EpochSampler, Loader, RandomClip, collate_samples
+from videoloader.demo.videos import encode_video
 
 RATE = 16000
 STEP = RATE // 25  # samples while one frame is shown
@@ -117,23 +118,114 @@ def test_short_videos_are_silent_where_their_frames_are_padded(paths):
     assert torch.equal(sound[25 * STEP :], sound[10 * STEP : 25 * STEP].flip(0))
 
 
-def test_samples_of_several_clips_have_no_sound(paths):
-    for sampler in (vl.EvenClips(2, count=3), vl.DenseClips(4)):
-        with pytest.raises(vl.ArgumentError, match="samples of one clip"):
-            Loader(paths, sampler, batch_size=2, audio=True)
-        with pytest.raises(vl.ArgumentError, match="samples of one clip"):
-            ClipDataset(paths, sampler, audio=True)
-    loader = Loader(
-        paths[:2],
-        vl.EvenClips(2, count=3),
-        batch_size=4,
-        audio=True,
-        clips_per_video="all",
-        audio_channels=1,
-        workers=0,
-    )
-    (batch,) = loader
-    assert batch["audio"].shape[0] == 4
+def several(how, paths, sampler, **options):
+    """The only batch of a loader or data set, with sound."""
+    options = {"audio": True, "size": 16, **options}
+    if how == "loader":
+        (batch,) = Loader(paths, sampler, batch_size=len(paths), workers=0, **options)
+        return batch
+    return collate_samples(ClipDataset(paths, sampler, **options).__getitems__(range(len(paths))))
+
+
+def check_clips(paths, batch, **options):
+    """Each clip of each sample has the sound of its own frames."""
+    for at, path in enumerate(paths):
+        with vl.Video(path) as video:
+            wanted = [
+                video.get_frames(numbers.numpy(), audio=True, **options).audio
+                for numbers in batch["frame_numbers"][at]
+            ]
+        sounds, lengths = batch["audio"][at], batch["audio_lengths"][at]
+        assert lengths.tolist() == [len(sound) for sound in wanted]
+        assert len(sounds) == len(wanted)
+        for sound, length, other in zip(sounds, lengths, wanted, strict=True):
+            assert torch.equal(sound[:length], other)
+            assert not sound[length:].any()
+        assert batch["audio_rates"][at] == options.get("audio_rate", RATE)
+
+
+@pytest.mark.parametrize("how", ["loader", "dataset"])
+def test_each_of_several_clips_has_the_sound_of_its_frames(paths, how):
+    mono = {"audio_channels": 1}
+    even = several(how, paths, vl.EvenClips(3, count=4), **mono)
+    assert even["audio"].shape == (COUNT, 3, 4 * STEP, 1)
+    assert even["audio_lengths"].shape == (COUNT, 3)
+    check_clips(paths, even, **mono)
+    dense = several(how, paths, vl.DenseClips(10), **mono)
+    assert [tuple(sounds.shape[:2]) for sounds in dense["audio"][:3]] == [
+        (2, 10 * STEP),
+        (3, 10 * STEP),
+        (3, 10 * STEP),
+    ]
+    check_clips(paths, dense, **mono)
+    one = several(how, paths[:1], vl.DenseClips(20), **mono)
+    assert one["audio"].shape == (1, 1, 20 * STEP, 1)
+    none = several(how, paths[:1], vl.DenseClips(200), **mono)
+    assert none["audio"].shape == (1, 0, 0, 1)
+    assert several(how, paths[:2], vl.EvenClips(2, count=4))["audio"][1].shape == (2, 4 * STEP, 2)
+
+
+@pytest.mark.parametrize("how", ["loader", "dataset"])
+def test_lengths_of_clips_that_differ_by_a_sample_are_told(paths, how):
+    options = {"audio_rate": 11025, "audio_channels": 1}
+    batch = several(how, paths, vl.EvenClips(4, count=3), **options)
+    assert {*batch["audio_lengths"].flatten().tolist()} == {1323}
+    odd = {"audio_rate": 8001, "audio_channels": 2}
+    batch = several(how, paths, vl.EvenClips(4, count=3), **odd)
+    assert {*batch["audio_lengths"].flatten().tolist()} == {960, 961}
+    check_clips(paths, batch, **odd)
+
+
+@pytest.mark.parametrize("how", ["loader", "dataset"])
+def test_crops_of_a_clip_share_its_sound(paths, how):
+    options = {"audio_channels": 1, "size": 24, "crop": 16, "crops": 3}
+    batch = several(how, paths, vl.EvenClips(2, count=4), **options)
+    assert batch["frames"].shape[:2] == (COUNT, 6)
+    plain = several(how, paths, vl.EvenClips(2, count=4), audio_channels=1)
+    assert torch.equal(batch["audio"], plain["audio"])
+
+
+@pytest.mark.parametrize("how", ["loader", "dataset"])
+@pytest.mark.parametrize("sampler", [vl.EvenClips(2, count=4), vl.DenseClips(10)])
+def test_several_clips_without_sound_or_video_have_none(paths, tmp_path, how, sampler):
+    silent = encode_video(tmp_path / "silent.mp4", size=(64, 48), frames=20)
+    (tmp_path / "empty.mp4").write_bytes(b"")
+    videos = [paths[2], silent, tmp_path / "empty.mp4"]
+    batch = several(how, videos, sampler, on_error="mask", audio_channels=1)
+    for sounds, lengths, numbers in zip(
+        batch["audio"], batch["audio_lengths"], batch["frame_numbers"], strict=True
+    ):
+        assert len(sounds) == len(lengths) == len(numbers)
+    assert batch["audio_lengths"][0].all()
+    assert not batch["audio_lengths"][1].any()
+    assert not batch["audio_lengths"][2].any()
+    assert batch["audio_rates"].tolist() == [RATE, 0, 0]
+
+
+def test_several_clips_of_each_kind_of_worker_and_from_the_cache_are_the_same(paths, tmp_path):
+    for sampler in (vl.EvenClips(3, count=4), vl.DenseClips(10)):
+        whole = samples_of_several(paths, sampler)
+        same(samples_of_several(paths, sampler, batch_size=1, workers=1), whole)
+        for _ in range(2):
+            same(samples_of_several(paths, sampler, cache=tmp_path), whole)
+
+
+def samples_of_several(paths, sampler, **options):
+    """The sounds and lengths of all clips, by row."""
+    options = {"batch_size": 2, "workers": 0, "shuffle": True, **options}
+    return {
+        int(row): torch.cat([sound.flatten(), lengths])
+        for batch in Loader(paths, sampler, audio=True, size=16, **options)
+        for row, sound, lengths in zip(
+            batch["sample"], batch["audio"], batch["audio_lengths"], strict=True
+        )
+    }
+
+
+def test_a_sample_of_each_of_several_clips_has_its_sound(paths):
+    options = {"audio": True, "clips_per_video": "all", "audio_channels": 1, "workers": 0}
+    (batch,) = Loader(paths[:2], vl.EvenClips(2, count=3), batch_size=4, **options)
+    assert batch["audio"].shape == (4, 3 * STEP, 1)
 
 
 def test_a_pack_has_the_sound_of_its_clips(paths, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from videoloader.clip_samples.sources import (
     find_sources,
 )
 from videoloader.decoding.batch_decoder import BatchDecoder
-from videoloader.decoding.clip_batch import Clip, pad_sounds
+from videoloader.decoding.clip_batch import Clip, ClipSound, pad_sounds
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
@@ -79,8 +80,9 @@ def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _has_its_sound(sample: dict[str, Any]) -> bool:
     """Whether `audio` is still what decoding gave, not what a transform made of it."""
-    audio, length = sample["audio"], sample.get("audio_lengths")
-    return isinstance(audio, torch.Tensor) and audio.ndim == 2 and len(audio) == length
+    audio, lengths = sample["audio"], torch.as_tensor(sample.get("audio_lengths", -1))
+    is_sound = isinstance(audio, torch.Tensor) and audio.ndim == 2 + lengths.ndim
+    return is_sound and audio.shape[-2] == max(lengths.reshape(-1).tolist(), default=0)
 
 
 @documented(SampleOptions, FailureOptions, LabelOptions, CacheOptions, LimitOptions)
@@ -131,10 +133,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `times`: float64 tensor, seconds, -1 where filled.
     - `mask`: bool tensor, True where the frame that the sampler asked for stands, False where
       another one or the fill value stands for it.
-    - with `audio=True` `audio`: float32 tensor (samples, channels), the sound of the time span of
-      the frames; `audio_lengths` and `audio_rates`: its samples, and samples a second, 0 if the
-      video has no soundtrack. Lengths differ by a sample where the rate is no multiple of that of
-      the frames; `collate_samples` fills up shorter ones.
+    - with `audio=True` `audio`: float32 tensor (samples, channels), or (clips, samples, channels)
+      from samplers of several clips, with zeros behind shorter ones: the sound of the time span of
+      the frames; `audio_lengths`, an int or int64 (clips,), and `audio_rates`: its samples, and
+      samples a second, 0 if the video has no soundtrack. Lengths differ by a sample where the rate
+      is no multiple of that of the frames; `collate_samples` fills up shorter ones.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
     - `labels`: if there are any: an int, or a float32 tensor () of floats, (K,) of vectors. `label`
@@ -353,8 +356,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
             "sample": self._row(draw),
         }
         if clip.audio is not None:
-            sample["audio"] = clip.audio
-            sample["audio_lengths"], sample["audio_rates"] = len(clip.audio), clip.audio_rate
+            sample["audio"], sample["audio_lengths"] = clip.audio, len(clip.audio)
+            if len(shape) > 1:
+                sound = ClipSound(clip.audio, clip.audio_rate, clip.audio_lengths)
+                sample["audio"], sample["audio_lengths"] = sound.divided(math.prod(shape[:-1]))
+            sample["audio_rates"] = clip.audio_rate
         if self._labels is not None:
             label = self._labels.of(self._requests.video(draw.sample))
             sample["labels"] = sample["label"] = label

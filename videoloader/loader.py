@@ -94,10 +94,11 @@ class Loader:
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
       True where the frame that the sampler asked for stands, False where another one or the fill
       value stands for it: past the end of a short video, and where a frame does not decode.
-    - with `audio=True` `audio`: float32 (B, samples, channels) on the CPU, the sound of the time
-      span of each clip, zeros behind those that are shorter, or a list where numbers of channels
-      differ; `audio_lengths`: int64 (B,), samples of each, 0 if the video has no soundtrack;
-      `audio_rates`: int64 (B,), samples a second.
+    - with `audio=True` `audio`: float32 (B, samples, channels) on the CPU, or
+      (B, clips, samples, channels) with samplers of several clips: the sound of the time span of
+      each clip, zeros behind those that are shorter, or a list where numbers of channels or clips
+      differ; `audio_lengths`: int64 (B,) or (B, clips), samples of each, 0 if the video has no
+      soundtrack; `audio_rates`: int64 (B,), samples a second.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
       that are really there.
     - each of `columns`.

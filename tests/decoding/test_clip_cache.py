@@ -388,6 +388,7 @@ REQUESTS = {
         {"rules": DecodingRules(audio=True)},
         {"rules": DecodingRules(audio=True), "sound": [SoundSpan(0.0, 0.1)]},
     ),
+    "clips": ({}, {"clips": 3}),
 }
 FLOAT = {"dtype": "float32"}
 FORMATS = {

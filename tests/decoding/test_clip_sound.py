@@ -315,6 +315,21 @@ def test_sounds_of_several_forms_are_a_list_until_they_are_converted(folder):
         assert torch.equal(batch.audio[0].T, audio[:3200])
 
 
+def test_a_request_for_several_clips_has_the_sound_of_each(folder):
+    path = folder / "stereo.mp4"
+    frames = [*range(30, 36), *range(4, 10)]
+    request = vl.ClipRequest(path, frames, clips=2)
+    one, first, second = vl.decode_batch(
+        [request, (path, frames[:6]), (path, frames[6:])], audio=True
+    ).clips
+    assert one.audio_lengths == (len(first.audio), len(second.audio))
+    assert torch.equal(one.audio, torch.cat([first.audio, second.audio]))
+    assert first.audio_lengths == ()
+    for wrong in (5, 0):
+        with pytest.raises(vl.ArgumentError, match=f"12 frames do not make {wrong} clips"):
+            vl.decode_batch([vl.ClipRequest(path, frames, clips=wrong)], audio=True)
+
+
 def test_worker_processes_give_the_same_sound(folder):
     requests = [
         (folder / name, frames)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from videoloader.clip_samples.decoding import DecodedSamples
 from videoloader.clip_samples.label_values import VideoLabels
 from videoloader.clip_samples.requests import SampleRequests
 from videoloader.clip_samples.samples import divided, stacked
-from videoloader.decoding.clip_batch import ClipBatch
+from videoloader.decoding.clip_batch import ClipBatch, pad_sounds
 from videoloader.decoding.output import Layout
 from videoloader.sampling.seeding import seeded_calls
 from videoloader.system.eager_calls import eager
@@ -44,9 +45,7 @@ def batch_content(
     else:
         content = batch.packed | _beside_pack(batch.clips)
     if batch.clips.sounds:
-        content["audio"] = batch.clips.audio
-        content["audio_lengths"] = batch.clips.audio_lengths
-        content["audio_rates"] = batch.clips.audio_rates
+        content |= _sounds(batch.clips, batch.shapes)
     content |= {"sample": rows, **batch.columns}
     if labels is not None:
         content["labels"] = labels.at(videos)
@@ -60,6 +59,17 @@ def _dense(clips: ClipBatch) -> dict[str, Any]:
         "times": stacked(clips.times),
         "mask": stacked(clips.masks),
     }
+
+
+def _sounds(clips: ClipBatch, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+    """The sounds of the samples; where these have several clips, with an axis of clips."""
+    audio, lengths = clips.audio, clips.audio_lengths
+    if any(len(shape) > 1 for shape in shapes):
+        counts = [math.prod(shape[:-1]) for shape in shapes]
+        each = [sound.divided(n) for sound, n in zip(clips.sounds, counts, strict=True)]
+        audio = pad_sounds([sound for sound, _ in each])
+        lengths = stacked([length.numpy() for _, length in each])
+    return {"audio": audio, "audio_lengths": lengths, "audio_rates": clips.audio_rates}
 
 
 def _beside_pack(clips: ClipBatch) -> dict[str, Any]:

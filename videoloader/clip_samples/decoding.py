@@ -20,9 +20,8 @@ from videoloader.decoding.failures import Failures
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling.clips import usual_shape
 
 __all__ = ["DecodedSamples", "SampleDecoder"]
 
@@ -83,16 +82,6 @@ class SampleDecoder:
     columns: SampleColumns | None = None
     batches: ShapedBatches | None = None
     cache: ClipCache | None = None
-
-    def __post_init__(self) -> None:
-        sampler = self.requests.sampler
-        if not self.rules.audio or self.requests.counts is not None:
-            return
-        if len(usual_shape(sampler)) > 1:
-            raise ArgumentError(
-                f"audio=True goes with samples of one clip, and {sampler!r} takes several; give "
-                'Loader clips_per_video="all", which makes each clip a sample'
-            )
 
     def decode(
         self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True

@@ -96,6 +96,7 @@ class SampleRequests:
             flip=view.flip,
             window=view.window,
             snap=self.snap,
+            clips=math.prod(frames.shape[:-1]),
         )
         return clip, frames.shape
 

@@ -14,9 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.audio.request import SoundSpan
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, ClipSound, first_failures
-from videoloader.decoding.clip_sound import sound_spans
+from videoloader.decoding.clip_sound import ClipSpans
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import check_pixels, too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -48,7 +47,7 @@ class OpenClip:
 
     `video` tells the video from others; `frames` are numbers inside it, or `FILLED`; `orientation`
     is the turn to apply; `plane_shapes` are the planes, with `output="yuv"`; `memory` is its
-    tensor, or the one of which it is a row; `failed` are the frames that do not decode. `sound` is
+    tensor, or the one of which it is a row; `failed` are the frames that do not decode. `sounds` is
     what is to be heard, and `heard` that sound once it is decoded. `is_cached` clips have their
     frames and sound, see `ClipCache`.
     """
@@ -65,7 +64,7 @@ class OpenClip:
     memory: torch.Tensor = field(init=False)
     row: int | None = field(default=None, init=False)
     failed: dict[int, VideoError] = field(default_factory=dict)
-    sound: tuple[SoundSpan, ...] = ()
+    sounds: tuple[ClipSpans, ...] = ()
     heard: ClipSound | None = None
     is_cached: bool = False
 
@@ -145,13 +144,10 @@ class Assembly:
             frames = np.where(mask, numbers, frames)
         # Indexes of one file may differ in the stream, and in how its frames were counted.
         wanted = (video.source, index, (video.place, index.stream, index.num_frames), numbers)
-        sound: tuple[SoundSpan, ...] = ()
-        if self.rules.audio:
-            given = request.sound
-            sound = sound_spans(index, frames, request.pad_mode) if given is None else tuple(given)
+        sounds = request.sounds(index, frames) if self.rules.audio else ()
         if self.output.is_planar:
             view, shapes = planes_view(request, index, self._size, self.output)
-            return OpenClip(request, *wanted, mask, view, Orientation(), shapes, sound=sound)
+            return OpenClip(request, *wanted, mask, view, Orientation(), shapes, sounds=sounds)
         orientation = index.orientation if self.rules.rotate else Orientation()
         displayed = orientation.displayed((index.height, index.width))
         whole = displayed if request.crop is None else request.crop[2:]
@@ -160,7 +156,7 @@ class Assembly:
         view = View(size or whole, request.crop, request.flip, request.window, scales)
         if request.crop is not None:
             view.check(name, displayed)
-        return OpenClip(request, *wanted, mask, view, orientation, sound=sound)
+        return OpenClip(request, *wanted, mask, view, orientation, sounds=sounds)
 
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
         """Give every clip its memory: one block where all have one shape.

@@ -20,10 +20,24 @@ __all__ = ["Clip", "ClipBatch", "ClipFailure", "ClipSound", "first_failures", "p
 
 
 class ClipSound(NamedTuple):
-    """The sound of a clip: float32 (samples, channels), and samples a second, 0 without sound."""
+    """The sound of a clip: float32 (samples, channels), and samples a second, 0 without sound.
+
+    Of a request for several clips, their sounds one after another, and the samples of each.
+    """
 
     samples: torch.Tensor
     rate: int
+    lengths: tuple[int, ...] = ()
+
+    def divided(self, clips: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """The sounds of so many clips: (clips, samples, channels), and the samples of each."""
+        lengths = [*self.lengths]
+        if not lengths:  # of one clip, or of a request that fails
+            lengths = [len(self.samples)] if clips == 1 else [0] * clips
+        parts = torch.split(self.samples, lengths) if clips else [self.samples]
+        padded = pad_sounds(parts)
+        assert isinstance(padded, torch.Tensor)
+        return padded[:clips], torch.tensor(lengths, dtype=torch.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,6 +55,8 @@ class Clip:
         audio: with `audio=True` the sound of its time span, float32 (samples, channels) from -1 to
             1, on the CPU; without samples, (0, channels), if the video has no soundtrack.
         audio_rate: samples a second of that, 0 if there is no soundtrack.
+        audio_lengths: of a request for several clips, the samples of each; `audio` has them one
+            after another.
 
     >>> from videoloader import Video
     >>> clip = Video("clip.mp4").get_frames([0, 30, 95], pad_mode="constant")
@@ -55,6 +71,7 @@ class Clip:
     plane_shapes: tuple[tuple[int, int], ...] = ()
     audio: torch.Tensor | None = None
     audio_rate: int = 0
+    audio_lengths: tuple[int, ...] = ()
 
     @property
     def has_audio(self) -> bool:
@@ -200,7 +217,9 @@ class ClipBatch:
             work=self.work + more.work,
             plane_shapes=[clip.plane_shapes for clip in clips] if self.plane_shapes else (),
             sounds=[
-                ClipSound(clip.audio, clip.audio_rate) for clip in clips if clip.audio is not None
+                ClipSound(clip.audio, clip.audio_rate, clip.audio_lengths)
+                for clip in clips
+                if clip.audio is not None
             ],
         )
 
@@ -240,15 +259,18 @@ class ClipBatch:
 def pad_sounds(sounds: Sequence[torch.Tensor]) -> torch.Tensor | list[torch.Tensor]:
     """Sounds (samples, channels) as one tensor (N, samples, channels), zeros behind shorter ones.
 
-    They stay a list where their channels differ; those without samples fit any number.
+    Those of several clips, (clips, samples, channels), likewise. They stay a list where numbers of
+    channels or clips differ; sounds without samples fit any number of channels.
     """
-    channels = {sound.shape[1] for sound in sounds if len(sound)} or {sounds[0].shape[1]}
-    if len(channels) > 1:
+    channels = {sound.shape[-1] for sound in sounds if sound.shape[-2]} or {sounds[0].shape[-1]}
+    clips = {sound.shape[:-2] for sound in sounds}
+    if len(channels) > 1 or len(clips) > 1:
         return list(sounds)
-    padded = torch.zeros(len(sounds), max(map(len, sounds)), *channels)
+    longest = max(sound.shape[-2] for sound in sounds)
+    padded = torch.zeros(len(sounds), *clips.pop(), longest, *channels)
     for row, sound in zip(padded, sounds, strict=True):
-        if len(sound):
-            row[: len(sound)] = sound
+        if sound.shape[-2]:
+            row[..., : sound.shape[-2], :] = sound
     return padded
 
 

@@ -47,12 +47,14 @@ __all__ = ["DEFAULT_CACHE", "CacheOptions", "ClipCache", "clip_key", "open_clip_
 _log = logging.getLogger(__name__)
 
 # Raise it where a request gets other pixels or another sound than before, or files another form.
-_FORMAT = 1
+_FORMAT = 2
 
-_HEAD = Struct("<8sQQIII")  # magic, bytes of frames, samples, channels and rate of the sound, CRC
+# Magic; bytes of the frames; samples, channels, rate and clips of the sound; CRC. Then come the
+# frames, the samples of each of several clips, int64, and the sound.
+_HEAD = Struct("<8sQQIIII")
 _MAGIC = b"vlclip" + _FORMAT.to_bytes(2, "little")
 
-_SAMPLE = 4  # bytes of a float32 sample
+_SAMPLE, _LENGTH = 4, 8  # bytes of a float32 sample, and of the length of a sound
 _LOCK = "remove.lock"
 _REMOVED = 16  # one part in so many is free after files were removed
 _SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
@@ -179,8 +181,8 @@ class ClipCache:
             with open(path, "rb") as file:
                 status = os.fstat(file.fileno())
                 head = file.read(_HEAD.size).ljust(_HEAD.size, b"\0")
-                magic, size, samples, channels, rate, checksum = _HEAD.unpack(head)
-                length = _HEAD.size + size + _SAMPLE * samples * channels
+                magic, size, samples, channels, rate, clips, checksum = _HEAD.unpack(head)
+                length = _HEAD.size + size + _LENGTH * clips + _SAMPLE * samples * channels
                 is_whole = (magic, size, length) == (_MAGIC, len(frames), status.st_size)
                 if is_whole:
                     file.readinto(frames.data)
@@ -195,8 +197,10 @@ class ClipCache:
         except OSError:
             return False
         if with_sound:
-            heard = np.frombuffer(sound, np.float32).reshape(samples, channels)
-            clip.heard = ClipSound(torch.from_numpy(heard.copy()), rate)
+            lengths = np.frombuffer(sound, np.int64, clips)
+            heard = np.frombuffer(sound, np.float32, offset=_LENGTH * clips)
+            made = torch.from_numpy(heard.reshape(samples, channels).copy())
+            clip.heard = ClipSound(made, rate, tuple(lengths.tolist()))
         return True
 
     def _keep(self, assembly: Assembly, keys: Mapping[int, str]) -> None:
@@ -216,9 +220,10 @@ class ClipCache:
                     self._writes = False
 
     def _write(self, key: str, frames: NDArray[np.uint8], heard: ClipSound | None) -> None:
-        samples, rate = (torch.zeros(0, 1), 0) if heard is None else heard
-        sound, path = samples.numpy().tobytes(), self._path(key)
-        head = _HEAD.pack(_MAGIC, len(frames), *samples.shape, rate, 0)
+        samples, rate, lengths = ClipSound(torch.zeros(0, 1), 0) if heard is None else heard
+        sound = np.array(lengths, np.int64).tobytes() + samples.numpy().tobytes()
+        path = self._path(key)
+        head = _HEAD.pack(_MAGIC, len(frames), *samples.shape, rate, len(lengths), 0)
         size = len(head) + len(frames) + len(sound)
         if path.exists() or not self._has_room(size):
             return
@@ -297,7 +302,7 @@ def clip_key(
     parts = [
         *(_FORMAT, _decoders(str(device)), item.place()),
         *(state.size, state.mtime_ns, state.etag),
-        *(clip.frames, clip.view, clip.orientation, clip.sound, output, rules),
+        *(clip.frames, clip.view, clip.orientation, clip.sounds, output, rules),
         *_values(clip.request, _NOT_OF_REQUEST),
         *_values(clip.index, _NOT_OF_INDEX),
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Hashable, Sequence
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.audio.request import ClipSoundRequest, SoundSpan
+from videoloader.audio.request import ClipSoundRequest, DecodedSound, SoundSpan
 from videoloader.decoding.clip_batch import ClipSound
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.index import VideoIndex
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from videoloader.decoding.cpu.engine import CpuEngine
     from videoloader.decoding.cpu.local import LocalEngine
 
-__all__ = ["decode_clip_sounds", "sound_spans"]
+__all__ = ["ClipSpans", "decode_clip_sounds", "sound_spans"]
+
+ClipSpans: TypeAlias = tuple[SoundSpan, ...]
+"""The spans that are heard with a clip, one after another."""
 
 _SILENT = ("none", "edge", "constant")
 _MOST_FOLDED = 1 << 20  # frames of a clip from the first to the last, where it is reflected
@@ -37,7 +40,7 @@ def sound_spans(
     *,
     start: int = 0,
     stop: int | None = None,
-) -> tuple[SoundSpan, ...]:
+) -> ClipSpans:
     """What is heard with a clip: from the beginning of its earliest frame to the end of its latest.
 
     Always forward, whatever the order of the frames, and with all that lies between them. Before
@@ -97,9 +100,7 @@ def _extent(index: VideoIndex, wanted: NDArray[np.int64], start: int, stop: int)
     return int(np.concatenate(firsts).min()), int(np.concatenate(ends).max())
 
 
-def _folded(
-    line: Timeline, first: int, end: int, mode: str, start: int, stop: int
-) -> tuple[SoundSpan, ...]:
+def _folded(line: Timeline, first: int, end: int, mode: str, start: int, stop: int) -> ClipSpans:
     """The spans of the frames that stand at places from `first` to before `end`."""
     if end - first > _MOST_FOLDED:
         raise ArgumentError(
@@ -161,7 +162,7 @@ def _decode(
             ClipSoundRequest(
                 engine.sound_source(clip.request.source, clip.source),
                 clip.index.name,
-                tuple(assembly.clips[number].sound for number in numbers),
+                tuple(spans for number in numbers for spans in assembly.clips[number].sounds),
                 rules.audio_rate,
                 rules.audio_channels,
             )
@@ -173,7 +174,18 @@ def _decode(
         if isinstance(found, Exception):
             failed.append((numbers, as_video_error(found, request.name)))
             continue
-        for number, (samples, rate) in zip(numbers, found, strict=True):
-            made = torch.from_numpy(np.ascontiguousarray(samples.T))
-            assembly.clips[number].heard = ClipSound(made, rate)
+        parts = iter(found)
+        for number in numbers:
+            clip = assembly.clips[number]
+            clip.heard = _joined([*islice(parts, len(clip.sounds))], clip.request.clips)
     return failed
+
+
+def _joined(parts: Sequence[DecodedSound], clips: int) -> ClipSound | None:
+    """The sounds of the clips of a request; None where it has no clips."""
+    if not parts:
+        return None
+    samples = np.concatenate([part.samples for part in parts], axis=1).T
+    lengths = () if clips == 1 else tuple(part.samples.shape[1] for part in parts)
+    made = torch.from_numpy(np.ascontiguousarray(samples))
+    return ClipSound(made, parts[0].sample_rate, lengths)

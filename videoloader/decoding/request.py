@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.audio.request import SoundSpan
+from videoloader.decoding.clip_sound import ClipSpans, sound_spans
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.options import FrameOptions
 from videoloader.errors import ArgumentError, ArgumentTypeError
@@ -43,6 +44,8 @@ class ClipRequest:
             all of it by default.
         sound: with `audio=True`, the spans that are heard one after another; by default those of
             the frames, see `sound_spans`.
+        clips: how many clips the frames are of, all of one length, one after another; with
+            `audio=True` each has the sound of its own frames.
 
     >>> from videoloader import decode_batch
     >>> request = ClipRequest("clip.mp4", range(80, 96, 4), pad_mode="edge", flip=True)
@@ -65,6 +68,7 @@ class ClipRequest:
     snap: Snap = "none"
     resize_shorter: int | None = None
     sound: Sequence[SoundSpan] | None = None
+    clips: int = 1
 
     def __post_init__(self) -> None:
         if self.index is not None and not isinstance(self.index, VideoIndex):
@@ -76,6 +80,8 @@ class ClipRequest:
             check_snap(self.snap)
         if self.resize_shorter is not None:
             check_resizing(self.size, self.resize_shorter)
+        if self.clips < 0:
+            raise ArgumentError(f"clips must be 0 or more, got {self.clips}")
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")
@@ -100,6 +106,23 @@ class ClipRequest:
                 name=name,
             )
         return as_frame_numbers(np.arange(len(index)) if self.frames is None else self.frames)
+
+    def sounds(self, index: VideoIndex, frames: NDArray[np.int64]) -> tuple[ClipSpans, ...]:
+        """The spans that are heard with each of its clips.
+
+        Args:
+            index: of the video.
+            frames: of all clips, before padding.
+
+        Raises:
+            ArgumentError: the frames do not divide into clips of one length.
+        """
+        if self.sound is not None:
+            return (tuple(self.sound),)
+        if len(frames) % self.clips if self.clips else len(frames):
+            raise ArgumentError(f"{len(frames)} frames do not make {self.clips} clips")
+        parts = frames.reshape(self.clips, -1) if self.clips else ()
+        return tuple(sound_spans(index, part, self.pad_mode) for part in parts)
 
     def __repr__(self) -> str:
         values = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -358,8 +358,8 @@ def _sound_of(batch: ClipBatch, row: int) -> list[torch.Tensor]:
     """The samples (n, channels) and the rate of a clip, if decoding gives sound."""
     if not batch.sounds:
         return []
-    samples, rate = batch.sounds[row]
-    return [samples, torch.tensor(float(rate))]
+    sound = batch.sounds[row]
+    return [sound.samples, torch.tensor(float(sound.rate))]
 
 
 def _columns(rows: Sequence[Sequence[torch.Tensor]]) -> Iterator[Batch]:
