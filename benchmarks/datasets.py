@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -118,24 +118,25 @@ def write_files(codec: str, count: int) -> None:
             partial.rename(path)
 
 
-def measure_files(count: int) -> dict[str, Any]:
-    """Time of each command on generated files; what it prints says how much it found."""
+COMMANDS: dict[str, list[str]] = {
+    "index": ["files", "--out", "set.parquet"],
+    "index, nothing new": ["files", "--out", "set.parquet"],
+    "report": ["set.parquet", "--out", "report"],
+    "scenes": ["set.parquet", "--out", "scenes.parquet"],
+    "scenes --exact": ["set.parquet", "--out", "exact.parquet"],
+    "dedupe": ["set.parquet", "--out", "near.parquet"],
+    "dedupe --copies": ["set.parquet", "--out", "copies.parquet"],
+    "score": ["set.parquet", "--out", "scores.parquet"],
+    "query --count": ["set.parquet", "codec = 'av1' and num_frames >= 50"],
+    "query --by codec": ["set.parquet"],
+}
+
+
+def measure_files(count: int, wanted: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Time of commands on generated files; what they print says how much they found."""
     (FOLDER / "files").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor() as pool:
         list(pool.map(write_files, CODED, [count // len(CODED)] * len(CODED)))
-    commands: dict[str, list[str]] = {
-        "index": ["files", "--out", "set.parquet"],
-        "index, nothing new": ["files", "--out", "set.parquet"],
-        "report": ["set.parquet", "--out", "report"],
-        "scenes": ["set.parquet", "--out", "scenes.parquet"],
-        "scenes --exact": ["set.parquet", "--out", "exact.parquet"],
-        "dedupe": ["set.parquet", "--out", "near.parquet"],
-        "dedupe --copies": ["set.parquet", "--out", "copies.parquet"],
-        "score": ["set.parquet", "--out", "scores.parquet"],
-        "query --count": ["set.parquet", "codec = 'av1' and num_frames >= 50"],
-        "query --by codec": ["set.parquet"],
-    }
-    figures: dict[str, Any] = {"files": count}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "files").mkdir()
@@ -143,7 +144,9 @@ def measure_files(count: int) -> dict[str, Any]:
             if int(path.name[:5]) < count // len(CODED):
                 os.link(path, folder / "files" / path.name)
                 path.read_bytes()  # into the page cache
-        for name, words in commands.items():
+        for name, words in COMMANDS.items():
+            if name not in ("index", *wanted):
+                continue
             command, *options = name.partition(",")[0].split()
             line = [sys.executable, "-m", "videoloader.cli", command, *words, *options]
             load = os.getloadavg()[0]
@@ -152,16 +155,18 @@ def measure_files(count: int) -> dict[str, Any]:
             wall, used = time.perf_counter() - begin, _used() - before
             if done.returncode:
                 raise RuntimeError(f"{line} failed: {done.stderr}")
-            figures[name] = {
-                "wall_seconds": round(wall, 1),
-                "processor_seconds": round(used, 1),
-                "files_per_second": round(count / wall),
-                "files_per_processor_second": round(count / used),
-                "load": round(load, 1),
-                "printed": done.stdout.strip().splitlines()[-1],
-            }
-            print(json.dumps({name: figures[name]}), flush=True)
-    return figures
+            yield (
+                name,
+                {
+                    "files": count,
+                    "wall_seconds": round(wall, 1),
+                    "processor_seconds": round(used, 1),
+                    "files_per_second": round(count / wall),
+                    "files_per_processor_second": round(count / used),
+                    "load": round(load, 1),
+                    "printed": done.stdout.strip().splitlines()[-1],
+                },
+            )
 
 
 def _used() -> float:
@@ -265,20 +270,28 @@ def main() -> None:
     parts = ("files", "rows")
     parser.add_argument("parts", nargs="*", choices=[[], *parts], help="all by default")
     parser.add_argument("--files", type=int, default=10_000, help="a multiple of 5")
+    parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=[*COMMANDS])
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--save", action="store_true")
     arguments = parser.parse_args()
-    run: dict[str, Callable[[], dict[str, Any]]] = {
-        "files": lambda: measure_files(arguments.files),
-        "rows": lambda: measure_rows(arguments.rows),
-    }
     target = RESULTS / f"datasets-{today()}.json"
     kept = json.loads(target.read_text()) if arguments.save and target.exists() else {}
     kept["machine"] = machine(PACKAGES)
+
+    def save() -> None:
+        if arguments.save:
+            target.write_text(json.dumps(kept, indent=1) + "\n")
+
     for part in arguments.parts or parts:
-        kept[part] = run[part]()
-    if arguments.save:
-        target.write_text(json.dumps(kept, indent=1) + "\n")
+        if part == "rows":
+            kept[part] = measure_rows(arguments.rows)
+        else:
+            for name, figures in measure_files(arguments.files, arguments.commands):
+                print(json.dumps({name: figures}), flush=True)
+                if name in arguments.commands:
+                    kept.setdefault(part, {})[name] = figures
+                save()  # a run takes long
+    save()
 
 
 if __name__ == "__main__":
