@@ -275,6 +275,6 @@ def jobs_of(path, clips, output=UINT8):
 def decode(pool, path, clips):
     """The number that each frame of each clip bears."""
     memory, jobs = jobs_of(path, clips)
-    for future in [pool.submit(job) for job in jobs]:
+    for future in pool.submit(jobs):
         future.result()
     return [[read_frame_number(frame) for frame in clip] for clip in memory]

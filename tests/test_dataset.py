@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 import videoloader as vl
 import videoloader.dataset
+from videoloader.clip_samples.sources import IndexedVideos
 from videoloader.decoding.cpu import frame_decoder
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.opening import index_cache
@@ -513,3 +514,14 @@ def test_what_a_sample_transform_returns_is_the_sample(folder):
         sample_transform=lambda sample: (sample["frames"].shape, sample["sample"]),
     )
     assert dataset[3] == ((1, 3, 64, 64), 3)
+
+
+def test_indexes_of_a_data_set_index_stay_in_memory_but_in_no_pickle(folder, tmp_path):
+    found = vl.index_dataset(folder, tmp_path / "set.parquet")
+    videos = IndexedVideos(found.videos)
+    some = videos.take(np.array([4, 2]))
+    for place, row in enumerate([4, 2]):
+        assert some.index(place) is some.index(place)
+        assert some.index(place) == videos.index(row) == found[row]
+    again = pickle.loads(pickle.dumps(some))
+    assert [again.index(place) for place in range(2)] == [found[4], found[2]]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import videoloader as vl
 from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.packets import needed
+from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video
 from videoloader.errors import FormatError
@@ -181,12 +182,7 @@ def test_no_more_is_read_at_once_than_memory_should_hold(stream, monkeypatch):
     monkeypatch.setattr(PacketReader, "read", counted)
     (run,) = plan_decode(index, [99]).runs
     with open_source(path) as source:
-        known = np.full(len(index.packets), -1, np.int8)
-        list(
-            needed.needed_packets(
-                index, PacketReader(index, source).read, run, "unneeded", 8, known
-            )
-        )
+        list(needed.needed_packets(index, PacketReader(index, source).read, run, "unneeded", 8))
     assert sum(read) == index.packets["size"][run.packets].sum()
     assert max(read) <= limit
 
@@ -234,3 +230,36 @@ def test_damaged_packets_are_read_or_refused(stream, seed):
         assert reader.cut(damaged, [True] * len(pictures)) == damaged
         kept = [rng.random() < 0.5 for _ in pictures]
         assert len(reader.cut(damaged, kept)) <= len(damaged)
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+def test_what_is_known_to_be_disposable_is_not_read_again(tmp_path, codec, monkeypatch):
+    options = {"g": "30"} if codec == "libx264" else {"x265-params": "log-level=none:keyint=30"}
+    path = encode_video(tmp_path / "a.mp4", codec=codec, frames=90, options=options)
+    index = vl.index_video(path)
+    size, original = [], PacketReader.read
+
+    def counted(self, packets):
+        size.append(int(index.packets["size"][packets].sum()))
+        return original(self, packets)
+
+    monkeypatch.setattr(PacketReader, "read", counted)
+    with open_source(path) as source:
+
+        def fed(index, frames):
+            size.clear()
+            parts = [
+                part
+                for run in plan_decode(index, frames)
+                for part in PacketFeed(index, source).chunks(run, 256)
+            ]
+            return [(n, data) for some in parts for n, data in zip(some[0], some[1], strict=True)]
+
+        with_headers = vl.index_video(path, headers=True)
+        for frames in ([25, 50, 80], [25, 50, 80], [26, 51, 81], [0, 7]):
+            assert fed(index, frames) == fed(with_headers, frames)
+            least = sum(size)
+            fed(index, frames)
+            assert sum(size) == least
+        fed(vl.index_video(path), frames)
+        assert sum(size) > least

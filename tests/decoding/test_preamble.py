@@ -18,7 +18,7 @@ from videoloader.decoding.nvdec.hardware_decoder import Feeder
 from videoloader.decoding.packets.preamble import has_film_grain, preamble
 from videoloader.demo.videos import encode_video
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.payloads import PacketReader
+from videoloader.indexing.payloads import PacketReader, Packets
 from videoloader.sampling import plan_decode
 from videoloader.sources.opening import open_source
 
@@ -386,5 +386,6 @@ def test_the_film_grain_of_aom_is_known():
     message = bytes([4, 6]) + b"\xb5\x58\x90\0\1\x40"
     unit = bytes([39 << 1, 1, 137, 0]) + message + b"\x80"
     index = SimpleNamespace(codec="hevc", length_size=0)
-    assert has_film_grain(index, START + unit)
-    assert not has_film_grain(index, START + unit.replace(b"\xb5\x58", b"\xb5\x3c"))
+    assert has_film_grain(index, Packets.of([START + unit]))
+    other = unit.replace(b"\xb5\x58", b"\xb5\x3c")
+    assert not has_film_grain(index, Packets.of([START + other]))

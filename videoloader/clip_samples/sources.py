@@ -16,6 +16,7 @@ from videoloader.clip_samples.labels import (
     Labels,
     labels_of_paths,
 )
+from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
@@ -39,6 +40,8 @@ __all__ = [
     "find_sources",
     "find_weights",
 ]
+
+_READY_BYTES = 1 << 24  # of packet tables that each process keeps
 
 Place: TypeAlias = "str | os.PathLike[str] | Item"
 ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
@@ -108,6 +111,7 @@ class IndexedVideos:
     def __init__(self, videos: Videos, numbers: NDArray[np.int64] | None = None) -> None:
         self.videos = videos
         self._numbers = numbers
+        self._kept = KeptIndexes(_READY_BYTES)
 
     def __len__(self) -> int:
         return len(self.videos) if self._numbers is None else len(self._numbers)
@@ -156,8 +160,15 @@ class IndexedVideos:
         return self.videos.item(self._number(number))
 
     def index(self, number: int) -> VideoIndex:
-        """The index of a video."""
-        return self.videos[self._number(number)]
+        """The index of a video; those used last stay in memory, with what was learned of them."""
+        number = self._number(number)
+        if (index := self._kept.get(number)) is None:
+            index = self.videos[number]
+            self._kept.add(number, index)
+        return index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return IndexedVideos, (self.videos, self._numbers)
 
     def _number(self, number: int) -> int:
         return number if self._numbers is None else int(self._numbers[number])

@@ -43,16 +43,22 @@ class BitReader:
 
     def flag(self) -> bool:
         """One bit."""
-        return self.u(1) == 1
+        if not self._left:
+            self._load(1)
+        self._left -= 1
+        return self._value >> self._left & 1 == 1
 
     def ue(self) -> int:
         """An unsigned Exp-Golomb code (ITU-T H.264, section 9.1)."""
-        zeros = 0
-        while not self.flag():
-            zeros += 1
+        while True:
+            rest = self._value & ((1 << self._left) - 1)
+            zeros = self._left - rest.bit_length()
             if zeros > 32:
                 raise FormatError("a parameter set holds an Exp-Golomb code over 32 bits")
-        return (1 << zeros) - 1 + self.u(zeros)
+            if 2 * zeros < self._left:
+                self._left -= 2 * zeros + 1
+                return (rest >> self._left) - 1
+            self._load(self._left + 1)
 
     def se(self) -> int:
         """A signed Exp-Golomb code (ITU-T H.264, section 9.1.1)."""

@@ -143,14 +143,14 @@ def _vp9_size(bits: BitReader) -> tuple[int, int] | None:
     profile = _vp9_profile(bits)
     if bits.flag():  # show_existing_frame
         return None
-    is_inter, is_shown, is_resilient = bits.flag(), bits.flag(), bits.flag()
+    flags = bits.u(3)  # frame_type, show_frame, error_resilient_mode
+    is_inter = flags & 4
     if is_inter:
-        is_intra_only = not is_shown and bits.flag()
-        if not is_resilient:
-            bits.u(2)  # reset_frame_context
+        is_intra_only = not flags & 2 and bits.flag()
+        bits.u(0 if flags & 1 else 2)  # reset_frame_context
         if not is_intra_only:
             bits.u(8 + 3 * 4)  # refresh_frame_flags, references and their signs
-            if any(bits.flag() for _ in range(3)):  # found_ref
+            if bits.u(3):  # found_ref
                 return None
             return bits.u(16) + 1, bits.u(16) + 1
     if bits.u(24) != _VP9_SYNC:
@@ -178,7 +178,7 @@ def _vp9_picture(bits: BitReader) -> PictureFormat | None:
 
 
 def _vp9_profile(bits: BitReader) -> int:
-    profile = bits.u(1) | bits.u(1) << 1
+    profile = (0, 2, 1, 3)[bits.u(2)]  # low bit first
     if profile == 3:
         bits.flag()  # reserved
     return profile

@@ -37,6 +37,19 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What was found in packets of a video when they were read, and is not read again.
+
+    Attributes:
+        disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.
+        preambles: what decoders that begin at a packet get in front of it, by packet.
+    """
+
+    disposable: NDArray[np.int8]
+    preambles: dict[int, bytes] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
 class VideoIndex:
     """The packets of one video stream, their location, and the frames that they decode to.
@@ -202,6 +215,11 @@ class VideoIndex:
     def disposable(self) -> NDArray[np.bool_] | None:
         """Mask of packets that no other packet refers to; None until headers have been read."""
         return self._has(PacketFlags.DISPOSABLE) if self.has_headers else None
+
+    @cached_property
+    def learned(self) -> Learned:
+        """What was learned of the packets since the index is in memory; threads may share it."""
+        return Learned(np.full(len(self.packets), -1, dtype=np.int8))
 
     @property
     def rotation(self) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,7 @@ from videoloader.sources.source import Source, rows_at
 
 __all__ = [
     "PacketReader",
+    "Packets",
     "head_windows",
     "packet_windows",
     "read_packets",
@@ -31,6 +33,45 @@ _HEAD_GAP = 1 << 17
 _SMALL, _LOCAL_SPAN = 1 << 12, 1 << 21  # bytes of a packet, and of packets read at once
 _TOGETHER = 1 << 16  # packets that are examined together
 _BEGUN = 48  # bytes to read at the beginning of each packet: a delimiter and a slice header
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packets:
+    """The bytes of some packets, without a copy of each; iterating gives them as `bytes`.
+
+    Attributes:
+        memory: holds all of them.
+        starts: where each begins in memory.
+        sizes: of each, in bytes.
+    """
+
+    memory: bytes
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, payloads: Sequence[bytes]) -> Packets:
+        """Packets with these bytes."""
+        sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=len(payloads))
+        return cls(b"".join(payloads), sizes.cumsum() - sizes, sizes)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self.memory[start:stop] for start, stop in self.places())
+
+    def __getitem__(self, number: int) -> bytes:
+        start = int(self.starts[number])
+        return self.memory[start : start + int(self.sizes[number])]
+
+    def some(self, which: slice | NDArray[np.bool_]) -> Packets:
+        """A part of the packets."""
+        return Packets(self.memory, self.starts[which], self.sizes[which])
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Where each packet begins and ends in memory."""
+        return zip(self.starts.tolist(), (self.starts + self.sizes).tolist(), strict=True)
 
 
 class PacketReader:
@@ -50,27 +91,24 @@ class PacketReader:
         self._demuxed: Generator[bytes, None, None] | None = None
         self._next = 0
 
-    def read(self, packets: NDArray[np.int64]) -> list[bytes]:
-        """The bytes of each packet; the numbers ascend.
+    def read(self, packets: NDArray[np.int64]) -> Packets:
+        """The bytes of packets; the numbers ascend.
 
         Raises:
             SourceError: the file ends too early, or is not the one that was indexed.
         """
         if self._index.packing == "demuxed":
-            return [self._demux(number) for number in packets.tolist()]
+            return Packets.of([self._demux(number) for number in packets.tolist()])
         if self._packing is not None:
-            return self._unpack(self._packing, packets)
-        starts = self._offsets[packets].tolist()
-        sizes = self._sizes[packets].tolist()
-        stops = [start + size for start, size in zip(starts, sizes, strict=True)]
-        payloads: list[bytes] = []
-        for first, end, data in self._blocks(starts, stops):
-            base, prefix = starts[first], self._prefix
-            payloads += [
-                prefix + data[start - base : stop - base]
-                for start, stop in zip(starts[first:end], stops[first:end], strict=True)
-            ]
-        return payloads
+            return Packets.of(self._unpack(self._packing, packets))
+        places, sizes = self._offsets[packets], self._sizes[packets]
+        starts, blocks, held = np.empty_like(places), [], 0
+        for some, base, block in self._blocks(places, places + sizes):
+            starts[some] = places[some] + (held - base)
+            blocks.append(block)
+            held += len(block)
+        found = Packets(blocks[0] if len(blocks) == 1 else b"".join(blocks), starts, sizes)
+        return Packets.of([self._prefix + packet for packet in found]) if self._prefix else found
 
     def read_head(self, packet: int, size: int) -> bytes:
         """The first `size` bytes of a packet, or more if the packet is not contiguous.
@@ -85,24 +123,17 @@ class PacketReader:
         return self._prefix + self._source.read_ranges([(start, min(whole, size))])[0]
 
     def _blocks(
-        self, starts: list[int], stops: list[int], *, behind: int = 0
-    ) -> Iterator[tuple[int, int, bytes]]:
-        """Yield ranges of packets (first, past the last) to fetch together, and their bytes.
+        self, starts: NDArray[np.int64], stops: NDArray[np.int64], *, behind: int = 0
+    ) -> Iterator[tuple[slice, int, bytes]]:
+        """Yield ranges of packets to fetch together, the offset of each range, and its bytes.
 
-        Uses Python integers, since `_spans` is slower for a few packets. `behind` is the number
-        of bytes to fetch after the last packet.
+        `behind` is the number of bytes to fetch after the last packet.
         """
-        spans, first = [], 0
-        behind_first = zip(starts[1:], stops, stops[1:], strict=False)
-        for place, (start, before, stop) in enumerate(behind_first, 1):
-            if not 0 <= start - before <= _MAX_GAP or stop - starts[first] > _MAX_SPAN:
-                spans.append((first, place))
-                first = place
-        if starts:
-            spans.append((first, len(starts)))
-        ranges = [(starts[a], stops[b - 1] - starts[a] + behind) for a, b in spans]
-        for (first, end), block in zip(spans, self._source.read_ranges(ranges), strict=True):
-            yield first, end, block
+        spans = [slice(first, last + 1) for first, last in _spans(starts, stops)]
+        begins = [int(starts[span.start]) for span in spans]
+        ends = [int(stops[span.stop - 1]) + behind for span in spans]
+        ranges = [(begin, end - begin) for begin, end in zip(begins, ends, strict=True)]
+        yield from zip(spans, begins, self._source.read_ranges(ranges), strict=True)
 
     def close(self) -> None:
         """Close the demuxer, if one is open."""
@@ -115,12 +146,10 @@ class PacketReader:
         last = len(self._offsets) - 1
         inner = packets[packets < last]
         places = self._offsets[inner]
-        starts = packing.begins(places).tolist()
-        stops = packing.begins(self._offsets[inner + 1]).tolist()
+        starts, stops = packing.begins(places), packing.begins(self._offsets[inner + 1])
         payloads: list[bytes] = []
-        for first, end, block in self._blocks(starts, stops, behind=packing.overlap):
-            offsets = (places[first:end] - starts[first]).tolist()
-            sizes = self._sizes[inner[first:end]].tolist()
+        for some, base, block in self._blocks(starts, stops, behind=packing.overlap):
+            offsets, sizes = (places[some] - base).tolist(), self._sizes[inner[some]].tolist()
             payloads += packing.unpack(block, offsets, sizes)
         if len(inner) < len(packets):
             payloads += [self._unpack_last(packing)] * (len(packets) - len(inner))

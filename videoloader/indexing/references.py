@@ -25,7 +25,7 @@ from videoloader.errors import FormatError
 from videoloader.indexing.index import PacketFlags, VideoIndex
 from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.order.picture_order import picture_order, with_order
-from videoloader.indexing.payloads import head_windows, read_packets
+from videoloader.indexing.payloads import Packets, head_windows, read_packets
 from videoloader.sources.source import Source, rows_at
 
 __all__ = ["PictureReader", "classify_packets", "read_headers"]
@@ -33,21 +33,19 @@ __all__ = ["PictureReader", "classify_packets", "read_headers"]
 _CHUNK = 256
 
 
-def classify_packets(index: VideoIndex, payloads: list[bytes]) -> NDArray[np.bool_]:
+def classify_packets(index: VideoIndex, packets: Packets) -> NDArray[np.bool_]:
     """Mask of the disposable ones of some packets; all False if headers of the codec do not say."""
     codec = codec_of(index.codec)
     if codec.nal is not None:
         nal, layers = codec.nal, index.sub_layers
         if not index.length_size:
-            return disposable_in_annexb(nal, payloads, sub_layers=layers)
-        sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=len(payloads))
-        data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-        starts = np.cumsum(sizes) - sizes
-        walked = walk_units(partial(rows_at, data), starts, sizes, index.length_size)
-        return disposable_packets(nal, walked, len(payloads), sub_layers=layers)
+            return disposable_in_annexb(nal, packets, sub_layers=layers)
+        read = partial(rows_at, np.frombuffer(packets.memory, dtype=np.uint8))
+        walked = walk_units(read, packets.starts, packets.sizes, index.length_size)
+        return disposable_packets(nal, walked, len(packets), sub_layers=layers)
     if codec.disposable is not None:
-        return np.array(codec.disposable(index.extradata_of(0), payloads), dtype=np.bool_)
-    return np.zeros(len(payloads), dtype=np.bool_)
+        return np.array(codec.disposable(index.extradata_of(0), [*packets]), dtype=np.bool_)
+    return np.zeros(len(packets), dtype=np.bool_)
 
 
 def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
@@ -79,8 +77,8 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
         payloads = read_packets(index, source)
         for start in range(0, len(table), _CHUNK):
             numbers = np.arange(start, min(start + _CHUNK, len(table)))
-            some_payloads = list(itertools.islice(payloads, len(numbers)))
-            found[numbers] = classify_packets(index, some_payloads)
+            packets = Packets.of([*itertools.islice(payloads, len(numbers))])
+            found[numbers] = classify_packets(index, packets)
     index = index.with_flags(PacketFlags.DISPOSABLE, found, has_headers=True)
     if not has_b:
         return index

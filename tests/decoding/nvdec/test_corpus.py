@@ -72,7 +72,7 @@ def decode(pool, index, source, frames):
         targets["destination"] = run.frames
         places = {packet: slice(n, n + 1) for n, packet in enumerate(run.frame_packets.tolist())}
         jobs.append(NvdecJob(index, source, run, targets, places, keeper))
-    for future in [pool.submit(job) for job in jobs]:
+    for future in pool.submit(jobs):
         future.result()
     assert all(len(pictures) == 1 for pictures in keeper.frames.values())
     return {number: pictures[0] for number, pictures in keeper.frames.items()}

@@ -151,11 +151,11 @@ def test_memory_is_not_free_before_what_writes_into_it(
     begun = []
     submit = decoder._gpu._pool.submit
 
-    def note(job):
-        future = submit(job)
-        future.result()
-        begun.append(future)
-        return future
+    def note(jobs):
+        futures = submit(jobs)
+        [future.result() for future in futures]
+        begun.extend(futures)
+        return futures
 
     monkeypatch.setattr(decoder._gpu._pool, "submit", note)
     with pytest.raises(kind):
@@ -168,10 +168,10 @@ def test_a_second_interrupt_does_not_free_memory_that_is_written(
 ):
     futures, waits = [], []
 
-    def submit(_):
-        futures.append(Future())
-        futures[-1].set_running_or_notify_cancel()
-        return futures[-1]
+    def submit(jobs):
+        futures.extend(Future() for _ in jobs)
+        [future.set_running_or_notify_cancel() for future in futures]
+        return futures
 
     def fail(*_):
         raise KeyboardInterrupt
@@ -237,23 +237,23 @@ def test_a_file_that_the_cpu_decodes_is_not_read_whole(decoder, demo_folder, mon
     assert numbers(batch) == [[3]]
 
 
-def test_what_is_submitted_already_is_waited_for_when_no_more_can_be(
-    decoder, consumer, demo_folder, monkeypatch
-):
+def test_nothing_is_begun_where_threads_cannot_be_had(decoder, consumer, demo_folder, monkeypatch):
     begun = []
-    submit = decoder._gpu._pool.submit
+    threads = decoder._gpu._pool._threads
+    start = threads.submit
 
-    def fail_later(job):
-        if len(begun) == 2:
+    def fail_later(work):
+        if begun:
             raise RuntimeError("no thread to be had")
-        begun.append(submit(job))
-        return begun[-1]
+        begun.append(start(work))
 
-    monkeypatch.setattr(decoder._gpu._pool, "submit", fail_later)
-    with pytest.raises(RuntimeError, match="no thread"):
-        decoder.decode(requests(demo_folder))
-    assert len(begun) == 2
-    assert all(future.done() for future in begun)
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "submit", fail_later)
+        with pytest.raises(RuntimeError, match="no thread"):
+            decoder.decode(requests(demo_folder))
+    begun[0].result(20)
+    assert decoder.stats()["gpu"]["packets"] == 0
+    assert numbers(decoder.decode(requests(demo_folder))) == list(CLIPS.values())
 
 
 def test_masked_clips_are_of_the_form_of_the_batch_if_no_video_opens(decoder, tmp_path):

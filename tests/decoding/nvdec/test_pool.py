@@ -84,7 +84,7 @@ def test_a_lost_picture_that_was_wanted_is_an_error_and_no_other_frame(
     fake_gpu.drops = {10}
     _, jobs = jobs_of(demo_folder / "vp9.webm", [list(range(20))])
     with pytest.raises(DecodeError, match=r"vp9\.webm: NVDEC gave no frame for packet 10"):
-        [future.result() for future in [pool.submit(job) for job in jobs]]
+        [future.result() for future in pool.submit(jobs)]
 
 
 @pytest.mark.parametrize("lost", [1, 5, 17, 40, 88])
@@ -97,7 +97,7 @@ def test_a_lost_picture_within_a_call_is_never_taken_for_another(
     fake_gpu.drops = {lost}
     _, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90))])
     with pytest.raises(DecodeError, match="NVDEC gave no frame"):
-        [future.result() for future in [pool.submit(job) for job in jobs]]
+        [future.result() for future in pool.submit(jobs)]
 
 
 @pytest.mark.parametrize("name", ["h264.mp4", "hevc.mp4"])
@@ -147,7 +147,7 @@ def test_a_session_works_on_after_an_error(pool, fake_gpu, demo_folder):
     fake_gpu.drops = {3}
     _, jobs = jobs_of(demo_folder / "vp9.webm", [[3]])
     with pytest.raises(DecodeError):
-        pool.submit(jobs[0]).result()
+        pool.submit(jobs[:1])[0].result()
     fake_gpu.drops = set()
     assert decode(pool, demo_folder / "vp9.webm", [[3]]) == [[3]]
 
@@ -164,7 +164,7 @@ def test_a_picture_of_another_size_than_the_index_says_is_refused(pool, demo_fol
     _, jobs = jobs_of(demo_folder / "h264.mp4", [[0]])
     monkeypatch.setattr(nvdec_session, "surface_shape", lambda index: (1, 1))
     with pytest.raises(UnsupportedError, match="changes its size"):
-        pool.submit(jobs[0]).result()
+        pool.submit(jobs[:1])[0].result()
 
 
 def test_more_surfaces_than_the_table_has_rows(pool, demo_folder, monkeypatch):
@@ -198,7 +198,7 @@ def test_jobs_that_are_cancelled_while_they_wait_are_over(fake_gpu, demo_folder,
 
     monkeypatch.setattr(nvdec_session.Session, "decode", hold)
     _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
-    first, *others = (pool.submit(job) for _ in range(3))
+    first, *others = pool.submit([job] * 3)
     assert begun.wait(60)
     assert [future.cancel() for future in [first, *others]] == [False, *(True for _ in others)]
     may_go_on.set()
@@ -287,7 +287,7 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
     session._stream, session._filled = Queue(), Event()
     monkeypatch.setattr(FakeConverter, "launch", note)
     memory, jobs = jobs_of(demo_folder / "h264.mp4", [list(range(90)), [5, 5, 5]])
-    events = [future.result() for future in [pool.submit(job) for job in jobs]]
+    events = [future.result() for future in pool.submit(jobs)]
     assert {event.behind for event in events} == {session._stream.launches}
     assert [read_frame_number(frame) for frame in memory[0]] == list(range(90))
     pool.close()

@@ -267,7 +267,7 @@ def test_chunks_are_begun_before_they_are_asked_for(open_video, decoder, chunks_
     chunks_of(4)
     submitted = []
     submit = decoder._gpu._pool.submit
-    decoder._gpu._pool.submit = lambda job: submitted.append(submit(job)) or submitted[-1]
+    decoder._gpu._pool.submit = lambda jobs: submitted.extend(jobs) or submit(jobs)
     frames = open_video(gops).iterate()
     next(frames)
     assert len(submitted) == 1 + reading._AHEAD
@@ -329,9 +329,9 @@ def held(open_video, decoder, chunks_of, gops, monkeypatch):
     [next(holder[0]) for _ in range(4)]
     submit = decoder._gpu._pool.submit
 
-    def submit_late(job):
-        late[:] = late or [id(job)]
-        return submit(job)
+    def submit_late(jobs):
+        late[:] = late or [id(jobs[0])]
+        return submit(jobs)
 
     monkeypatch.setattr(decoder._gpu._pool, "submit", submit_late)
     next(holder[0])

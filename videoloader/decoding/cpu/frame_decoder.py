@@ -7,7 +7,7 @@ makes of the packet, so frames are identified and not counted.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CpuDecoder"]
 
-_Chunk: TypeAlias = "tuple[NDArray[np.int64], Sequence[bytes | None]]"
+_Chunk: TypeAlias = "tuple[NDArray[np.int64], Iterable[bytes | None]]"
 
 _INT_MAX = (1 << 31) - 1
 

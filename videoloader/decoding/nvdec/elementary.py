@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -15,11 +14,11 @@ from videoloader.codecs.records import parameter_sets, setup_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.payloads import Packets
 
 __all__ = ["ElementaryStream", "first_sequence"]
 
 _START_CODE = b"\x00\x00\x00\x01"
-_LENGTH = struct.Struct(">I")
 
 
 class ElementaryStream:
@@ -59,62 +58,39 @@ class ElementaryStream:
             self._check(unit)
         return b"".join(part for unit in units for part in (_START_CODE, unit))
 
-    def join(self, payloads: Sequence[bytes], head: bytes = b"") -> bytes | bytearray:
+    def join(self, payloads: Packets | Sequence[bytes], head: bytes = b"") -> bytes:
         """Concatenate packets of the elementary stream, after `head`.
 
         Raises:
             UnsupportedError: the size of pictures differs from the index, or changes; or a length
                 prefix is damaged.
         """
-        if self._codec.stated_sizes is not None:
-            self._check_sizes(self._codec.stated_sizes, payloads)
+        packets = payloads if isinstance(payloads, Packets) else Packets.of(payloads)
         if not self._length_size:
-            stream = b"".join(payloads)
+            parts = [*packets]
+            if self._codec.stated_sizes is not None:
+                self._check_sizes(self._codec.stated_sizes, parts)
+            stream = b"".join(parts)
             self._check_stream(stream)
             return head + stream if head else stream
-        if self._length_size == len(_START_CODE):
-            return self._with_start_codes(payloads, head)
-        parts = (
-            part
-            for payload in payloads
-            for start, stop in self._units(payload)
-            for part in (_START_CODE, payload[start:stop])
-        )
-        return head + b"".join(parts)
+        return _START_CODE.join((head, *self._units(packets)))
 
-    def _with_start_codes(self, payloads: Sequence[bytes], head: bytes) -> bytearray:
-        """Replace length prefixes by start codes in place."""
-        joined = bytearray().join((head, *payloads))
+    def _units(self, packets: Packets) -> list[bytes]:
+        """The NAL units of packets."""
+        memory, size = packets.memory, self._length_size
         mask, sequence = self._sequence_type
-        position = len(head)
-        for payload in payloads:
-            end = position + len(payload)
-            while position + 4 < end:
-                (length,) = _LENGTH.unpack_from(joined, position)
-                joined[position : position + 4] = _START_CODE
-                position += 4
-                stop = position + length
-                if stop > end:
+        units = []
+        for position, end in packets.places():
+            while position + size < end:
+                begin = position + size
+                position = begin + int.from_bytes(memory[position:begin], "big")
+                if position > end:
                     self._refuse_length()
-                if joined[position] & mask == sequence:
-                    self._check(bytes(joined[position:stop]))
-                position = stop
-            position = end
-        return joined
-
-    def _units(self, payload: bytes) -> Iterator[tuple[int, int]]:
-        """Start and end of each NAL unit of a packet."""
-        size, position = self._length_size, 0
-        while position + size < len(payload):
-            length = int.from_bytes(payload[position : position + size], "big")
-            position += size
-            stop = position + length
-            if stop > len(payload):
-                self._refuse_length()
-            if self._is_sequence(payload[position]):
-                self._check(payload[position:stop])
-            yield position, stop
-            position = stop
+                unit = memory[begin:position]
+                if memory[begin] & mask == sequence:
+                    self._check(unit)
+                units.append(unit)
+        return units
 
     def _refuse_length(self) -> NoReturn:
         # The decoder would conceal the damage silently.
@@ -139,17 +115,16 @@ class ElementaryStream:
     ) -> None:
         """Check the sizes in frame headers."""
         index = self._index
-        for payload in payloads:
-            try:
-                others = set(stated(payload)) - {(index.width, index.height)}
-            except FormatError as error:
-                raise UnsupportedError(f"{index.name}: {error}") from error
-            if others:
-                width, height = min(others)
-                raise UnsupportedError(
-                    f"{index.name}: frames of {width}x{height}, where the index says "
-                    f"{index.width}x{index.height}"
-                )
+        try:
+            found = {size for payload in payloads for size in stated(payload)}
+        except FormatError as error:
+            raise UnsupportedError(f"{index.name}: {error}") from error
+        if others := found - {(index.width, index.height)}:
+            width, height = min(others)
+            raise UnsupportedError(
+                f"{index.name}: frames of {width}x{height}, where the index says "
+                f"{index.width}x{index.height}"
+            )
 
     def _check(self, unit: bytes) -> None:
         """Refuse sizes that differ from the index: the hardware would scale or crop them."""

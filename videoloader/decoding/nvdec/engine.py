@@ -10,6 +10,7 @@ from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -188,7 +189,7 @@ class GpuEngine:
     def _submit(
         self, runs: Sequence[MergedRun], assembly: Assembly, submitted: list[_Submitted]
     ) -> None:
-        """Submit runs to the pool; appends each with its future to `submitted` immediately."""
+        """Submit runs to the pool; appends them with their futures to `submitted` immediately."""
         if not runs:
             return
         work: list[tuple[MergedRun, Sequence[MergedRun], Reading | None]] = []
@@ -203,13 +204,13 @@ class GpuEngine:
             work += self._read_on(of_video, assembly)
         work.sort(key=lambda one: -len(one[0].run.packets))
         targets = self._targets(runs, assembly)
-        jobs = []
+        made = []
         for run, parts, reading in work:
             with assembly.contain(run):
-                jobs.append((run, parts, self._job(run, targets, assembly, reading)))
-        for run, parts, job in jobs:
-            with self._while_open():
-                submitted.append(_Submitted(run, self._pool.submit(job), parts))
+                made.append((run, parts, self._job(run, targets, assembly, reading)))
+        submitted_runs, their_parts, jobs = zip(*made, strict=True) if made else ((), (), ())
+        with self._while_open():
+            submitted += map(_Submitted, submitted_runs, self._pool.submit(jobs), their_parts)
 
     def _read_on(
         self, runs: list[MergedRun], assembly: Assembly
@@ -275,10 +276,9 @@ class GpuEngine:
                 except (UnsupportedError, FormatError, DecodeError) as error:
                     if parts:
                         targets = self._targets(parts, assembly)
-                        for part in parts:
-                            job = self._job(part, targets, assembly, None)
-                            with self._while_open():
-                                submitted.append(_Submitted(part, self._pool.submit(job), ()))
+                        jobs = [self._job(part, targets, assembly, None) for part in parts]
+                        with self._while_open():
+                            submitted += map(_Submitted, parts, self._pool.submit(jobs), repeat(()))
                         continue
                     if assembly.rules.in_order:
                         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -156,21 +157,19 @@ def gpu_memory(gpu: int) -> int:
 
 def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
     """Why a GPU cannot decode a video; None if it can, judging by the index."""
-    picture = f"{index.width}x{index.height} {index.pixel_format}"
     if codec_of(index.codec).nvdec is None or index.pixel_format is None:
-        return f"NVDEC does not decode {index.codec} ({picture})"
+        return f"NVDEC does not decode {index.codec} ({_picture(index)})"
     chroma, depth = _format(index)
     found = capabilities(gpu, index.codec, chroma, depth) if chroma else None
     if found is None:
         return f"this GPU does not decode {index.codec} of {index.pixel_format}"
     sides = (index.height, index.width)
-    fits = (
-        low <= side <= high for low, side, high in zip(found.least, sides, found.most, strict=True)
-    )
-    if not all(fits):
+    if not all(map(operator.le, found.least, sides)) or not all(
+        map(operator.le, sides, found.most)
+    ):
         return f"this GPU decodes {index.codec} from {found.least} to {found.most}, not {sides}"
     if chroma == "420" and (index.width % 2 or index.height % 2):
-        return f"NVDEC cuts chroma of odd sizes ({picture})"
+        return f"NVDEC cuts chroma of odd sizes ({_picture(index)})"
     if index.color.matrix is not None and index.color.matrix not in MATRICES:
         return f"there is no conversion to RGB from its matrix {index.color.matrix}"
     if index.packing == "demuxed":
@@ -178,6 +177,10 @@ def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
     if index.frame_parts.any():
         return "its packets hold several frames"
     return None
+
+
+def _picture(index: VideoIndex) -> str:
+    return f"{index.width}x{index.height} {index.pixel_format}"
 
 
 def decoder_kind(index: VideoIndex, gpu: int) -> DecoderKind:
@@ -224,9 +227,13 @@ def _stated_needs(codec: str, setup: bytes) -> StreamNeeds | None:
 
 def _format(index: VideoIndex) -> tuple[str, int]:
     """Chroma format and bits a sample; an empty chroma format if NVDEC has none for it."""
-    name = index.pixel_format or ""
-    base = name.split("p1")[0] + "p" if "p1" in name else name
-    return _CHROMA.get(base, ""), index.bit_depth or 8
+    return _chroma(index.pixel_format or ""), index.bit_depth or 8
+
+
+@cache
+def _chroma(name: str) -> str:
+    """Chroma format of a pixel format."""
+    return _CHROMA.get(name.split("p1")[0] + "p" if "p1" in name else name, "")
 
 
 def surface_shape(index: VideoIndex) -> tuple[int, int]:

@@ -31,6 +31,7 @@ from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.decoding.packets.preamble import has_film_grain
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.payloads import Packets
 from videoloader.sampling.plan import Run, plan_run
 from videoloader.sources.source import Source
 
@@ -93,7 +94,7 @@ class HardwareDecoder:
         """
         packet = self._packet()
         memory = np.frombuffer(data, dtype=np.uint8)
-        packet.bsl_data = memory.ctypes.data if len(data) else 0
+        packet.bsl_data = memory.__array_interface__["data"][0] if len(data) else 0
         packet.bsl = len(data)
         packet.pts = tag
         frames: list[Any] = self._decoder.Decode(packet)
@@ -135,7 +136,7 @@ class Feeder:
         self._order = _ShownOrder(index, packets, decoder.runs)
         self._last_frame = -1
         self._held: list[tuple[int, Any]] = []
-        self._fetched: list[bytes] = []  # packets from `_next` on
+        self._fetched = Packets.of([])  # packets from `_next` on
         self._budget = _LEAST_BYTES
         self.packets = 0
         """Number of packets fed so far."""
@@ -174,12 +175,12 @@ class Feeder:
             return
         chunks = self._behind(run, source) if self._reads_on else self._run(run, source)
         for packets, payloads in chunks:
-            if not self.packets and has_film_grain(self._index, payloads[0]):
+            if not self.packets and has_film_grain(self._index, payloads):
                 raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
             head = b"" if self.packets else self._stream.head(int(packets[0]))
             data = self._stream.join(payloads, head)
             self.packets += len(packets)
-            self.bytes += sum(map(len, payloads))
+            self.bytes += sum(payloads.sizes.tolist())
             yield self._wanted(self._call(data, self._order.feed(packets)), missing)
             if self._reads_on and not missing:
                 return
@@ -198,7 +199,7 @@ class Feeder:
                 end = packet
         return end
 
-    def _run(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+    def _run(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], Packets]]:
         """Yield packets of a run in chunks for one call each."""
         feed = PacketFeed(self._index, source, drop="unneeded")
         try:
@@ -207,7 +208,7 @@ class Feeder:
         finally:
             feed.close()
 
-    def _behind(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+    def _behind(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], Packets]]:
         """Yield packets behind those that were fed, up to the last that a run may need, likewise.
 
         Of the first run, packets that only frames before it need are left out. The last frame of
@@ -229,7 +230,7 @@ class Feeder:
                     yield part
             self._next = stop
         while self._next < stop:
-            if not self._fetched:
+            if not len(self._fetched):
                 sizes = index.packets["size"][self._next : min(self._next + _READ_AHEAD, self._end)]
                 count = int(np.cumsum(sizes, dtype=np.int64).searchsorted(self._budget, "right"))
                 numbers = np.arange(self._next, self._next + max(1, count))
@@ -237,13 +238,13 @@ class Feeder:
                 self._budget = min(2 * self._budget, feed.most_bytes)
             numbers = np.arange(self._next, self._next + len(self._fetched))
             part = next(self._calls(numbers, self._fetched, last))
-            del self._fetched[: len(part[0])]
+            self._fetched = self._fetched.some(slice(len(part[0]), None))
             self._next += len(part[0])
             yield part
 
     def _calls(
-        self, packets: NDArray[np.int64], payloads: list[bytes], last: int | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        self, packets: NDArray[np.int64], payloads: Packets, last: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Packets]]:
         """Divide packets into chunks for one call each.
 
         Args:
@@ -252,14 +253,14 @@ class Feeder:
             last: packet whose frame, and all those behind it, begin a chunk; of none by default.
         """
         begins = [] if last is None else self._order.not_before(packets, last)
-        start = 0
-        while start < len(packets):
-            alone = not self._stream.is_delimited
-            alone |= int(packets[start]) <= self._order.last_leading
+        start, count = 0, len(packets)
+        is_delimited, last_leading = self._stream.is_delimited, self._order.last_leading
+        while start < count:
+            alone = not is_delimited or packets[start] <= last_leading
             stop = start + (1 if alone else self._most)
             if begins:
                 stop = min([stop, *begins[bisect_right(begins, start) :][:1]])
-            yield packets[start:stop], payloads[start:stop]
+            yield packets[start:stop], payloads.some(slice(start, stop))
             start = stop
 
     def _call(self, data: bytes | bytearray, tag: int) -> list[tuple[int, Any]]:
@@ -282,7 +283,6 @@ class _ShownOrder:
     """Maps output frames, which come in presentation order, to their packets."""
 
     def __init__(self, index: VideoIndex, packets: NDArray[np.int64], number: int) -> None:
-        self._all = packets
         shown = (index.packets["flags"][packets] & np.uint16(PacketFlags.HIDDEN)) == 0
         times = index.packets["pts"][packets]
         if index.order is not None:
@@ -290,16 +290,15 @@ class _ShownOrder:
             place[index.order] = np.arange(len(index.order))
             times = place[packets]
             shown &= times >= 0
-        places = np.flatnonzero(shown)
-        places = places[np.argsort(times[places], kind="stable")]
-        self._packets: list[int] = packets[places].tolist()
+        shown_packets = packets[shown]
+        order = times[shown].argsort(kind="stable")
+        self._packets: list[int] = shown_packets[order].tolist()
         """Packets with frames, in presentation order."""
-        self._ranks = np.full(len(packets), -1)
-        """Rank of each packet of the run in that order; -1 for a hidden one."""
-        self._ranks[places] = np.arange(len(places))
+        self._ranks = {packet: rank for rank, packet in enumerate(self._packets)}
+        """Rank of each packet of the run in that order, but for hidden ones."""
         # Leading frames, shown before the keyframe that the run begins with: decoders may drop
         # them, and may output the keyframe before they are fed. This run never wants them.
-        self._first = max(int(self._ranks[0]), 0)
+        self._first = self._ranks.get(int(packets[0]), 0)
         self.last_leading = max(self._packets[: self._first], default=-1)
         """Last packet of a leading frame."""
         self._name = index.name
@@ -311,16 +310,17 @@ class _ShownOrder:
 
         It matches no frame if the first of them is hidden.
         """
-        ranks = self._ranks[np.searchsorted(self._all, packets)]
-        self._fed += ranks[ranks >= self._first].tolist()
+        ranks = [self._ranks.get(packet, -1) for packet in packets.tolist()]
+        self._fed += [rank for rank in ranks if rank >= self._first]
         self._fed.sort()
-        rank = int(ranks[0]) if ranks[0] >= 0 else len(self._packets)
+        rank = ranks[0] if ranks[0] >= 0 else len(self._packets)
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
 
     def not_before(self, packets: NDArray[np.int64], last: int) -> list[int]:
         """Places of those of these packets whose frames are not shown before that of another."""
-        ranks = self._ranks[np.searchsorted(self._all, packets)]
-        return np.flatnonzero(ranks >= self._ranks[np.searchsorted(self._all, last)]).tolist()
+        least, ranks = self._ranks.get(last, -1), self._ranks
+        numbers = enumerate(packets.tolist())
+        return [place for place, packet in numbers if ranks.get(packet, -1) >= least]
 
     def identify(self, timestamps: list[int]) -> list[int]:
         """Packets of the next output frames: by timestamps that are ours, else the next in order.

@@ -98,23 +98,23 @@ class NvdecPool:
         """Whether the current thread is one that decodes for this pool."""
         return threading.current_thread().name.startswith(self._prefix)
 
-    def submit(self, job: NvdecJob) -> Future[Any]:
-        """Decode a job when a session is free; mostly in the order of submission.
+    def submit(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
+        """Decode jobs when sessions are free; mostly in the order of submission.
 
         Returns:
-            Future of a CUDA event after which the slots are filled; jobs of one session share it.
-            The future raises `UnsupportedError` if the GPU turns out not to decode the stream,
-            `DecodeError` if frames are missing, `SourceError` if the file cannot be read; nothing
-            writes to the slots any more then.
+            For each a future of a CUDA event after which the slots are filled; jobs of one session
+            share it. The future raises `UnsupportedError` if the GPU turns out not to decode the
+            stream, `DecodeError` if frames are missing, `SourceError` if the file cannot be read;
+            nothing writes to the slots any more then.
         """
-        waiting = _Waiting(job, job.kind(self.gpu), job.needs)
-        with self._changed:
-            if self._workers < self._most_workers:
+        added = [_Waiting(job, job.kind(self.gpu), job.needs) for job in jobs]
+        with self._changed:  # all at once: a thread that wakes up wants the interpreter
+            for _ in range(min(len(added), self._most_workers - self._workers)):
                 self._threads.submit(self._work)
                 self._workers += 1
-            self._waiting.append(waiting)
-            self._changed.notify()
-        return waiting.future
+            self._waiting.extend(added)
+            self._changed.notify(len(added))
+        return [waiting.future for waiting in added]
 
     def reading(
         self, source: Source, index: VideoIndex, runs: Sequence[Run], *, always: bool

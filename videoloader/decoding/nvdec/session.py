@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -170,10 +169,15 @@ class Session:
 
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; returns an event recorded after the last conversion."""
-        with self._translating(job.index):
+        try:
             tiles = int(job.targets["tiles"].max())
             for frames in self._frames(job):
                 self._convert(frames, tiles, job)
+        except Exception as error:
+            self._stream.synchronize()  # conversions into the slots
+            if (translated := _translated(error, job.index)) is error:
+                raise
+            raise translated from error
         self._filled.record(self._stream)
         return self._filled
 
@@ -212,17 +216,6 @@ class Session:
         self._is_empty = False
         reads_on = job.reading is not None
         return Feeder(self.decoder, job.index, job.run, piece=job.piece, reads_on=reads_on)
-
-    @contextmanager
-    def _translating(self, index: VideoIndex) -> Iterator[None]:
-        """Translate errors of the library, after waiting for conversions into the slots."""
-        try:
-            yield
-        except Exception as error:
-            self._stream.synchronize()
-            if (translated := _translated(error, index)) is error:
-                raise
-            raise translated from error
 
     def _convert(self, frames: list[tuple[int, Any]], tiles: int, job: NvdecJob) -> None:
         """Convert the wanted surfaces of one call, with one launch if the table has room."""

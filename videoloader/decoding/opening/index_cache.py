@@ -28,7 +28,7 @@ class KeptIndexes:
         packed: bytes of the indexes that are kept besides, as they are stored.
     """
 
-    def __init__(self, ready: int, packed: int) -> None:
+    def __init__(self, ready: int, packed: int = 0) -> None:
         self.ready, self.packed = ready, packed
         self.packed_bytes = 0
         self._ready_bytes = 0

@@ -11,7 +11,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.decoding.packets.needed import Drop, needed_packets
 from videoloader.decoding.packets.preamble import preamble
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.payloads import PacketReader
+from videoloader.indexing.payloads import PacketReader, Packets
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
@@ -41,12 +41,10 @@ class PacketFeed:
         self.most_bytes = _LOCAL_BYTES if source.is_local else _REMOTE_BYTES
         """Bytes that it pays to read at a time."""
         self._heads: dict[int, bytes] = {}
-        self._known = np.full(len(index.packets), -1, dtype=np.int8)
-        self._preambles: dict[int, bytes] = {}
 
     def chunks(
         self, run: Run, size: int, drop: Drop | None = None, *, begins: bool = True
-    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+    ) -> Iterator[tuple[NDArray[np.int64], Packets]]:
         """Numbers and bytes of packets, up to `size` at a time.
 
         In front of the first one stands what only the beginning of the stream says of it, unless
@@ -62,26 +60,30 @@ class PacketFeed:
             SourceError: the file cannot be read as it was indexed.
         """
         first = int(run.packets[0])
+        preambles = self._index.learned.preambles
         heads = None
-        if first and begins:  # first of all: a demuxer does not go back
+        if first and begins and first not in preambles:  # first of all: a demuxer goes forwards
             heads = self._heads_before(first)
 
-        def read(packets: NDArray[np.int64]) -> list[bytes]:
+        def read(packets: NDArray[np.int64]) -> Packets:
             payloads = self._reader.read(packets)
-            if heads and packets[0] == first:
-                if first not in self._preambles:
-                    self._preambles[first] = preamble(self._index, payloads[0], *heads)
-                payloads[0] = self._preambles[first] + payloads[0]
+            if begins and packets[0] == first:
+                if heads is not None:
+                    preambles[first] = preamble(self._index, payloads[0], *heads)
+                if before := preambles.get(first):
+                    begin, *others = payloads
+                    payloads = Packets.of([before + begin, *others])
             return payloads
 
         # Where a read means waiting, the whole run is fetched before it is decoded.
         part = size if self._is_local else 0
         drop = self._drop if drop is None else drop
-        for packets, payloads in needed_packets(self._index, read, run, drop, part, self._known):
+        for packets, payloads in needed_packets(self._index, read, run, drop, part):
             for start in range(0, len(packets), size):
-                yield packets[start : start + size], payloads[start : start + size]
+                some = slice(start, start + size)
+                yield packets[some], payloads.some(some)
 
-    def read(self, packets: NDArray[np.int64]) -> list[bytes]:
+    def read(self, packets: NDArray[np.int64]) -> Packets:
         """The bytes of packets as they are in the file; the numbers ascend.
 
         Raises:

@@ -7,6 +7,7 @@ are decoded. Where they do not tell, only disposable packets are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.payloads import Packets
 from videoloader.indexing.references import PictureReader, classify_packets
 from videoloader.sampling import Run, needed_pictures
 
@@ -33,16 +35,15 @@ class Fed(NamedTuple):
     """Packets for a decoder: their numbers, ascending, and their bytes."""
 
     packets: NDArray[np.int64]
-    payloads: list[bytes]
+    payloads: Packets
 
 
 def needed_packets(
     index: VideoIndex,
-    read: Callable[[NDArray[np.int64]], list[bytes]],
+    read: Callable[[NDArray[np.int64]], Packets],
     run: Run,
     drop: Drop,
     part: int,
-    known: NDArray[np.int8],
 ) -> Iterator[Fed]:
     """The packets of a run that a decoder has to be fed, some at a time.
 
@@ -52,8 +53,6 @@ def needed_packets(
         run: from a plan.
         drop: what to leave out.
         part: how many to read at a time where each is looked at by itself.
-        known: for each packet of the video 1 if it is disposable, 0 if not, -1 as long as nobody
-            has looked; filled as packets are read.
 
     Raises:
         SourceError: the file cannot be read as it was indexed.
@@ -61,8 +60,16 @@ def needed_packets(
     unwanted = len(run.packets) - len(run.frame_packets)
     if unwanted <= 0 or (unwanted == 1 and run.frame_packets[0] != run.packets[0]):
         drop = "nothing"  # all are wanted, or all behind the keyframe
-    follows = codec_of(index.codec).references is not None
+    codec = codec_of(index.codec)
+    follows = codec.references is not None
     follows &= drop == "unneeded" and index.exactness != "decode"
+    if drop != "nothing" and (codec.nal is not None or not follows):
+        known = index.learned.disposable[run.packets]
+        keep = known != 1  # others need not be read
+        keep[run.packets.searchsorted(run.frame_packets)] = True
+        run = replace(run, packets=run.packets[keep])
+        if not follows and (known >= 0).all():
+            drop = "nothing"  # that is left
     pictures: PictureReader | None = None
     for start, stop in _parts(index, run, 0 if follows else part):
         packets = run.packets[start:stop]
@@ -70,11 +77,11 @@ def needed_packets(
         if follows:
             try:
                 pictures = pictures or PictureReader(index, int(packets[0]), fed.payloads[0])
-                fed = _reached(index, fed, run, pictures, known)
+                fed = _reached(index, fed, run, pictures)
             except FormatError:
                 follows = False  # what was fed so far is all that any packet may refer to
         if not follows and drop != "nothing":
-            fed = _without_disposable(index, fed, run, known)
+            fed = _without_disposable(index, fed, run)
         yield fed
 
 
@@ -102,31 +109,30 @@ def _parts(index: VideoIndex, run: Run, part: int) -> list[tuple[int, int]]:
     return parts
 
 
-def _without_disposable(index: VideoIndex, fed: Fed, run: Run, known: NDArray[np.int8]) -> Fed:
+def _without_disposable(index: VideoIndex, fed: Fed, run: Run) -> Fed:
     if index.has_headers:
         return fed  # the plan left them out
+    known = index.learned.disposable
     if (known[fed.packets] < 0).any():
         known[fed.packets] = classify_packets(index, fed.payloads)
     keep = known[fed.packets] == 0
     wanted = run.frame_packets
     inside = (wanted >= fed.packets[0]) & (wanted <= fed.packets[-1])
     keep[np.searchsorted(fed.packets, wanted[inside])] = True
-    kept = [p for p, is_kept in zip(fed.payloads, keep.tolist(), strict=True) if is_kept]
-    return Fed(fed.packets[keep], kept)
+    return Fed(fed.packets[keep], fed.payloads.some(keep))
 
 
-def _reached(
-    index: VideoIndex, fed: Fed, run: Run, reader: PictureReader, known: NDArray[np.int8]
-) -> Fed:
+def _reached(index: VideoIndex, fed: Fed, run: Run, reader: PictureReader) -> Fed:
     """Packets without the pictures that no wanted frame of the run depends on.
 
     Whatever later packets may refer to counts as wanted, but for the last of the run.
     """
     if codec_of(index.codec).nal is not None:
-        fed = _without_disposable(index, fed, run, known)  # cheaper than reading their slices
+        fed = _without_disposable(index, fed, run)  # cheaper than reading their slices
     wanted_packets = np.isin(fed.packets, run.frame_packets).tolist()
     is_start = len(fed.packets) > 0 and fed.packets[0] == run.packets[0]
-    found = [reader.read(payload) for payload in fed.payloads]
+    payloads = [*fed.payloads]
+    found = [reader.read(payload) for payload in payloads]
     wanted = np.array(
         [
             picture.is_fixed or (is_wanted and (picture.is_shown or len(inside) == 1))
@@ -144,8 +150,8 @@ def _reached(
     keep = iter(needed_pictures(references, wanted).tolist())
     cut = [
         reader.cut(payload, [next(keep) for _ in inside])
-        for payload, inside in zip(fed.payloads, found, strict=True)
+        for payload, inside in zip(payloads, found, strict=True)
     ]
-    return Fed(
-        fed.packets[[len(payload) > 0 for payload in cut]], [payload for payload in cut if payload]
-    )
+    made = Packets.of(cut)
+    kept = made.sizes > 0
+    return Fed(fed.packets[kept], made.some(kept))

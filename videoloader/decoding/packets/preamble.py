@@ -27,6 +27,7 @@ from videoloader.codecs.nal import length_units, split_units
 from videoloader.codecs.records import setup_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.payloads import Packets
 
 __all__ = ["has_film_grain", "preamble"]
 
@@ -63,14 +64,14 @@ def preamble(index: VideoIndex, payload: bytes, begin: bytes, section: bytes) ->
     return _jpeg_tables(payload, section) if codec.shares_tables else b""
 
 
-def has_film_grain(index: VideoIndex, payload: bytes) -> bool:
-    """Whether a packet asks for film grain, which FFmpeg adds and NVDEC does not."""
+def has_film_grain(index: VideoIndex, packets: Packets) -> bool:
+    """Whether the first packet asks for film grain, which FFmpeg adds and NVDEC does not."""
     nal = codec_of(index.codec).nal
     if nal is None or not nal.has_film_grain:
         return False
     return any(
         nal.kind(unit[0]) == nal.message and _sets_grain(unit)
-        for unit in _units_before_slices(nal, payload, index.length_size)
+        for unit in _units_before_slices(nal, packets[0], index.length_size)
     )
 
 
