@@ -66,7 +66,7 @@ for epoch in range(4):
     for batch in loader:
         loss = torch.nn.functional.cross_entropy(network(batch["frames"]), batch["labels"])
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         losses.append(loss.item())
     print(f"epoch {epoch}: {len(losses)} batches, loss {sum(losses) / len(losses):.3f}")
