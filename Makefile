@@ -114,6 +114,7 @@ dali: $(DALI)/.installed ## run DALI's own tests on us: DALI_TESTS=folder MODULE
 
 clean: ## remove what was built and cached; the environments stay
 	rm -rf build dist demo benchmarks/data *.egg-info
+	rm -rf docs/learn docs/how/made docs/reference/made docs/reference/commands.md docs/reference/gallery.md
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find videoloader tests samples benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

@@ -33,6 +33,7 @@ extensions = [
     "making.source_pages",
 ]
 nitpicky = True
+smartquotes = False  # pages have "" and -- of programs
 
 # Pages
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -45,6 +46,7 @@ toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Frames", "VideoSource")}
 autodoc_default_options = {"members": True}
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True

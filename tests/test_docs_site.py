@@ -60,6 +60,7 @@ def toctree(page):
 
 
 def test_every_page_is_in_one_toctree():
+    """If this fails: name the page in docs/guides.md, or in the index.md of its folder."""
     listed = [path.as_posix() for page in PAGES for path in toctree(page)]
     assert sorted(listed) == sorted(MADE.union(PAGES) - {"index"})
 
@@ -84,6 +85,7 @@ def test_anchors_are_those_of_the_headings():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_reference_has_each_public_name_once(name):
+    """If this fails: add the name to the page of docs/reference/ where it would be looked for."""
     listed = documented()
     module = importlib.import_module(name)
     names = [each for each in module.__all__ if each not in OTHERS]
@@ -117,6 +119,7 @@ def test_the_reference_names_only_what_is_there():
 
 
 def test_each_operator_has_a_picture_or_a_reason_for_none(monkeypatch):
+    """If this fails: add a call or a reason to docs/making/operator_gallery.py."""
     monkeypatch.syspath_prepend(str(DOCS))
     gallery = importlib.import_module("making.operator_gallery")
     assert not gallery.unexplained()

@@ -124,7 +124,7 @@ def conversion(folder: Path) -> Drawing:
         planes = [np.array(plane) for plane in surface.planes]
     request = vl.ClipRequest(path, [30], crop=crop, size=(112, 112), flip=True)
     with vl.BatchDecoder(workers=0) as decoder:
-        result = decoder.decode([request]).frames[0, 0].numpy()
+        result = decoder.decode([request]).clips[0].frames[0].numpy()
     drawing = Drawing(310, "Planes of a frame, and the picture made of them")
     for number, plane in enumerate(planes):
         part = 2 if number else 1  # chroma has half the width and height
