@@ -8,6 +8,7 @@ from typing import Any, get_args
 import torch
 
 from videoloader.clip_samples.labels import LabelColumn
+from videoloader.decoding.clip_cache import DEFAULT_CACHE
 from videoloader.decoding.options import OnError
 from videoloader.operators.arguments import (
     ANY,
@@ -236,6 +237,20 @@ ARGUMENTS = (
         None,
         "what `videoloader check` wrote, or an `error_log`, or a list of such files: what they "
         "name is left out and not opened, of clips end to end only those with damaged frames",
+    ),
+    Argument(
+        "cache",
+        PATH,
+        None,
+        "a folder in which decoded clips are kept, for epochs and runs that want the very same "
+        "clips again, as of `Loader`",
+        writes=True,
+    ),
+    Argument(
+        "cache_size",
+        ANY,
+        DEFAULT_CACHE["cache_size"],
+        "bytes that the clips in the folder may take, or such as `50GB`",
     ),
     SEED,
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from videoloader.decoding.attempts import Attempts, WantedClip, decode_attempts
 from videoloader.decoding.clip_batch import ClipBatch
+from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, ClipCache, open_clip_cache
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.output import OutputFormat
@@ -29,7 +30,7 @@ from videoloader.tensors.batch import Batch
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
 
-__all__ = ["DecodedClips", "DecoderSetup", "decode_planned"]
+__all__ = ["DecodedClips", "DecoderSetup", "cache_of", "decode_planned"]
 
 _COLORS = ("color_range", "matrix")
 _RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
@@ -39,7 +40,7 @@ Fuse = Callable[[int, DecodedForm], DecodedForm]
 
 @dataclass(frozen=True, slots=True)
 class DecoderSetup:
-    """A decoder, with the form and the rules that an operator decodes by.
+    """A decoder, with the form and the rules that an operator decodes by, and its cache of clips.
 
     These follow from arguments of the operator that are the same for all batches.
     """
@@ -47,6 +48,7 @@ class DecoderSetup:
     decoder: BatchDecoder
     output: OutputFormat
     rules: DecodingRules
+    cache: ClipCache | None = None
 
     @classmethod
     def of(
@@ -64,10 +66,9 @@ class DecoderSetup:
         """
         output = output or DecodedForm.of((1, 1), arguments).output
         output = replace(output, **{name: arguments[name] for name in _COLORS if name in arguments})
-        rules = {name: arguments[name] for name in _RULES if name in arguments}
-        return cls(
-            decoder, output, DecodingRules(**rules, audio=arguments.get("enable_audio", False))
-        )
+        given = {name: arguments[name] for name in _RULES if name in arguments}
+        rules = DecodingRules(**given, audio=arguments.get("enable_audio", False))
+        return cls(decoder, output, rules, cache_of(arguments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,12 @@ class DecodedClips:
     outputs: tuple[Batch, ...]
     places: list[int] = field(default_factory=list)
     work: Work = NO_WORK
+
+
+def cache_of(arguments: Mapping[str, Any]) -> ClipCache | None:
+    """The cache of decoded clips that arguments of an operator name, if they do."""
+    given = {name: arguments[name] for name in DEFAULT_CACHE if name in arguments}
+    return open_clip_cache(cast(CacheOptions, {**DEFAULT_CACHE, **given}))
 
 
 def decode_planned(
@@ -220,6 +227,7 @@ class _Decoding:
                 setup.output,
                 setup.rules,
                 take=self._take,
+                cache=setup.cache,
             )
         except Exception as error:
             if self.attempts.ended_by is None:

@@ -25,6 +25,7 @@ from videoloader.operators.geometry.resize import RESIZE
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.readers.ranks import find_order
 from videoloader.readers.video.arguments import ARGUMENTS
+from videoloader.readers.video.clip_decoding import cache_of
 from videoloader.readers.video.clip_reader import ClipReader
 from videoloader.readers.video.clips import Clips, clip_rule
 from videoloader.readers.video.decoder import (
@@ -94,6 +95,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
             "fn.readers.video: image_type=YCbCr goes with uint8 or normalized=True, not with "
             "dtype=float32, whose values are from 0 to 255"
         )
+    cache_of(arguments)  # raises an ArgumentError
     together, window = arguments.get("clips_per_decode"), arguments.get("shuffle_buffer")
     if window is not None and (not together or window < together or together == 1):
         raise ArgumentError(
@@ -117,7 +119,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     num_outputs=_num_outputs,
     decoding=(
         *("fill_value", "image_type", "dtype", "normalized", "channels"),
-        *("enable_audio", "audio_rate", "audio_channels"),
+        *("enable_audio", "audio_rate", "audio_channels", "cache", "cache_size"),
         *(argument.name for argument in DECODING),
     ),
     color="image_type",
