@@ -33,6 +33,7 @@ from machine import RESULTS, machine, today
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset.videos import Videos
 
 PACKAGES = ("videoloader", "obstore", "av")
 LONGEST = 1 << 22  # bytes of a file
@@ -222,7 +223,7 @@ def clips(store: Store, path: Path, epochs: int, count: int) -> dict[str, Any]:
     return found | {"bytes_of_packets_a_clip": needed}
 
 
-def packets_of(dataset: vl.DatasetIndex) -> float:
+def packets_of(dataset: Videos) -> float:
     """Bytes of the packets that decode an average clip, of 1000 with random starts."""
     rng, sizes = np.random.default_rng(0), []
     for number in range(1000):
