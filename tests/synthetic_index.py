@@ -29,7 +29,7 @@ def write_index(path, count, columns, index=b""):
     errors = columns.get("error", [None] * count)
     arrays = []
     for field in wanted:
-        if field.name == "index":
+        if field.name == "index" and "index" not in columns:
             values = [None if error else index for error in errors]
         elif field.name in columns:
             values = columns[field.name]

@@ -34,8 +34,8 @@ def sources(monkeypatch):
     opened = Opened()
     opened.closed = []
 
-    def opening(given):
-        source = open_source(given)
+    def opening(given, known=None):
+        source = open_source(given, known=known)
         close = source.close
         source.close = lambda: (opened.closed.append(source.name), close())
         opened.append(source)

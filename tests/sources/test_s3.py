@@ -122,7 +122,7 @@ def test_an_object_that_is_changed_under_a_reader_is_an_error(bucket, clips):
     for workers in (0, 1):
         with vl.BatchDecoder(workers=workers) as decoder:
             request = vl.ClipRequest("s3://videos/a.mp4", [100], index=index)
-            with pytest.raises(vl.VideoError, match=r"a\.mp4.*changed"):
+            with pytest.raises(vl.StaleIndexError, match=r"a\.mp4.*changed"):
                 decoder.decode([request])
             assert not decoder.decode([request], on_error="mask").masks[0].any()
 

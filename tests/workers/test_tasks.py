@@ -123,16 +123,12 @@ def test_tasks_that_wait_run_together_in_one_process(function, tmp_path):
     assert len({(tmp_path / str(number)).read_text() for number in range(20)}) == 1
 
 
-@pytest.mark.parametrize("workers", [0, 1, 2])
-def test_of_a_group_whose_worker_is_lost_the_others_are_done(function, tmp_path, workers):
-    deeds = {2: "fail"} if workers == 0 else {2: "fail", 5: "die", 37: "hang"}
+def test_of_a_group_whose_worker_is_lost_the_others_are_done(function, tmp_path):
+    deeds = {2: "fail", 5: "die", 37: "hang"}
     tasks = [(number, deeds.get(number, "")) for number in range(40)]
-    how = {"time_limit": 0.5, "arguments": {"folder": str(tmp_path)}, "threads": 4}
-    if workers == 0:
-        with pytest.raises(KeyError):
-            list(run_tasks(function, tasks, workers=0, **how))
-        return
-    done = dict(run_tasks(function, tasks, workers=workers, **how))
+    arguments = {"folder": str(tmp_path)}
+    found = run_tasks(function, tasks, workers=1, time_limit=0.5, arguments=arguments, threads=4)
+    done = dict(found)
     kinds = {number: getattr(done[number, deed], "kind", "") for number, deed in tasks}
     expected = {2: "KeyError", 5: "WorkerDied", 37: "TimeLimit"}
     assert kinds == {number: expected.get(number, "") for number in range(40)}

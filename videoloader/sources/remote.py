@@ -21,7 +21,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from videoloader.errors import SourceError, UnsupportedError
+from videoloader.errors import SourceError, StaleIndexError, UnsupportedError
 from videoloader.sources.address import WEB, parse_url, shown
 from videoloader.sources.redirects import basic, find_landing
 from videoloader.sources.refusals import RefusedError, asked
@@ -123,7 +123,7 @@ def open_url(
         size: of the part; by default up to the end of the object.
         block: minimum bytes of a request.
         known: state of the object, if it is known already. Then nothing is requested here, and
-            later reads must find the object in that state.
+            later reads must find the object in that state, or raise a StaleIndexError.
 
     Raises:
         SourceError: there is no such object, access is denied, or the server has no ranges.
@@ -196,6 +196,7 @@ class _RemoteSource(Source):
             )
         super().__init__(name=f"{remote.name}/{name}" if name else remote.name, size=size)
         self._base = base
+        self._is_known = known is not None
         self._block = block
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, bytes] = OrderedDict()
@@ -255,7 +256,8 @@ class _RemoteSource(Source):
         begin = self._base + offset
         state, data = self._object.get(begin, begin + size)
         if not state.is_same(self.whole):
-            raise SourceError(
+            kind = StaleIndexError if self._is_known else SourceError
+            raise kind(
                 f"{self.name}: the object was changed while it was read, or since it was indexed; "
                 "index it again"
             )

@@ -14,6 +14,7 @@ import shutil
 import struct
 import weakref
 import zlib
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -196,17 +197,17 @@ def _write(out: BinaryIO, path: Path, of: tuple[bytes, int, int], *, folder: Pat
     """Write a cache; temporary data is in `folder`, or in memory."""
     spare = os.memfd_create("records") if folder is None else None
     with TemporaryFile(dir=folder) if spare is None else open(spare, "w+b") as records:
-        lengths, failed = [], []
+        lengths, failed = array("q", [0]), []
         for row, (record, is_failed) in enumerate(_records(path)):
             lengths.append(records.write(record))
             if is_failed:
                 failed.append(row)
         root = (read_root(path, resolved=False) or "").encode()
         facts = np.array(failed, dtype="<i8").tobytes() + root
-        begin = _HEAD.size + 8 * (len(lengths) + 1) + len(facts)
-        ends = begin + np.cumsum([0, *lengths], dtype=np.int64)
+        begin = _HEAD.size + 8 * len(lengths) + len(facts)
+        ends = begin + np.cumsum(lengths, dtype=np.int64)
         records.seek(0)
-        out.write(_HEAD.pack(*of, len(lengths), len(failed), len(root), zlib.crc32(facts)))
+        out.write(_HEAD.pack(*of, len(lengths) - 1, len(failed), len(root), zlib.crc32(facts)))
         out.write(ends.astype("<u8").tobytes() + facts)
         shutil.copyfileobj(records, out, 1 << 20)
 
@@ -215,7 +216,14 @@ def _records(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Every row, and whether it is a failure."""
     import pyarrow.parquet as pq
 
-    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with (
+        reading(path),
+        pq.ParquetFile(
+            path,
+            page_checksum_verification=True,
+            pre_buffer=False,  # else all of it is in memory
+        ) as file,
+    ):
         check_schema(file.schema_arrow, path)
         columns = [name for name in _COLUMNS if name in file.schema_arrow.names]
         for batch in file.iter_batches(batch_size=1024, columns=columns):

@@ -274,7 +274,14 @@ def read_rows(path: Path) -> Iterator[Row]:
     """All rows of a data set index, failures included."""
     import pyarrow.parquet as pq
 
-    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with (
+        reading(path),
+        pq.ParquetFile(
+            path,
+            page_checksum_verification=True,
+            pre_buffer=False,  # else all of it is in memory
+        ) as file,
+    ):
         check_schema(file.schema_arrow, path)
         for batch in file.iter_batches(batch_size=GROUP):
             for values in batch.to_pylist():

@@ -156,7 +156,11 @@ def _chosen(
 
     first = 0
     with reading(dataset.path):
-        file = pq.ParquetFile(dataset.path, page_checksum_verification=True)
+        file = pq.ParquetFile(
+            dataset.path,
+            page_checksum_verification=True,
+            pre_buffer=False,  # else all is in memory
+        )
     with file:
         check_schema(file.schema_arrow, dataset.path)
         batches = file.iter_batches(batch_size=GROUP)
