@@ -269,6 +269,33 @@ def pipelines() -> str:
     return "\n\n".join(parts)
 
 
+def data_sets() -> str:
+    """Time of each command on many files."""
+    path, report = newest("datasets")
+    text = (
+        "Files of 2 s (320x180; H.264, HEVC, AV1, VP9 and MPEG-4 in equal parts, all distinct, in "
+        "the page cache), each command as a user calls it, its start included "
+        f"([measurement](benchmarks/results/{path.name}), {report['machine']['cores']} cores; "
+        "`python benchmarks/datasets.py files`). Processor time is that of all processes of a "
+        "command. The load is the average of processes that wanted to run when it began: above 0, "
+        "something else ran, and the wall time is longer than on a machine of its own."
+    )
+    rows = [
+        [
+            f"`videoloader {name.partition(',')[0]}`{', nothing new' if ',' in name else ''}",
+            f"{found['files']:,}",
+            f"{found['processor_seconds']:,.1f}",
+            f"{found['files_per_processor_second']:,}",
+            f"{found['wall_seconds']:,.1f}",
+            f"{found['files_per_second']:,}",
+            f"{found['load']:.0f}",
+        ]
+        for name, found in report["files"].items()
+    ]
+    names = ["", "files", "processor s", "files a processor s", "wall s", "files a s", "load"]
+    return f"{text}\n\n{_table(names, rows)}"
+
+
 def _samples(found: dict[str, Any]) -> str:
     rate = found.get("samples/s")
     return "-" if rate is None else f"{rate:,.{0 if rate >= 100 else 1}f}"
@@ -391,6 +418,7 @@ def pages() -> dict[Path, str]:
         "training": training(),
         "drop-ins": drop_ins(),
         "pipelines": pipelines(),
+        "data sets": data_sets(),
     }
     below = {
         name: table.replace("](benchmarks/", "](../benchmarks/") for name, table in tables.items()

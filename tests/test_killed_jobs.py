@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent / "attacks/jobs.py"
-JOBS = ("cut", "transcode to LeRobot", "scenes", "dedupe", "report")
+JOBS = ("cut", "transcode to LeRobot", "scenes", "report")
 
 
 def test_a_job_killed_at_any_operation_leaves_no_half_file_and_goes_on():
