@@ -55,15 +55,15 @@ import os, signal, sys
 from videoloader.cli import main
 from videoloader.indexing.dataset.journal import Journal
 
-add, left = Journal.add, [int(sys.argv.pop(1))]
+add, left = Journal.add_encoded, [int(sys.argv.pop(1))]
 
-def stop(self, row):
-    add(self, row)
+def stop(self, *row):
+    add(self, *row)
     left[0] -= 1
     if not left[0]:
         os.kill(os.getpid(), signal.SIGINT)
 
-Journal.add = stop
+Journal.add_encoded = stop
 main()
 """
 

@@ -357,12 +357,11 @@ class Video:
             ClipRequest, options, source=self._source, index=self.index, **wanted
         )
         output = from_options(OutputFormat, {**self._options, **options})
-        rules = replace(
-            self._rules,
-            audio=options["audio"],
-            audio_rate=options["audio_rate"],
-            audio_channels=options["audio_channels"],
-        )
+        rules = self._rules
+        sound = options["audio"], options["audio_rate"], options["audio_channels"]
+        if sound != (False, None, None):
+            audio, rate, channels = sound
+            rules = replace(rules, audio=audio, audio_rate=rate, audio_channels=channels)
         if self.device.type == "cuda":
             self._use.check()
             decoder = batches.shared_decoder(self.device)

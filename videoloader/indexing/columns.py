@@ -28,6 +28,7 @@ FREE_PACKETS = 1 << 20
 """Packets that may take no bytes in any column; more than nine hours of 30 frames a second."""
 MEMORY_A_BYTE = 128
 
+_NAMES = ("offset", "size", "pts", "dts", "duration", "flags")
 _FLAGS = sum(PacketFlags)
 _INT = np.iinfo(np.int64)
 
@@ -35,15 +36,19 @@ _INT = np.iinfo(np.int64)
 def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any], bytes]:
     """Encode the packet table; returns column specs (packet count first) and column bytes.
 
+    Sums and differences may overflow, which decoding undoes: both are modulo 2**64.
+
     Raises:
         UnsupportedError: there are more packets than `MAX_PACKETS`.
+        FormatError: the table or the order is none that `decode_columns` gives.
     """
     count = len(packets)
     if max(count, 0 if order is None else len(order)) > MAX_PACKETS:
         raise UnsupportedError(f"an index of {count} packets is too large to be stored")
-    offset, size, pts, dts, duration, flags = (
-        packets[name].astype(np.int64) for name in PACKET_DTYPE.names or ()
-    )
+    if packets.dtype != PACKET_DTYPE or (order is not None and order.dtype != np.int64):
+        raise FormatError("its table is not one of packets")
+    offset, size, pts, dts, duration, flags = [packets[name].astype(np.int64) for name in _NAMES]
+    _check_packets(offset, size, flags)
     gaps = offset.copy()
     gaps[1:] -= (offset + size)[:-1]
     steps = np.zeros_like(dts)  # to the next packet; undefined for the last one
@@ -54,6 +59,7 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
     # Packet and frame counts are bounded by the bytes that they take; see the module.
     specs, packed = _pack(columns, first_takes_room=count > FREE_PACKETS)
     if order is not None:
+        _check_order(order, count)
         steps = np.diff(order, prepend=0)
         spec, octets = _pack(steps[None], first_takes_room=len(order) > count)
         specs, packed = specs + spec, packed + octets
@@ -85,14 +91,12 @@ def _table(columns: list[Ints], start: int) -> NDArray[Any]:
     packets = np.zeros(len(size), dtype=PACKET_DTYPE)
     if not len(packets):
         return packets
-    if size.min() < 0 or size.max() >= 1 << 31 or flags.min() < 0 or flags.max() > _FLAGS:
-        raise FormatError("its columns are not those of packets")
+    offset = packets["offset"]
+    offset[:] = gaps
+    offset[1:] += size[:-1]
+    np.cumsum(offset, out=offset)
+    _check_packets(offset, size, flags)
     packets["size"], packets["flags"] = size, flags
-    packets["offset"] = gaps
-    packets["offset"][1:] += size[:-1]
-    np.cumsum(packets["offset"], out=packets["offset"])
-    if packets["offset"].min() < -1:
-        raise FormatError("its packets lie before their file")
     packets["dts"][0] = start
     packets["dts"][1:] = steps[:-1]
     np.cumsum(packets["dts"], out=packets["dts"])
@@ -103,9 +107,22 @@ def _table(columns: list[Ints], start: int) -> NDArray[Any]:
 
 def _order(steps: Ints, count: int) -> Ints:
     order = np.cumsum(steps)
+    _check_order(order, count)
+    return order
+
+
+def _check_packets(offset: Ints, size: Ints, flags: Ints) -> None:
+    if not len(size):
+        return
+    if size.min() < 0 or size.max() >= 1 << 31 or flags.min() < 0 or flags.max() > _FLAGS:
+        raise FormatError("its columns are not those of packets")
+    if offset.min() < -1:
+        raise FormatError("its packets lie before their file")
+
+
+def _check_order(order: Ints, count: int) -> None:
     if len(order) and (order.min() < 0 or order.max() >= count):
         raise FormatError("its frames are of packets that it does not have")
-    return order
 
 
 def _pack(columns: Ints, *, first_takes_room: bool) -> tuple[list[list[int]], list[bytes]]:

@@ -257,10 +257,11 @@ class VideoIndex:
 
     def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
         """Presentation times of frames in seconds; -1 for a filled frame (-1)."""
-        times = np.full(frames.shape, -1.0)
-        shown = frames >= 0
-        ticks = self.pts[frames[shown]].astype(np.float64)
-        times[shown] = ticks * self.time_base.numerator / self.time_base.denominator
+        if not self.num_frames:
+            return np.full(frames.shape, -1.0)
+        base = self.time_base
+        times = self.pts[frames].astype(np.float64) * base.numerator / base.denominator
+        times[frames < 0] = -1.0
         return times
 
     @cached_property

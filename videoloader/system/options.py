@@ -33,8 +33,11 @@ def from_options(value: type[_T], options: Mapping[str, object], **others: objec
         **others: values of further fields, or in place of `options`.
     """
     make: Any = value
-    names = options.keys() & make.__dataclass_fields__.keys() - others.keys()
-    made: _T = make(**{name: options[name] for name in names}, **others)
+    given = dict(others)
+    for name in make.__dataclass_fields__:
+        if name in options and name not in given:
+            given[name] = options[name]
+    made: _T = make(**given)
     return made
 
 

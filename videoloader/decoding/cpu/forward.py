@@ -52,10 +52,11 @@ class Place(NamedTuple):
             run: to decode.
             most: frames to skip on the way.
         """
-        skipped = int(run.frames.min()) - self.frame - 1
-        if skipped < 0 or (most is not None and skipped > most):
+        spared = self.packet + 1 - int(run.packets[0])  # packets that are not decoded again
+        if spared < 0:
             return False
-        return 2 * skipped <= self.packet + 1 - int(run.packets[0])
+        skipped = int(run.frames.min()) - self.frame - 1
+        return 0 <= 2 * skipped <= spared and (most is None or skipped <= most)
 
 
 class ForwardReader:

@@ -7,7 +7,7 @@ makes of the packet, so frames are identified and not counted.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -231,7 +231,7 @@ class CpuDecoder:
         return dict(zip(places, run.frames.tolist(), strict=True))
 
     def _feed(
-        self, run: Run, wanted: Container[tuple[int, int]], damage: list[_Damage]
+        self, run: Run, wanted: Collection[tuple[int, int]], damage: list[_Damage]
     ) -> Iterator[tuple[tuple[int, int], VideoFrame]]:
         """The wanted frames of a run, each with its packet, and which of its frames it is.
 
@@ -243,9 +243,12 @@ class CpuDecoder:
         seen: dict[int, int] = {}
         end: _Chunk = run.packets[-1:], [None]
         chunks: Iterator[_Chunk] = itertools.chain(self._packets.chunks(run, _CHUNK), [end])
+        is_told = self.threads == 1 and not self._reports_damage  # of damage, by each packet
         for packets, payloads in chunks:
             for number, payload in zip(packets.tolist(), payloads, strict=True):
                 packet = None  # to get what the decoder still holds
+                if payload is None and is_told and not wanted:
+                    break
                 if payload is not None:
                     packet = make_packet(payload, number)
                     self.packets_fed += 1

@@ -61,6 +61,7 @@ class RgbConverter:
     ) -> None:
         self._color = color
         self._orientation = orientation
+        self._is_turned = orientation != Orientation()
         self._siting = siting
         self._output = output or OutputFormat()
         if self._output.tone_map != "none":
@@ -152,7 +153,7 @@ class RgbConverter:
         return (
             slot.dtype == np.uint8
             and slot.strides[1:] == (CHANNELS, 1)
-            and self._orientation == Orientation()
+            and not self._is_turned
             and not view.flip
         )
 

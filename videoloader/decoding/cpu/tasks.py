@@ -184,7 +184,8 @@ class _Opened:
     index: VideoIndex
     is_lent: bool
     decoders: dict[tuple[int, int | None], CpuDecoder] = field(default_factory=dict)
-    converters: dict[tuple[OutputFormat, bool], SurfaceConverter] = field(default_factory=dict)
+    form: tuple[OutputFormat, bool] | None = None
+    convert: SurfaceConverter = field(init=False)
 
     def close(self) -> None:
         for decoder in self.decoders.values():
@@ -201,12 +202,11 @@ class _Opened:
         return decoder
 
     def converter(self, output: OutputFormat, *, rotate: bool) -> SurfaceConverter:
-        converter = self.converters.get((output, rotate))
-        if converter is None:
+        if (output, rotate) != self.form:
             orientation = self.index.orientation if rotate else Orientation()
-            converter = converter_for(self.index, orientation, output)
-            self.converters = {(output, rotate): converter}  # it holds memory, and one is used
-        return converter
+            self.convert = converter_for(self.index, orientation, output)
+            self.form = output, rotate
+        return self.convert
 
 
 class Decoders:
@@ -313,15 +313,17 @@ class Decoders:
                 self._check()
             begin = time.perf_counter()
             size = (surface.frame.width, surface.frame.height)
-            written: dict[View, NDArray[Any]] = {}
+            written: list[tuple[View, NDArray[Any]]] = []
             for target, place in places[number]:
-                slot = target.slots[place]
-                if target.view in written:
-                    slot[...] = written[target.view]
-                    continue
-                target.view.check_surface(index.name, number, size, first)
-                converter.write(surface, slot, target.view)
-                written[target.view] = slot
+                slot, view = target.slots[place], target.view
+                for other, done in written:
+                    if other == view:
+                        slot[...] = done
+                        break
+                else:
+                    view.check_surface(index.name, number, size, first)
+                    converter.write(surface, slot, view)
+                    written.append((view, slot))
             seconds += time.perf_counter() - begin
         return seconds
 

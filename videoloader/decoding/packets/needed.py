@@ -91,6 +91,8 @@ def _parts(index: VideoIndex, run: Run, part: int) -> list[tuple[int, int]]:
     The first ones are shorter, unless packets are small, so that decoding begins soon.
     """
     count, parts = len(run.packets), []
+    if count == 1 or 0 < count <= min(_FIRST, part):
+        return [(0, count)]
     ends = np.cumsum(index.packets["size"][run.packets], dtype=np.int64)
     if part:
         small = int(np.searchsorted(ends, _QUICK_BYTES, side="right"))

@@ -124,7 +124,7 @@ def index_dataset(
         current = _current(items, journal, headers=headers, root=base, check=check)
         missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
-        function = "videoloader.indexing.dataset.rows:make_row"
+        function = "videoloader.indexing.dataset.rows:make_encoded_row"
         arguments = {"headers": headers, "root": base}
         if ray:
             results = run_on_ray(function, missing, arguments=arguments)
@@ -139,11 +139,14 @@ def index_dataset(
                 threads=_AT_ONCE if _any_remote(missing, base) else 1,
             )
         for item, result in results:
-            row = failed_row(item, result, base) if isinstance(result, TaskFailure) else result
-            if row.error and on_error == "raise":
-                raise as_error(row.kind, text_at(row.error, row.item, row.item.under(base)))
-            journal.add(row)
-            done, failed = done + 1, failed + bool(row.error)
+            if isinstance(result, TaskFailure):
+                result = failed_row(item, result, base).encode(), True
+            data, is_failed = result
+            if is_failed and on_error == "raise":
+                row = Row.decode(data)
+                raise as_error(row.kind, text_at(row.error, item, item.under(base)))
+            journal.add_encoded(item, data)
+            done, failed = done + 1, failed + is_failed
             if progress is not None:
                 progress(done, len(items), failed)
         rows = (journal[item] for item in items)

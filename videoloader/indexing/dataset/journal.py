@@ -49,13 +49,16 @@ class Journal:
         Raises:
             SourceError: it cannot be written; earlier rows are kept.
         """
-        data = row.encode()
+        self.add_encoded(row.item, row.encode())
+
+    def add_encoded(self, item: Item, data: bytes) -> None:
+        """Append the bytes of the row of a video, as `add`."""
         frame = _FRAME.pack(len(data), zlib.crc32(data, _FORMAT)) + data
         with written(self.path):
             done = 0
             while done < len(frame):
                 done += os.pwrite(self._file.fileno(), frame[done:], self._end + done)
-        self._places[row.item.place()] = (self._end + _FRAME.size, len(data))
+        self._places[item.place()] = (self._end + _FRAME.size, len(data))
         self._end += len(frame)
 
     def get(self, item: Item) -> Row | None:

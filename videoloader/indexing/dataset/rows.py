@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "check_schema",
     "completed",
     "failed_row",
+    "make_encoded_row",
     "make_row",
     "schema",
     "state_of",
@@ -127,9 +128,8 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
             index = index_video(source, headers)
             if not index.num_frames:
                 raise FormatError(f"{source.name}: there is no frame in it")
-        if root is not None and not item.member:
-            index = replace(index, name=item.name)
-        return Row(item, index.fingerprint, _facts(index), encode_index(index))
+        name = item.name if root is not None and not item.member else None
+        return Row(item, index.fingerprint, _facts(index), encode_index(index, name=name))
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
         raise_shortage(error, place.name)
         if isinstance(error, SourceError):
@@ -137,6 +137,12 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
         if isinstance(error, VideoError):
             return _failed(item, state or state_of(place), error, root)
         return _failed(item, state, error, root)
+
+
+def make_encoded_row(item: Item, *, headers: bool, root: str | None = None) -> tuple[bytes, bool]:
+    """`make_row` as bytes, which travel between processes and into a journal, and if it failed."""
+    row = make_row(item, headers=headers, root=root)
+    return row.encode(), bool(row.error)
 
 
 def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str | None) -> Row:

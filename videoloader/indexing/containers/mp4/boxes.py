@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 
-__all__ = ["Box", "box_name", "box_ranges"]
+__all__ = ["Box", "Tables", "box_name", "box_ranges"]
 
 _HEADER = struct.Struct(">I4s").unpack_from
 _LONG_SIZE = struct.Struct(">Q").unpack_from
@@ -52,17 +53,14 @@ class Box:
 
     def need(self, *path: bytes) -> Box:
         """`find`, but raises a `FormatError` that names a missing box."""
-        box = self.find(*path)
-        if box is None:
-            raise FormatError(f"box {box_name(path[-1])} is missing in {box_name(self.kind)}")
-        return box
+        return _there(self.find(*path), path[-1], self)
 
     def unpack(self, layout: str, offset: int = 0) -> tuple[int, ...]:
         """Big-endian fields of the content (`struct` layout, without the byte order)."""
-        end = self.start + offset + struct.calcsize(f">{layout}")
-        if end > self.stop:
+        fields, first = _fields(layout), self.start + offset
+        if first + fields.size > self.stop:
             raise FormatError(f"box {box_name(self.kind)} of {self.size} bytes is too short")
-        return struct.unpack_from(f">{layout}", self.data, self.start + offset)
+        return fields.unpack_from(self.data, first)
 
     def table(self, dtype: str, *, width: int = 1, header: int = 4) -> NDArray[Any]:
         """The table after the header, shape (count, width); a view of the box.
@@ -80,6 +78,41 @@ class Box:
             )
         values = np.frombuffer(self.data, dtype=dtype, count=count * width, offset=first)
         return values.reshape(count, width)
+
+
+@cache
+def _fields(layout: str) -> struct.Struct:
+    return struct.Struct(f">{layout}")
+
+
+class Tables:
+    """The first child of each of some types: `find` and `need` of a box, which is walked once.
+
+    Args:
+        box: whose children.
+        kinds: their types; of others none is found.
+    """
+
+    def __init__(self, box: Box, kinds: Container[bytes]) -> None:
+        self._box = box
+        self._found: dict[bytes, Box] = {}
+        for kind, start, stop in box_ranges(box.data, box.start, box.stop):
+            if kind in kinds and kind not in self._found:
+                self._found[kind] = Box(kind, box.data, start, stop)
+
+    def find(self, kind: bytes) -> Box | None:
+        """The first box of a type."""
+        return self._found.get(kind)
+
+    def need(self, kind: bytes) -> Box:
+        """`find`, but raises a `FormatError` that names a missing box."""
+        return _there(self._found.get(kind), kind, self._box)
+
+
+def _there(box: Box | None, kind: bytes, parent: Box) -> Box:
+    if box is None:
+        raise FormatError(f"box {box_name(kind)} is missing in {box_name(parent.kind)}")
+    return box
 
 
 def box_ranges(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:

@@ -90,12 +90,12 @@ def read_layout(source: Source) -> Layout:
     movie: Box | None = None
     fragments: list[Fragment] = []
     segments: list[tuple[int, Box]] = []
-    block, start, ahead = b"", 0, _HEADER
+    block, start, ahead = source.beginning, 0, _HEADER
     position = last = used = spent = 0
     for _ in range(_MAX_TOP_LEVEL):
         inside = position - start
         if inside + _HEADER > len(block):
-            spent += max(start + len(block) - used, 0)
+            spent += max(start + len(block) - used, 0) if start else 0  # read in any case
             ahead = ahead if spent < _SPARE else _HEADER
             block, start, inside = source.read_up_to(position, ahead), position, 0
             if len(block) < 8:

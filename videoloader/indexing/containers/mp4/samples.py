@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
-from videoloader.indexing.containers.mp4.boxes import Box, box_ranges
+from videoloader.indexing.containers.mp4.boxes import Box, Tables
 
 __all__ = [
     "NO_SAMPLES",
@@ -27,6 +27,7 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 
+_KINDS = {b"stsz", b"stz2", b"stco", b"co64", b"stsc", b"stts", b"ctts", b"stss", b"stps", b"sbgp"}
 _MAX_SAMPLE = 0x3FFFFFFF
 _PIECE = 1 << 20  # rows of a table that may have more rows than there are samples
 # No real video has so many samples of so few bytes; malicious tables may.
@@ -92,12 +93,13 @@ def concatenate(first: Samples, second: Samples) -> Samples:
     return Samples(composition=composition, doubt=first.doubt or second.doubt, **columns)
 
 
-def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
+def read_samples(box: Box, *, file_size: int, room: int) -> Samples:
     """Read an `stbl` box of at most `room` samples.
 
     Raises:
         FormatError: a box is missing, or the tables are inconsistent.
     """
+    table = Tables(box, _KINDS)
     sizes = _sizes(table, file_size)
     check_sizes(sizes, room=room)
     count = len(sizes)
@@ -107,7 +109,7 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
     steps = table.need(b"stts").table(">u4", width=2)
     durations, doubt = _expand(steps, count), _miscount("stts", steps, count)
     composition = None
-    if (box := table.find(b"ctts")) is not None and len(rows := box.table(">i4", width=2)):
+    if (told := table.find(b"ctts")) is not None and len(rows := told.table(">i4", width=2)):
         # Offsets are signed in any version of the box: many writers use version 0 wrongly.
         composition = _expand(rows, count)
         doubt = doubt or _miscount("ctts", rows, count)
@@ -117,7 +119,7 @@ def read_samples(table: Box, *, file_size: int, room: int) -> Samples:
         dts=sums_before(durations),
         durations=durations,
         composition=composition,
-        keys=_keys(table, count),
+        keys=_keys(box, table, count),
         entries=entries,
         doubt=doubt,
     )
@@ -136,7 +138,7 @@ def check_sizes(sizes: Ints, *, room: int) -> None:
         raise FormatError(f"{count} samples of less than {_TINY} bytes on average")
 
 
-def _sizes(table: Box, file_size: int) -> Ints:
+def _sizes(table: Tables, file_size: int) -> Ints:
     if (compact := table.find(b"stz2")) is not None:
         return _compact_sizes(compact)
     box = table.need(b"stsz")
@@ -163,7 +165,7 @@ def _compact_sizes(box: Box) -> Ints:
     return np.frombuffer(box.data, f">u{bits // 8}", count, first).astype(np.int64)
 
 
-def _places(table: Box, sizes: Ints) -> tuple[Ints, Ints]:
+def _places(table: Tables, sizes: Ints) -> tuple[Ints, Ints]:
     """File offset and description of every sample, from `stsc` and the chunk offsets."""
     wide = table.find(b"co64")
     box = wide if wide is not None else table.need(b"stco")
@@ -236,7 +238,7 @@ def _repeated(value: int, count: int) -> Ints:
     return np.ndarray((count,), np.int64, np.int64(value), strides=(0,))
 
 
-def _keys(table: Box, count: int) -> NDArray[np.bool_]:
+def _keys(parent: Box, table: Tables, count: int) -> NDArray[np.bool_]:
     """Sync samples: all of them without `stss`; partial sync and random-access groups count too."""
     if table.find(b"stss") is None:
         return np.ones(count, dtype=np.bool_)
@@ -249,9 +251,8 @@ def _keys(table: Box, count: int) -> NDArray[np.bool_]:
         for begin in range(0, len(told), _PIECE):
             numbers = told[begin : begin + _PIECE].astype(np.int64) - base
             keys[numbers[(numbers >= 0) & (numbers < count)]] = True
-    for kind, start, stop in box_ranges(table.data, table.start, table.stop):
-        if kind == b"sbgp" and table.data[start + 4 : start + 8] == b"rap ":
-            box = Box(kind, table.data, start, stop)
+    for box in parent.children() if table.find(b"sbgp") else ():
+        if box.kind == b"sbgp" and box.data[box.start + 4 : box.start + 8] == b"rap ":
             header = 8 + 4 * (box.unpack("B")[0] == 1)
             groups = box.table(">u4", width=2, header=header)
             keys |= _expand(groups, count) > 0  # samples after the last group are in no group
