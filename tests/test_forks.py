@@ -255,3 +255,38 @@ def test_a_fork_collects_no_garbage_of_its_parent():
         gc.enable()
     gc.collect()
     assert freed == [os.getpid()]
+
+
+@pytest.fixture
+def torch_threads():
+    """Torch computes with two threads, and has started them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    compute()
+    yield
+    torch.set_num_threads(before)
+
+
+def compute():
+    assert torch.ones(1 << 22).mul_(2).sum() == 1 << 23
+
+
+@pytest.mark.usefixtures("torch_threads")
+@pytest.mark.parametrize("kind", ["batch", "loader"])
+def test_a_fork_computes_with_torch_as_its_parent_did(demo_folder, kind):
+    """Without the threads that torch waits for: they were those of the parent."""
+    path = demo_folder / "h264.mp4"
+
+    def work():
+        if kind == "batch":
+            frames = vl.decode_batch([(path, [3])], workers=0).frames[0]
+        else:
+            clips = vl.Loader([path], vl.UniformClip(1), batch_size=1, workers=0, layout="FHWC")
+            (batch,) = clips
+            frames = batch["frames"][0]
+        assert len(frames) == 1
+        compute()
+
+    work()
+    in_child(work)
+    assert torch.get_num_threads() == 2

@@ -84,6 +84,16 @@ def test_the_samples_after_a_seek_are_those_of_the_whole_decode(write, monkeypat
     assert sum(seeks) > 20
 
 
+def test_the_end_of_a_sound_is_reached_by_a_seek(write, monkeypatch):
+    seeks = seeks_of(monkeypatch)
+    with vl.Audio(write("plain.mp4")) as audio:
+        whole = audio[:]
+    for begin in (whole.shape[1] - 1, whole.shape[1] + 9):
+        with vl.Audio(write("plain.mp4")) as audio:
+            assert np.array_equal(audio[begin : begin + 500], whole[:, begin:])
+    assert sum(seeks) == 2
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_sound_that_depends_on_all_before_it_is_decoded_from_the_beginning(write, name):
     whole = check_places(write(name), 15)

@@ -121,11 +121,12 @@ class PacketTable:
     def find(self, number: int) -> SeekPoint | None:
         """The packet that has a sample, or the nearest before it; None near the beginning."""
         at = int(np.searchsorted(self.timestamps, number + self.first, side="right")) - 1
+        at = min(at, len(self.timestamps) - 2)  # the last one may be cut, or end before a gap
         begin = at - _PREROLL.get(self.codec, 0)
         if self.codec == "mp3float" and begin > 0:
             filled = np.cumsum(np.maximum(self.sizes[begin - 1 :: -1] - _MP3_HEADERS, 0))
             begin -= int(np.searchsorted(filled, _MP3_RESERVOIR)) + 1
-        if begin < 1 or at + 1 >= len(self.timestamps):
+        if begin < 1:
             return None
         wanted, first = int(self.timestamps[at]), int(self.timestamps[begin])
         step = int(self.timestamps[at + 1]) - wanted

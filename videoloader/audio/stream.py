@@ -319,7 +319,9 @@ class SoundStream:
         """Seek to the piece with a sample, or to an earlier one; False if that is not exact."""
         if not self.is_counted:
             point = self._table.find(number) if self._table is not None else None
-            return point is not None and self._seek_to_packet(point)
+            if point is None or point.number <= self.last.stop <= number:  # nothing to skip
+                return False
+            return self._seek_to_packet(point)
         self.is_broken = True
         wanted = self.first.seconds + Fraction(number, self.sample_rate)
         if not self._seek_container(int(wanted / self._time_base)):

@@ -44,7 +44,7 @@ from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError
 from videoloader.sources.items import Item
-from videoloader.system.forking import ForkSafeLock
+from videoloader.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.system.options import from_options, takes_options
 from videoloader.workers.processors import usable_processors
 
@@ -224,6 +224,7 @@ class BatchDecoder:
         cache: ClipCache | None = None,
     ) -> BegunBatch:
         """Begin to decode clips as `run` does, where a GPU decodes; arguments as of `run`."""
+        spare_torch_threads()
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
         assembly = Assembly(requests, videos, output, size, rules, blanks)

@@ -18,7 +18,7 @@ from videoloader.errors import ArgumentError
 from videoloader.runtime.queues import InOrder, Numbers, Queue, QueueClosedError
 from videoloader.runtime.run_stats import RunStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
-from videoloader.system.forking import reset_after_fork
+from videoloader.system.forking import reset_after_fork, spare_torch_threads
 
 __all__ = ["StageRunner"]
 
@@ -65,6 +65,7 @@ class StageRunner:
         close_with: Sequence[Any] = (),
         here: Callable[[], Any] | None = None,
     ) -> None:
+        spare_torch_threads()
         self._numbers = Numbers(first, on_demand=on_demand)
         self._here = here
         self._resumed = Queue(room=1)

@@ -13,6 +13,7 @@ import ctypes
 import functools
 import gc
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
@@ -20,10 +21,20 @@ from weakref import WeakKeyDictionary
 
 from videoloader.errors import ClosedError
 
-__all__ = ["ForkSafeLock", "Use", "cached_property", "in_turn", "keep_forever", "reset_after_fork"]
+__all__ = [
+    "ForkSafeLock",
+    "Use",
+    "cached_property",
+    "in_turn",
+    "keep_forever",
+    "reset_after_fork",
+    "spare_torch_threads",
+]
 
 _Owner = TypeVar("_Owner")
 _Value = TypeVar("_Value")
+
+_forked_by: int | None = None  # the thread that went on in this fork, until torch is told
 
 _resets: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
@@ -154,6 +165,18 @@ class cached_property(Generic[_Value]):  # noqa: N801  (in place of functools')
         return value
 
 
+def spare_torch_threads() -> None:
+    """Have torch compute without other threads in the thread that forked this process.
+
+    If it computed with several in the parent, it would wait for ever for those in the fork, which
+    lacks them. Not done in every fork, since this is torch's setting for the whole process.
+    """
+    global _forked_by
+    if _forked_by == threading.get_ident() and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+        _forked_by = None
+
+
 def keep_forever(value: object) -> None:
     """Never free an object whose destructor joins threads: in a fork they do not exist.
 
@@ -163,7 +186,9 @@ def keep_forever(value: object) -> None:
 
 
 def _reset() -> None:
+    global _forked_by
     gc.freeze()  # first: the next allocation may start a collection
+    _forked_by = threading.get_ident()
     # Locks first, since the other resets may need them; then from the newest to the oldest owner,
     # since older objects own newer ones.
     owners = [*reversed([*_resets.items()])]
