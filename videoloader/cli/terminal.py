@@ -29,8 +29,10 @@ __all__ = [
     "Json",
     "Ray",
     "Root",
+    "Shard",
     "Workers",
     "as_rate",
+    "as_shard",
     "complain",
     "console",
     "job_progress",
@@ -45,6 +47,7 @@ problems = Console(stderr=True)
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
 Ray = Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")]
+Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
 Root = Annotated[
     str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
@@ -120,3 +123,11 @@ def as_rate(text: str) -> Fraction:
         return exact_number(text)
     except (OverflowError, ValueError) as error:
         raise ArgumentError(f"--fps is a number or a fraction, got {text!r}") from error
+
+
+def as_shard(text: str) -> tuple[int, int]:
+    """The value of `--shard`."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal()):
+        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
+    return int(part), int(parts)
