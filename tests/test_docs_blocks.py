@@ -126,9 +126,8 @@ def test_the_blocks_of_a_page_run(page, folder):
     if page == "data-sets.md":
         pytest.importorskip("duckdb")  # the extra query
     blocks = blocks_of(page)
-    program = (
-        folder / f"{Path(page).name}.py"
-    )  # functions of the blocks have their source, at its lines
+    # Functions of the blocks have their source, at its lines.
+    program = folder / f"{Path(page).name}.py"
     lines = [""] * (blocks[-1][0] + blocks[-1][1].count("\n"))
     names = {"__name__": "__main__"}  # as in a script or a notebook
     for line, code in blocks:

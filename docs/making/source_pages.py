@@ -63,6 +63,20 @@ def lead_links_to_pages(app: Sphinx, tree: nodes.document) -> None:
             node.replace_self(node.children)
 
 
+def link_paths(app: Sphinx, tree: nodes.document) -> None:
+    """Make links of paths in backticks, such as `sampling/plan.py` in the map of the code."""
+    shown, page = set(shown_files()), app.env.current_document.docname
+    if page not in ("code", *PAGES.values()):
+        return
+    for node in list(tree.findall(nodes.literal)):
+        found = {node.astext(), f"videoloader/{node.astext()}"} & shown
+        if found and not isinstance(node.parent, nodes.reference):
+            address = app.builder.get_relative_uri(page, page_name(found.pop()))
+            link = nodes.reference("", "", internal=True, refuri=address)
+            node.replace_self(link)
+            link += node
+
+
 def file_of(node: nodes.Element, page: str) -> tuple[str, str]:
     """Path in the repository of what a node leads to, and `#anchor` or nothing."""
     target, _, anchor = unquote(node["reftarget"]).partition("#")
@@ -94,4 +108,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("html-collect-pages", pages)
     app.connect("doctree-read", lead_links_to_pages, priority=100)  # before downloads are copied
+    app.connect("doctree-read", link_paths)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
