@@ -18,6 +18,9 @@ from videoloader.demo.videos import make_videos
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# JAX then has several devices on the CPU, as on a host with several GPUs; it is not imported yet.
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "4")
+
 collect_ignore = ["attacks", "references"]  # programs of their own
 
 # A shell that starts tests in the background has them ignore Ctrl-C, and programs that tests start

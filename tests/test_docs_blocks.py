@@ -48,6 +48,12 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in PATHS)
 PAGES = [page for page in PAGES if blocks_of(page)]
 for page in ELSEWHERE:
     PAGES.remove(page)
+MARKS = {
+    "frameworks.md": (
+        pytest.mark.needs("jax", "paddle", "tensorflow"),
+        pytest.mark.filterwarnings("ignore"),  # what they say when they are imported
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +127,7 @@ def stand_ins():
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # pages do not close what they open
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=MARKS.get(page, ())) for page in PAGES])
 def test_the_blocks_of_a_page_run(page, folder):
     if page == "data-sets.md":
         pytest.importorskip("duckdb")  # the extra query

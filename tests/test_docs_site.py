@@ -21,6 +21,7 @@ MODULES = (
     "videoloader",
     *(f"videoloader.{name}" for name in ("curation", "indexing", "indexing.dataset", "pipeline")),
     *(f"videoloader.{name}" for name in ("plugin.pytorch", "sampling", "tensors")),
+    *(f"videoloader.plugin.{name}" for name in ("jax", "jax.fn", "paddle", "tf")),
 )
 WHOLE = ("backend", "errors", "math", "tfrecord", "types")  # by automodule
 OTHERS = {
@@ -28,6 +29,7 @@ OTHERS = {
     *("sampling", "tensors", "types", "backend", "TorchPythonFunction", "samplers"),
     *("TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"),  # names of DALI for the same
     *("DALIClassificationIterator", "DALIGenericIterator", "DALIRaggedIterator"),
+    *("DALIGenericPeekableIterator", "LastBatchPolicy", "clu"),
 }
 
 
