@@ -246,8 +246,8 @@ PURE = {
     "sources": (("numpy",), ("obstore",)),
     "codecs": (("numpy",), ()),
     "sampling": (("numpy",), ()),
-    "workers": (("numpy",), ("av",)),
-    "indexing": (("numpy",), ("av", "duckdb", "polars", "pyarrow", "ray")),
+    "workers": (("numpy",), ("av", "ray")),
+    "indexing": (("numpy",), ("av", "duckdb", "polars", "pyarrow")),
 }
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import fake_ray
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -99,13 +98,6 @@ def test_worker_processes_give_the_same_file(dataset, tmp_path):
     assert first.equals(second)
     assert first.schema.field("mean").type.value_type.value_type == "float"
     assert np.array(first["mean"].to_pylist()[0]).shape == (2, 3)
-
-
-def test_ray_gives_the_same(dataset, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", fake_ray.make())
-    table = vl.map_clips(dataset, count_frames, tmp_path / "a.parquet", ray=True)
-    expected = vl.map_clips(dataset, count_frames, tmp_path / "b.parquet", workers=0)
-    assert table.equals(expected)
 
 
 def test_a_function_may_return_several_rows_or_none(dataset, tmp_path):

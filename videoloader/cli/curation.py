@@ -26,7 +26,7 @@ def scenes(
         Path | None, typer.Option(help="Parquet file for thumbnails of the keyframes.")
     ] = None,
     workers: Workers = None,
-    ray: Ray = False,
+    ray: Ray = "",
     device: Device = "cpu",
 ) -> None:
     """Find the shots of videos, between hard cuts: a row for each."""
@@ -54,7 +54,7 @@ def dedupe(
         bool, typer.Option("--copies", help="Copies alone; decodes nothing.")
     ] = False,
     workers: Workers = None,
-    ray: Ray = False,
+    ray: Ray = "",
     device: Device = "cpu",
 ) -> None:
     """Find groups of videos that are copies of each other, or nearly so."""
@@ -69,7 +69,7 @@ def score(
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
     sound: Annotated[bool, typer.Option("--sound", help="Decode the sound too.")] = False,
     workers: Workers = None,
-    ray: Ray = False,
+    ray: Ray = "",
     device: Device = "cpu",
 ) -> None:
     """Score videos: what is black, still, blurred, in motion or silent."""

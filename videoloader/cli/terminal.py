@@ -44,7 +44,14 @@ console = Console()
 problems = Console(stderr=True)
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
-Ray = Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")]
+Ray = Annotated[
+    str,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Work on this Ray cluster; auto: the one of this machine; local: a new one here.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
 Root = Annotated[
     str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
