@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import warnings
 from contextlib import contextmanager
 
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
@@ -19,7 +20,7 @@ def ray_cluster(**head):
     """Two nodes with a processor each; this process is connected to them."""
     before = os.environ.copy()
     os.environ.update(ENVIRONMENT)
-    import ray
+    import ray.data
     from ray.cluster_utils import Cluster
 
     try:
@@ -29,6 +30,10 @@ def ray_cluster(**head):
         try:
             made.add_node(**NODE)
             ray.init(made.address, log_to_driver=False, logging_level="error")
+            with warnings.catch_warnings():  # of its own deprecated settings
+                warnings.simplefilter("ignore")
+                context = ray.data.DataContext.get_current()
+            context.enable_progress_bars = False
             yield made
         finally:
             ray.shutdown()

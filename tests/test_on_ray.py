@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from ray_cluster import NODE, node_of, ray_cluster
+from ray_cluster import NODE, node_of
 from typer.testing import CliRunner
 
 import videoloader as vl
@@ -14,12 +14,6 @@ from videoloader.workers.tasks import run_tasks
 
 # One worker of a run has them all: a cluster takes ten seconds to start.
 pytestmark = [pytest.mark.needs("ray"), pytest.mark.xdist_group("ray")]
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with ray_cluster(num_gpus=1) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
