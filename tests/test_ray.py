@@ -6,6 +6,7 @@ import types
 import numpy as np
 import pytest
 import torch
+from test_docs_blocks import blocks_of
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
@@ -116,13 +117,15 @@ def test_rows_come_in_the_order_of_a_loader_where_ray_data_keeps_orders(cluster,
     context.execution_options.preserve_order = True
     try:
         options = {"shuffle": True, "seed": 5, "size": 16}
-        data = read_clips(dataset, vl.RandomClip(2), epoch=3, **options)
+        data = read_clips(dataset, vl.RandomClip(2), epoch=3, num_epochs=2, **options)
         found = [int(each) for batch in data.iter_batches() for each in batch["sample"]]
     finally:
         context.execution_options.preserve_order = False
     with vl.Loader(dataset, vl.RandomClip(2), batch_size=6, workers=0, **options) as loader:
         loader.set_epoch(3)
-        assert found == next(iter(loader))["sample"].tolist()
+        epochs = [batch["sample"].tolist() for _ in range(2) for batch in loader]
+    assert found == epochs[0] + epochs[1]
+    assert epochs[0] != epochs[1]
 
 
 @on_ray
@@ -169,6 +172,18 @@ def test_a_reader_on_a_gpu_is_an_actor_that_takes_one(cluster, dataset, monkeypa
     read_clips(dataset, vl.RandomClip(2), device="cuda", read_args={"concurrency": 2})
     assert asked.pop("compute").min_size == 1
     assert asked == {"num_gpus": 1, "concurrency": 2}
+
+
+@on_ray
+def test_the_blocks_of_the_page_about_clusters_run(cluster, dataset, monkeypatch):
+    monkeypatch.chdir(dataset.path.parent)
+    names = {}
+    blocks = [code for _, code in blocks_of("cluster.md") if code.startswith("import ray")]
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(compile(code, "cluster.md", "exec"), names)
+    assert names["table"]["frames"].to_pylist() == [20, 22, 24, 21, 23, 25]
+    assert names["batch"]["frames"].shape == (4, 8, 3, 64, 64)
 
 
 @pytest.mark.parametrize(
