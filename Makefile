@@ -2,6 +2,7 @@
 
 VENV := .venv
 BENCH := .venv-bench
+DOCS := .venv-docs
 # Heavy packages that we work with, tested by `make integrations`; the marker `needs` names them.
 INTEGRATIONS := .venv-integrations
 PACKAGES ?= jax ray
@@ -41,7 +42,7 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test lint types format integrations pyav bench dropins fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format integrations pyav bench dropins docs fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +89,10 @@ bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of 
 dropins: $(BENCH)/.installed ## measure our drop-ins beside the libraries that they stand in for
 	$(BENCH)/bin/python benchmarks/dropins.py --save
 
+docs: $(DOCS)/.installed ## build the site in build/docs/html; a warning or a broken link fails
+	$(DOCS)/bin/python -m sphinx -W --keep-going -q -j auto -b html -d build/docs/doctrees docs build/docs/html
+	@echo "build/docs/html/index.html"
+
 fuzz: $(VENV)/.installed-test ## index 20,000 mutated videos: a result or an error of ours
 	$(VENV)/bin/python benchmarks/fuzz.py
 
@@ -131,6 +136,11 @@ $(BENCH)/.installed: pyproject.toml constraints.txt Makefile
 $(INTEGRATIONS)/.installed: pyproject.toml constraints.txt
 	$(call make-environment,$(INTEGRATIONS))
 	@$(INTEGRATIONS)/bin/python $(PIP) install --constraint constraints.txt --editable '.[test,integrations]'
+	@touch $@
+
+$(DOCS)/.installed: pyproject.toml constraints.txt
+	$(call make-environment,$(DOCS))
+	@$(DOCS)/bin/python $(PIP) install --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
 $(DALI)/.installed: pyproject.toml constraints.txt

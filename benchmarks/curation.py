@@ -1,6 +1,6 @@
 """Scenes, duplicates and scores: how right and how fast, beside PySceneDetect and imagehash.
 
-    python benchmarks/curation.py                    all three parts; minutes
+    python benchmarks/curation.py                    both parts; minutes
     python benchmarks/curation.py scenes --save      one, and keep its figures
 
 *scenes*: videos of shots with known hard cuts, drawn and encoded into `benchmarks/data/curation` in
@@ -12,8 +12,6 @@ process, libraries imported.
 in another container. Precision and recall of pairs; beside `imagehash` on the same frames, and
 `videohash` where it and the command `ffmpeg` are there.
 
-*job*: seconds for 1,000 files of 2 s in five codecs, with all processors.
-
 Peers: pip install scenedetect imagehash videohash. PySceneDetect reads with OpenCV, AV1 with PyAV,
 as OpenCV's wheels do not decode it.
 """
@@ -23,9 +21,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
-import shutil
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -290,63 +285,15 @@ def _videohash(files: list[Path], names: list[str]) -> dict[str, Any]:
     return {"wall_seconds": round(used, 1), **_quality(near, names)}
 
 
-def _make_small(number: int) -> None:
-    codec = list(CODED)[number % len(CODED)]
-    suffix, options = CODED[codec]
-    path = FOLDER / "small" / f"{number:04}.{suffix}"
-    if not path.exists():
-        partial = path.with_name(f"partial-{path.name}")
-        lengths, size = [20, 30], (320, 180)
-        encode_shots(
-            partial, lengths, seed=20_000 + number, size=size, codec=codec, options=options
-        )
-        partial.rename(path)
-
-
-def measure_job(count: int) -> dict[str, Any]:
-    """Seconds of each job on many small files."""
-    (FOLDER / "small").mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor() as pool:
-        list(pool.map(_make_small, range(count), chunksize=8))
-    files = sorted((FOLDER / "small").iterdir())[:count]
-    target = Path(tempfile.mkdtemp())
-    figures: dict[str, Any] = {"files": count}
-    try:
-        dataset = vl.index_dataset(files, target / "set.parquet")
-        jobs: dict[str, Callable[[], Any]] = {
-            "find_scenes": lambda: vl.map_clips(dataset, vl.find_scenes, target / "a"),
-            "find_scenes, exact": lambda: vl.map_clips(dataset, _exact, target / "b"),
-            "find_duplicates": lambda: vl.find_duplicates(dataset, target / "c"),
-            "score_video": lambda: vl.map_clips(dataset, vl.score_video, target / "d"),
-        }
-        for name, job in jobs.items():
-            before, begin = os.times(), time.perf_counter()
-            job()
-            used = [now - then for now, then in zip(os.times()[:4], before[:4], strict=True)]
-            figures[name] = {
-                "wall_seconds": round(time.perf_counter() - begin, 1),
-                "processor_seconds": round(sum(used), 1),
-            }
-    finally:
-        shutil.rmtree(target)
-    return figures
-
-
-def _exact(video: vl.Video) -> list[Any]:
-    return vl.find_scenes(video, exact=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("scenes", "duplicates", "job")
+    parts = ("scenes", "duplicates")
     parser.add_argument("parts", nargs="*", choices=[[], *parts], help="all by default")
-    parser.add_argument("--files", type=int, default=1_000, help="of the job")
     parser.add_argument("--save", action="store_true")
     arguments = parser.parse_args()
     run: dict[str, Callable[[], dict[str, Any]]] = {
         "scenes": measure_scenes,
         "duplicates": measure_duplicates,
-        "job": lambda: measure_job(arguments.files),
     }
     target = RESULTS / f"curation-{today()}.json"
     kept = json.loads(target.read_text()) if arguments.save and target.exists() else {}

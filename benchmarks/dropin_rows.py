@@ -52,7 +52,7 @@ def footage(name: str, **options: Any) -> Callable[[], Path]:
 
     def prepare() -> Path:
         video = VIDEOS.get(name) or TestVideo(name=f"{name}.mp4", encoder="libx264", **options)
-        make(video)
+        make([video])
         return video.path
 
     return prepare

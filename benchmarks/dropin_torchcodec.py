@@ -43,14 +43,14 @@ def episode(encoder: str) -> Path:
     """A file as LeRobot writes them: a keyframe every second frame."""
     options = {"g": "2", "crf": "30"}
     video = TestVideo(name=f"{encoder}-gop2.mp4", encoder=encoder, size=(640, 480), options=options)
-    make(video)
+    make([video])
     return video.path
 
 
 def half_minute() -> Path:
     """30 seconds of 1080p."""
     video = TestVideo(name="h264-30s.mp4", encoder="libx264", size=(1920, 1080), frames=900)
-    make(video)
+    make([video])
     return video.path
 
 

@@ -17,8 +17,9 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,11 @@ class TestVideo:
     def path(self) -> Path:
         return DATA / self.name
 
+    @property
+    def shown(self) -> tuple[tuple[int, int], int, int]:
+        """What determines its pictures."""
+        return self.size, self.frames, self.seed
+
 
 _X265 = {"x265-params": "log-level=none"}
 _VP9 = {"deadline": "good", "cpu-used": "4", "row-mt": "1", "crf": "33", "b": "0", "g": "128"}
@@ -68,6 +74,21 @@ VIDEOS = {
         TestVideo(name="vp9-720p.webm", encoder="libvpx-vp9", size=(1280, 720), options=_VP9),
         TestVideo(name="av1-1080p.mp4", encoder="libsvtav1", size=(1920, 1080), options=_AV1),
     )
+}
+# Kinds of which there are many files, so encoded quickly, but with B-frames and hidden frames.
+_QUICK = {
+    "h264": ("libx264", "mp4", {"preset": "veryfast"}),
+    "hevc": ("libx265", "mp4", {"preset": "superfast", **_X265}),
+    "vp9": ("libvpx-vp9", "webm", {**_VP9, "cpu-used": "5"}),
+    "av1": ("libsvtav1", "mp4", {**_AV1, "preset": "10"}),
+}
+_SIZES = {"240p": (426, 240), "360p": (640, 360), "1080p": (1920, 1080)}
+KINDS = {
+    f"{codec}-{side}": TestVideo(
+        name=f"{codec}-{side}.{ending}", encoder=encoder, size=size, options=options
+    )
+    for codec, (encoder, ending, options) in _QUICK.items()
+    for side, size in _SIZES.items()
 }
 SHORT = tuple(
     TestVideo(
@@ -183,17 +204,39 @@ def _draw_number(picture: Picture, number: int) -> None:
 # -- Files. --
 
 
-def make(video: TestVideo) -> float:
-    """Encode one video, unless it is there; the seconds that took."""
+def make(videos: Sequence[TestVideo]) -> float:
+    """Encode videos that show the same pictures, unless they are there; the seconds that took."""
     import av
 
-    if video.path.exists():
+    missing = [video for video in videos if not video.path.exists()]
+    if not missing:
         return 0.0
     begin = time.perf_counter()
     os.environ.setdefault("SVT_LOG", "1")
+    (size, frames, seed), *others = {video.shown for video in missing}
+    if others:
+        raise ValueError("these videos do not show the same pictures")
+    with kept_scheduling(), ExitStack() as files:
+        outputs = [files.enter_context(_encoding(video)) for video in missing]
+        for number, picture in enumerate(pictures(size, frames, seed)):
+            rgb = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame = rgb.reformat(
+                format="yuv420p", dst_colorspace=1, src_color_range=2, dst_color_range=1
+            )
+            frame.colorspace, frame.color_range, frame.pts = 1, 1, number
+            for encode in outputs:
+                encode(frame)
+    return time.perf_counter() - begin
+
+
+@contextmanager
+def _encoding(video: TestVideo) -> Iterator[Callable[[Any], None]]:
+    """Gives what encodes a frame into the file of a video, which is there when it ends."""
+    import av
+
     video.path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = video.path.with_name(f"unfinished-{video.path.name}")
-    with kept_scheduling(), av.open(str(unfinished), "w") as container:
+    with av.open(str(unfinished), "w") as container:
         stream = container.add_stream(video.encoder, rate=FPS, options=dict(video.options))
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height = video.size
@@ -201,16 +244,9 @@ def make(video: TestVideo) -> float:
         context = stream.codec_context
         context.colorspace = context.color_primaries = context.color_trc = 1  # BT.709
         context.color_range = 1
-        for number, picture in enumerate(pictures(video.size, video.frames, video.seed)):
-            rgb = av.VideoFrame.from_ndarray(picture, format="rgb24")
-            frame = rgb.reformat(
-                format="yuv420p", dst_colorspace=1, src_color_range=2, dst_color_range=1
-            )
-            frame.colorspace, frame.color_range, frame.pts = 1, 1, number
-            container.mux(stream.encode(frame))
+        yield lambda frame: container.mux(stream.encode(frame))
         container.mux(stream.encode())
     unfinished.replace(video.path)
-    return time.perf_counter() - begin
 
 
 def make_all(names: list[str], *, short: bool = False, processes: int | None = None) -> None:
@@ -225,26 +261,34 @@ def make_all(names: list[str], *, short: bool = False, processes: int | None = N
                 shutil.copyfile(SHORT[number % DISTINCT].path, video.path)
 
 
-def distinct(name: str, count: int) -> list[str]:
-    """Files of the kind of one of the videos, each with pictures of its own."""
-    videos = [
-        replace(VIDEOS[name], name=f"distinct/{number:03}-{VIDEOS[name].name}", seed=500 + number)
-        for number in range(count)
-    ]
-    _make_missing(videos)
-    return [str(video.path) for video in videos]
+def distinct(names: Sequence[str], count: int) -> dict[str, list[str]]:
+    """Files of some of `KINDS`, `count` of each; no two of a kind show the same pictures."""
+    videos = {
+        name: [
+            replace(KINDS[name], name=f"distinct/{number:03}-{KINDS[name].name}", seed=500 + number)
+            for number in range(count)
+        ]
+        for name in names
+    }
+    _make_missing([video for some in videos.values() for video in some])
+    return {name: [str(video.path) for video in some] for name, some in videos.items()}
 
 
 def _make_missing(videos: list[TestVideo], processes: int | None = None) -> None:
-    """Encode what is missing, several at a time."""
-    missing = [video for video in videos if not video.path.exists()]
-    if missing:
-        print(f"Encoding {len(missing)} test videos, once ...", file=sys.stderr)
-        missing.sort(key=lambda video: (video.encoder != "libx265", -video.size[0]))
-        context = multiprocessing.get_context("spawn")
-        count = processes or len(os.sched_getaffinity(0))
-        with ProcessPoolExecutor(count, mp_context=context) as pool:
-            for video, seconds in zip(missing, pool.map(make, missing), strict=True):
+    """Encode what is missing, several at a time; pictures that several show are drawn once."""
+    alike: dict[Any, list[TestVideo]] = {}
+    for video in videos:
+        if not video.path.exists():
+            alike.setdefault(video.shown, []).append(video)
+    if not alike:
+        return
+    print(f"Encoding {sum(map(len, alike.values()))} test videos, once ...", file=sys.stderr)
+    groups = sorted(alike.values(), key=lambda some: (-some[0].size[0], -len(some)))
+    context = multiprocessing.get_context("spawn")
+    count = processes or len(os.sched_getaffinity(0))
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        for some, seconds in zip(groups, pool.map(make, groups), strict=True):
+            for video in some:
                 if video in VIDEOS.values():
                     size = video.path.stat().st_size
                     rate = 8 * size * FPS / video.frames / 1e6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import threading
 import time
@@ -25,7 +26,7 @@ def measure_ceiling(
     rates: dict[str, float] = {}
     for count in (7, 14):
         decoders = [decoder_for(codec, size) for _ in range(count)]
-        for chunk in (8, 32) if codec != "vp9" else (1,):  # VP9 frames have no start codes
+        for chunk in (8, 32) if is_delimited(codec) else (1,):
             feed_all(decoders, runs[: 2 * count], chunk)  # the first pictures of a decoder are slow
             seconds = [timed(lambda: feed_all(decoders, runs, chunk)) for _ in range(3)]  # noqa: B023
             rates[f"{count} decoders, {chunk} a call"] = packets / statistics.median(seconds)
@@ -46,10 +47,18 @@ def measure_one_engine(
     runs = [packets_of(path, clip) for path, clip in zip(paths, clips, strict=True)]
     codec = codec_of(paths[0])
     decoder = decoder_for(codec, size)
-    chunk = 8 if codec != "vp9" else 1
+    chunk = 8 if is_delimited(codec) else 1
     feed(decoder, runs[0], chunk)
     times = [1e3 * timed(lambda: feed(decoder, run, chunk)) for run in runs[1:]]  # noqa: B023
     return {"value": statistics.median(times), "unit": "ms", "milliseconds": times}
+
+
+def is_decoded(path: str, device: int = 0) -> bool:
+    """Whether NVDEC of this GPU decodes a video."""
+    from videoloader import index_video
+    from videoloader.decoding.nvdec.hardware import unsupported_reason
+
+    return unsupported_reason(index_video(path), device) is None
 
 
 def codec_of(path: str) -> str:
@@ -58,13 +67,17 @@ def codec_of(path: str) -> str:
     return index_video(path).codec
 
 
+def is_delimited(codec: str) -> bool:
+    """Whether a call may take several packets: H.264 and HEVC have start codes between them."""
+    return codec in ("h264", "hevc")
+
+
 def decoder_for(codec: str, size: tuple[int, int], device: int = 0) -> Any:
     import PyNvVideoCodec
 
-    names = {"h264": "H264", "hevc": "HEVC", "vp9": "VP9"}
     return PyNvVideoCodec.CreateDecoder(
         gpuid=device,
-        codec=getattr(PyNvVideoCodec.cudaVideoCodec, names[codec]),
+        codec=getattr(PyNvVideoCodec.cudaVideoCodec, codec.upper()),
         cudacontext=0,
         cudastream=0,
         usedevicememory=True,
@@ -88,7 +101,7 @@ def packets_of(path: str, clip: tuple[int, ...]) -> list[bytes]:
     """The fewest packets that reach the frames, as NVDEC wants them."""
     from videoloader.sampling import plan_decode
 
-    name = path.rpartition("-")[0] if "/copies/" in path else path
+    name = path.rpartition("-")[0] if "/copies/" in path else os.path.realpath(path)
     if name not in _known:
         _known[name] = _read(path)
     plan = plan_decode(_known[name].index, clip)

@@ -30,7 +30,6 @@ from gpu import copies, gpu
 from machine import RESULTS, machine, today
 from torch.utils.data import DataLoader, Dataset
 from training import (
-    MATRIX,
     MEAN,
     PACKAGES,
     SIDE,
@@ -46,6 +45,7 @@ from videoloader import fn, pipeline_def, types
 from videoloader.plugin.pytorch import proxy
 
 GOAL = 0.9
+MATRIX = ("h264-1080p", "h264-360p", "h264-240p", "hevc-1080p")
 SETTLED = 5  # batches that are not timed: those made while the other contender ran
 
 

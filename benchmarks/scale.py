@@ -28,6 +28,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def wanted(dataset: vl.DatasetIndex) -> dict[str, list[int]]:
 
 def digest(frame: NDArray[np.uint8]) -> str:
     assert frame.nbytes == SIZE
-    return hashlib.blake2b(np.ascontiguousarray(frame)).hexdigest()
+    return hashlib.blake2b(frame.tobytes()).hexdigest()
 
 
 def ours(dataset: vl.DatasetIndex) -> Frames:
@@ -95,11 +96,21 @@ def peer(dataset: vl.DatasetIndex) -> Frames:
 CONTENDERS: dict[str, Callable[[vl.DatasetIndex], Frames]] = {OURS: ours, PEER: peer}
 
 
+def in_memory(pid: int) -> int:
+    """Bytes that a process and those below it hold."""
+    total = 0
+    with suppress(OSError, StopIteration):  # it has just ended
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        total = 1024 * int(next(line for line in lines if line.startswith("Pss:")).split()[1])
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            total += sum(in_memory(int(child)) for child in task.read_text().split())
+    return total
+
+
 def measure(name: str, path: Path) -> dict[str, Any]:
     """One contender, in this process."""
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     warnings.simplefilter("ignore")
-    import psutil
     import ray
     import ray.data
 
@@ -111,20 +122,11 @@ def measure(name: str, path: Path) -> dict[str, Any]:
     read(dataset.sample(2).write(few))
     few.unlink()
 
-    def in_memory() -> int:
-        total = 0
-        for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-            try:
-                total += process.memory_full_info().pss
-            except psutil.Error:  # it has just ended
-                continue
-        return total
-
-    before, most, is_over = in_memory(), [0], threading.Event()
+    before, most, is_over = in_memory(os.getpid()), [0], threading.Event()
 
     def watch() -> None:
         while not is_over.wait(0.05):
-            most[0] = max(most[0], in_memory())
+            most[0] = max(most[0], in_memory(os.getpid()))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

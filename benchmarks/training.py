@@ -1,16 +1,20 @@
 """What a training loop gets: pipelines and Loader beside the batch decoder under them.
 
-    python benchmarks/training.py                      every video, device cuda if there is one
-    python benchmarks/training.py --video h264-360p --device cpu --batches 4
+    python benchmarks/training.py                      every kind, device cuda if there is one
+    python benchmarks/training.py --video h264-360p --video mix --device cpu --batches 4
+    python benchmarks/training.py --files 16 --batch-size 16 --batch-size 64 --contender Loader
     python benchmarks/training.py --out training.json  keeps what there is after every case
     python benchmarks/training.py --shared             clips of one video in one batch, and apart
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
-contenders get the same files, each with pictures of its own, in one process, in turn. On a GPU the
-ceiling is NVDEC alone: the packets that the clips of three epochs need, through its decoders, no
-picture touched. `beside a step` adds a training step on the GPU, a transformer of about 60 ms:
-steps a second of both together over those of the slower of the two alone. `beside a graph` is the
-same with the step as one CUDA graph, which takes next to no time of the interpreter.
+contenders get the same files, each with pictures of its own, in one process, in turn; a batch that
+is larger than that has further names of these files, so no clips share a video. `mix` has files of
+all kinds that NVDEC decodes, in turn. On a GPU the ceiling is NVDEC alone: packets a second of the
+clips of some epochs, through its decoders, no picture touched, over the packets that the measured
+clips need. That of the mix is the one of its parts one by one. `beside a step` adds a training step
+on the GPU, a transformer of about 60 ms: steps a second of both together over those of the slower
+of the two alone. `beside a graph` is the same with the step as one CUDA graph, which takes next to
+no time of the interpreter. Results go into the folder that OUT names, if it does.
 
 `torchcodec` is the loop that its users write: threads that open, decode, resize and normalise the
 clips of a batch while the one before is used. The two `DataLoader`s have two workers each and give
@@ -38,14 +42,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from footage import DATA, VIDEOS, distinct
+from footage import DATA, KINDS, distinct
 from gpu import gpu
-from gpu_ceiling import measure_ceiling
+from gpu_ceiling import is_decoded, measure_ceiling, packets_of
 from gpu_contenders import THREADS, normalised, resized
 from machine import RESULTS, machine, today
 from pipeline import processor_time
@@ -61,11 +65,12 @@ SIDE, COUNT, STRIDE = 224, 16, 4
 MEAN = (123.675, 116.28, 103.53)
 STD = (58.395, 57.12, 57.375)
 PACKAGES = ("videoloader", "torchcodec", "PyNvVideoCodec", "cupy-cuda13x", "torch", "numpy", "av")
-MATRIX = ("h264-1080p", "h264-360p", "h264-240p", "hevc-1080p")
 SAMPLER = vl.RandomClip(COUNT, stride=STRIDE)
+SIZE = 16  # of a batch
 WORKERS = 2  # of a DataLoader
 SHARED = 4  # clips of a video
-EPOCHS = 3  # of the ceiling
+CEILING = 48  # clips of a kind that the ceiling is measured with
+MIX = "mix"
 COLUMNS = (
     *("contender", "clips/s", "of the first", "of NVDEC", "CPU ms"),
     *("beside a step", "beside a graph", "MiB", "right"),
@@ -79,7 +84,8 @@ class Case:
     """Files, and what is made of them."""
 
     def __init__(self, files: list[str], device: str, batch_size: int) -> None:
-        self.files, self.device, self.batch_size = files, device, batch_size
+        self.files = renamed(files, -(-len(files) // batch_size) * batch_size)
+        self.device, self.batch_size = device, batch_size
         self.dtype: Any = "float16" if device == "cuda" else "float32"
 
     def options(self) -> dict[str, Any]:
@@ -93,23 +99,22 @@ class Case:
 
     def plans(self) -> Iterator[tuple[list[int], list[list[int]]]]:
         """Batch after batch of files and frame numbers, those that Loader takes."""
-        index = vl.index_video(self.files[0])
+        indexes = [vl.index_video(path) for path in self.files]
         for epoch in itertools.count():
             for first in range(0, len(self.files), self.batch_size):
-                samples = list(range(first, min(first + self.batch_size, len(self.files))))
-                yield samples, [numbers_of(index, sample, epoch) for sample in samples]
+                samples = list(range(first, first + self.batch_size))
+                yield samples, [numbers_of(indexes[sample], sample, epoch) for sample in samples]
 
-    def ceiling(self) -> float:
-        """Clips a second of NVDEC alone."""
-        index = vl.index_video(self.files[0])
-        plans = itertools.product(range(EPOCHS), range(len(self.files)))
-        clips = [(sample, tuple(numbers_of(index, sample, epoch))) for epoch, sample in plans]
-        found = measure_ceiling(
-            tuple(self.files[sample] for sample, _ in clips),
-            tuple(numbers for _, numbers in clips),
-            (index.height, index.width),
-        )
-        return float(found["per_second"])
+    def ceiling(self, batches: int) -> float:
+        """Clips a second of NVDEC alone, of those in as many batches; not a number without it."""
+        if self.device == "cpu" or not all(map(is_decoded, self.files)):
+            return float("nan")
+        seconds = 0.0
+        for samples, numbers in itertools.islice(self.plans(), batches):
+            for sample, clip in zip(samples, numbers, strict=True):
+                path = self.files[sample]
+                seconds += len(packets_of(path, tuple(clip))) / packets_a_second(kind_of(path))
+        return batches * self.batch_size / seconds
 
     def decode_batch(self) -> Batches:
         """Nothing is decoded ahead of the consumer."""
@@ -224,6 +229,45 @@ class Case:
         return step * (frames.float() - expected.float()).abs().mean().item()
 
 
+def renamed(files: list[str], count: int) -> list[str]:
+    """As many files, which are other names of these where they are more."""
+    paths = list(files)
+    for number in range(len(files), count):
+        target = Path(files[number % len(files)])
+        link = target.parent.parent / "renamed" / f"{number:03}-{target.name}"
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        paths.append(str(link))
+    return paths
+
+
+def kind_of(path: str) -> str:
+    """Which of `KINDS` a file is."""
+    return Path(path).resolve().stem.partition("-")[2]
+
+
+@cache
+def packets_a_second(kind: str) -> float:
+    """What NVDEC alone decodes of a kind of files."""
+    (files,) = distinct([kind], CEILING // 3).values()
+    index = vl.index_video(files[0])
+    clips = [(path, numbers_of(index, place, 0)) for place, path in enumerate(3 * files)]
+    paths, numbers = zip(*clips, strict=True)
+    found = measure_ceiling(paths, tuple(map(tuple, numbers)), (index.height, index.width))
+    return float(found["value"])
+
+
+def files_of(name: str, count: int, device: str) -> list[str]:
+    """The files of a kind, or of the mix."""
+    if name != MIX:
+        return distinct([name], count)[name]
+    first = {kind: some[0] for kind, some in distinct([*KINDS], 1).items()}
+    kinds = [kind for kind in KINDS if device == "cpu" or is_decoded(first[kind])]
+    some = distinct(kinds, -(-count // len(kinds)))
+    return [path for paths in zip(*some.values(), strict=True) for path in paths][:count]
+
+
 def numbers_of(index: vl.VideoIndex, sample: int, epoch: int) -> list[int]:
     """The frames of a sample in an epoch."""
     rng = vl.sampling.generator(0, sample=sample, epoch=epoch)
@@ -330,8 +374,9 @@ def seconds_a_batch(
 
 
 def measure(
-    case: Case, name: str, arguments: argparse.Namespace, steps: dict[str, Step]
+    case: Case, name: str, count: int, repetitions: int, steps: dict[str, Step]
 ) -> dict[str, Any]:
+    """What a contender does with `count` batches at a time, alone and beside steps."""
     if case.device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -341,8 +386,8 @@ def measure(
     right = difference <= (OTHER_FRAMES if "torchcodec" in name else 0.0)
     list(itertools.islice(batches, 2))
     used = processor_time()
-    alone = seconds_a_batch(batches, arguments.batches, arguments.repetitions)
-    clips = case.batch_size * arguments.batches * arguments.repetitions
+    alone = seconds_a_batch(batches, count, repetitions)
+    clips = case.batch_size * count * repetitions
     found = {
         "clips_per_second": case.batch_size / alone,
         "processor_ms_a_clip": 1000 * (processor_time() - used) / clips,
@@ -358,7 +403,7 @@ def measure(
         for _ in range(10):
             step(None)
         single = (time.perf_counter() - begin) / 10
-        beside = seconds_a_batch(batches, arguments.batches, 3, step)
+        beside = seconds_a_batch(batches, count, 3, step)
         found |= {"step_ms": 1000 * single, kind: max(single, alone) / beside}
     batches.close()  # type: ignore[attr-defined]
     return found
@@ -366,52 +411,65 @@ def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--video", choices=VIDEOS, action="append")
+    parser.add_argument("--video", choices=[*KINDS, MIX], action="append")
     parser.add_argument("--contender", choices=[*CONTENDERS, *SHARING], action="append")
     parser.add_argument("--shared", action="store_true", help="loaders of several clips of a video")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--files", type=int, default=48)
-    parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--batches", type=int, default=14)
+    parser.add_argument("--batch-size", type=int, action="append")
+    parser.add_argument("--batches", type=int, default=14, help="timed at a time; of 16 clips")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--no-step", action="store_true", help="leave out the training step")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     kind = "shared-clips" if arguments.shared else "training"
-    out = arguments.out or RESULTS / f"{kind}-{today()}.json"
-    names = arguments.video or list(MATRIX)
+    folder = Path(os.environ.get("OUT", RESULTS))
+    out = arguments.out or folder / f"{kind}-{today()}.json"
+    names = arguments.video or [*KINDS, MIX]
+    distinct([name for name in names if name != MIX], arguments.files)  # all at once
     steps = {} if arguments.device == "cpu" or arguments.no_step else training_steps()
+    several = [*SHARING] if arguments.shared else contenders(arguments.device)
     results: dict[str, Any] = {}
-    for name in names:
-        case = Case(distinct(name, arguments.files), arguments.device, arguments.batch_size)
-        ceiling = case.ceiling() if case.device == "cuda" else float("nan")
-        results[name] = {"NVDEC alone": {"clips_per_second": ceiling}} if ceiling > 0 else {}
-        first: dict[str, Any] | None = None
-        table = Table(title=f"{name}, {arguments.device}, NVDEC alone {ceiling:.1f} clips/s")
-        for column in COLUMNS:
-            table.add_column(column, justify="right")
-        several = [*SHARING] if arguments.shared else contenders(arguments.device)
+    for name, size in itertools.product(names, arguments.batch_size or [SIZE]):
+        case = Case(files_of(name, arguments.files, arguments.device), arguments.device, size)
+        batches = max(1, arguments.batches * SIZE // size)
+        ceiling = case.ceiling(batches * arguments.repetitions)
+        row = name if size == SIZE else f"{name}, batches of {size}"
+        found: dict[str, Any] = {}
+        if ceiling > 0:
+            found["NVDEC alone"] = {"clips_per_second": ceiling}
+        results[row] = found
         for contender in arguments.contender or several:
-            found = measure(case, contender, arguments, steps)
-            first = found if first is None else first
-            results[name][contender] = found
-            print(name, contender, found, flush=True)
-            table.add_row(
-                contender,
-                f"{found['clips_per_second']:.1f}",
-                f"{found['clips_per_second'] / first['clips_per_second']:.2f}",
-                f"{found['clips_per_second'] / ceiling:.2f}",
-                f"{found['processor_ms_a_clip']:.1f}",
-                f"{found.get('beside_a_step', float('nan')):.2f}",
-                f"{found.get('beside_a_graph', float('nan')):.2f}",
-                f"{found.get('gpu_memory_mib', float('nan')):.0f}",
-                str(found["right"]),
-            )
+            found[contender] = measure(case, contender, batches, arguments.repetitions, steps)
+            print(row, contender, found[contender], flush=True)
             facts = {**machine(PACKAGES), **gpu()}
             report = {"benchmark": kind, "run": facts, "results": results}
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(json.dumps(report, indent=1) + "\n")
-        Console(width=120).print(table)
+        Console(width=120).print(table_of(f"{row}, {arguments.device}", found, ceiling))
+
+
+def table_of(title: str, found: dict[str, Any], ceiling: float) -> Table:
+    """What the contenders did, one in a row."""
+    table = Table(title=f"{title}, NVDEC alone {ceiling:.1f} clips/s")
+    for column in COLUMNS:
+        table.add_column(column, justify="right")
+    ours = {name: one for name, one in found.items() if name in CONTENDERS | SHARING}
+    first = next(iter(ours.values()))["clips_per_second"]
+    for contender, one in ours.items():
+        rate, missing = one["clips_per_second"], float("nan")
+        table.add_row(
+            contender,
+            f"{rate:.1f}",
+            f"{rate / first:.2f}",
+            f"{rate / ceiling:.2f}",
+            f"{one['processor_ms_a_clip']:.1f}",
+            f"{one.get('beside_a_step', missing):.2f}",
+            f"{one.get('beside_a_graph', missing):.2f}",
+            f"{one.get('gpu_memory_mib', missing):.0f}",
+            str(one["right"]),
+        )
+    return table
 
 
 if __name__ == "__main__":

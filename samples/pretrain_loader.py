@@ -126,7 +126,7 @@ def train(arguments: argparse.Namespace) -> None:
         likeness = model(as_tokens(batch), batch[".txt"])
         loss = torch.nn.functional.cross_entropy(likeness, torch.arange(len(likeness)))
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         for parameter in model.parameters():
             dist.all_reduce(parameter.grad)
             parameter.grad /= ranks

@@ -75,7 +75,7 @@ def main() -> None:
             labels = batch["labels"].to(arguments.device)
             loss = torch.nn.functional.cross_entropy(scores, labels)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
             state = {
                 "model": model.state_dict(),

@@ -142,7 +142,7 @@ def train(arguments: argparse.Namespace) -> None:
             labels = batch["labels"].to(arguments.device)
             loss = torch.nn.functional.cross_entropy(model(batch["frames"]), labels)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
             step = torch.tensor([loss.item() * len(labels), len(labels)], device=arguments.device)
             dist.all_reduce(step)

@@ -162,7 +162,7 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         assert message in " ".join(result.output.split()), words
 
 
-def test_index_counts_what_it_passes_over_by_reason(folder, tmp_path, caplog):
+def test_index_counts_what_it_skips_by_reason(folder, tmp_path, caplog):
     place = tmp_path / "videos"
     shutil.copytree(folder, place)
     for name in ("1.jpg", "2.JPG", "notes.txt", "README", "deep.tar.gz"):
@@ -184,22 +184,22 @@ def test_index_counts_what_it_passes_over_by_reason(folder, tmp_path, caplog):
     for words in (("index", place), ("index", place, "-o", tmp_path / "o.parquet", "--workers", 0)):
         result = run(*words)
         assert result.exit_code == 0, result.output
-        (line,) = [x for x in result.output.splitlines() if x.startswith("passed over: ")]
-        assert set(re.split(r", (?=\d)", line.removeprefix("passed over: "))) == expected
+        (line,) = [x for x in result.output.splitlines() if x.startswith("skipped: ")]
+        assert set(re.split(r", (?=\d)", line.removeprefix("skipped: "))) == expected
     caplog.set_level("INFO", "videoloader")
     vl.index_dataset(place, tmp_path / "p.parquet", 0).close()
-    (record,) = [each for each in caplog.records if "passed over: " in each.message]
+    (record,) = [each for each in caplog.records if "skipped: " in each.message]
     assert record.levelname == "WARNING"
     assert all(reason in record.message for reason in expected)
     (place / "a.mp4").unlink()
     (place / "b.tar").unlink()
-    with pytest.raises(vl.SourceError, match=r"passed over: .*1 compressed archives"):
+    with pytest.raises(vl.SourceError, match=r"skipped: .*1 compressed archives"):
         find_items(place)
     shutil.rmtree(place)
     place.mkdir()
     shutil.copy(folder / "a.mp4", place)
     caplog.clear()
-    assert "passed over" not in run("index", place).output
+    assert "skipped" not in run("index", place).output
     assert [os.path.basename(item.path) for item in find_items([place, place])] == ["a.mp4"]
     assert [each.levelname for each in caplog.records] == ["INFO"]  # named twice
 

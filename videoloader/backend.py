@@ -81,7 +81,7 @@ def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002, N802
 
 def ReleaseUnusedMemory() -> None:  # noqa: N802
     """Release the GPU memory that no tensor uses."""
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+    if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
 
 

@@ -40,7 +40,7 @@ class Draw(NamedTuple):
 class EpochSampler(Sampler[Draw]):
     """A sampler for `ClipDataset` whose epochs differ, repeat by seed, and can be resumed.
 
-    It gives `Draw`s, so a clip depends on `seed`s, epoch, number and draw alone: not on workers,
+    It gives `Draw` values: a clip depends on `seed`, epoch, number and draw alone, not on workers,
     their number or how long they live, on ranks, or on where a run was interrupted. Samplers that
     shard it, such as the one that Lightning puts around it, and batch samplers pass them on.
 

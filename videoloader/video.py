@@ -106,7 +106,7 @@ class Video:
         self._rules = from_options(DecodingRules, options, is_strict=True)
         if index is not None and fps is not None:
             raise ArgumentError("give fps to index_video, or no index; an index has its times")
-        self._given = source
+        self._given = source.absolute() if isinstance(source, Item) else source
         self._threads = threads
         with blamed_on(source_name(source)):
             self._source = open_any(source)

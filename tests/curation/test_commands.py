@@ -1,5 +1,9 @@
 """The commands `scenes`, `dedupe` and `score`."""
 
+import json
+import shutil
+
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -58,3 +62,60 @@ def test_a_job_that_cannot_be_done_says_why(tmp_path):
     told = run("score", tmp_path / "none.parquet", "-o", tmp_path / "out.parquet")
     assert told.exit_code == 2
     assert "none.parquet" in told.output
+
+
+@pytest.mark.parametrize(
+    ("command", "facts"),
+    [
+        ("scenes", {"scenes": 6, "videos": 3}),
+        ("score", {"videos": 3}),
+        ("dedupe", {"videos": 2, "groups": 1}),
+    ],
+)
+def test_results_are_printed_as_json(folder, tmp_path, command, facts):
+    out = tmp_path / "out.parquet"
+    told = run(command, folder.parent / "set.parquet", "-o", out, "--json")
+    assert told.exit_code == 1
+    printed = json.loads(told.stdout)
+    (error,) = printed.pop("errors")
+    assert (error["row"], error["key"]) == (3, "d.mp4")
+    assert "d.mp4" in error["error"]
+    assert printed == {"out": str(out), **facts}
+
+
+@pytest.mark.parametrize("command", ["scenes", "score"])
+def test_shards_make_up_the_whole(folder, tmp_path, command):
+    words = [command, folder.parent / "set.parquet", "-o"]
+    run(*words, tmp_path / "whole.parquet")
+    parts = [tmp_path / f"{part}.parquet" for part in range(3)]
+    for part, path in enumerate(parts):
+        run(*words, path, "--shard", f"{part}/3")
+    whole = pq.read_table(tmp_path / "whole.parquet").to_pylist()
+    assert pa.concat_tables(map(pq.read_table, parts), promote_options="default").to_pylist() == (
+        whole
+    )
+
+
+def test_duplicates_are_found_from_hashes_of_several_machines(folder, tmp_path, monkeypatch):
+    words = ["dedupe", folder.parent / "set.parquet", "-o"]
+    run(*words, tmp_path / "whole.parquet")
+    out = tmp_path / "out.parquet"
+    told = [run(*words, out, "--shard", f"{part}/2").output for part in range(2)]
+    assert "2 videos hashed, part 0 of 2" in told[0]
+    assert "1 videos hashed, part 1 of 2" in told[1]
+    monkeypatch.setattr("videoloader.curation.duplicates.hash_video", None)  # not called again
+    run(*words, out)
+    assert pq.read_table(out).equals(pq.read_table(tmp_path / "whole.parquet"))
+    assert [path.name for path in tmp_path.glob("out*")] == ["out.parquet"]
+
+
+def test_the_videos_of_a_data_set_may_have_moved(folder, tmp_path):
+    moved = shutil.copytree(folder, tmp_path / "here")
+    vl.index_dataset(moved, tmp_path / "set.parquet", 0).close()
+    moved = moved.rename(tmp_path / "there")
+    words = ["score", tmp_path / "set.parquet", "-o", tmp_path / "out.parquet", "--json"]
+    assert json.loads(run(*words).stdout)["videos"] == 0
+    assert json.loads(run(*words, "--root", moved).stdout)["videos"] == 3
+    told = run("score", folder, "-o", tmp_path / "out.parquet", "--root", folder)
+    assert told.exit_code == 2
+    assert "--root" in told.output

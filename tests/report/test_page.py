@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.report.page import render_page, write_report
 
 HOSTILE = (
@@ -79,6 +81,17 @@ def test_the_page_holds_every_row_and_its_totals(dataset, tmp_path):
     assert all({"timeline", "sheet"} == {*each} for each in data["pictures"].values())
 
 
+def test_the_page_names_what_was_skipped(folder, tmp_path):
+    place = tmp_path / "videos"
+    place.mkdir()
+    shutil.copy(folder / "0.mp4", place)
+    (place / "more.tar.gz").touch()
+    with vl.index_dataset(place, tmp_path / "set.parquet", 0) as dataset:
+        skipped = data_of(render_page(dataset, pictures={}))["skipped"]
+    assert skipped["text"].startswith("1 compressed archives")
+    assert [path for path, _ in skipped["paths"]] == ["more.tar.gz"]
+
+
 def test_damaged_frames_are_a_column(dataset):
     items = [dataset.item(row) for row in range(len(dataset))]
     paths = dataset.table["path"].to_pylist()
@@ -88,8 +101,6 @@ def test_damaged_frames_are_a_column(dataset):
 
 
 def test_pictures_of_a_video_that_is_gone_are_an_error_in_the_page(folder, tmp_path):
-    import shutil
-
     copied = tmp_path / "copied"
     shutil.copytree(folder, copied)
     with vl.index_dataset(copied / "1.mp4", tmp_path / "set.parquet", 0) as dataset:
@@ -208,7 +219,7 @@ def test_a_hundred_thousand_rows_open_and_sort_quickly(tmp_path):
         }
     )
     dataset = type("Synthetic", (), {"__len__": lambda self: count})()
-    dataset.path, dataset.table = tmp_path / "set.parquet", table
+    dataset.path, dataset.table, dataset.skipped = tmp_path / "set.parquet", table, Skipped()
     path = tmp_path / "index.html"
     path.write_text(render_page(dataset, pictures={}))
     with Page() as page:

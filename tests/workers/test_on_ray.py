@@ -56,6 +56,12 @@ def test_the_process_of_a_ray_worker_ends_when_it_has_no_calls(monkeypatch):
     assert [*run_tasks("math:sqrt", [4], **HOW)] == [(4, 2.0)]
 
 
+def test_a_cluster_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", fake_ray.make(has_cluster=False))
+    with pytest.raises(vl.ResourceError, match=r"'host:1' \(nobody listens\); `ray start"):
+        [*run_tasks("math:sqrt", [1], **{**HOW, "ray": "host:1"})]
+
+
 def test_ray_is_asked_for_by_name_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(vl.UnsupportedError, match=r"videoloader\[ray\]"):

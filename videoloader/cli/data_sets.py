@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,9 @@ from videoloader.cli.terminal import (
     Json,
     Ray,
     Root,
+    Shard,
     Workers,
+    as_shard,
     complain,
     console,
     job_progress,
@@ -25,13 +27,17 @@ from videoloader.cli.terminal import (
 )
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import index_video
+from videoloader.sources.address import shown
 from videoloader.sources.source import as_check
+
+if TYPE_CHECKING:
+    from videoloader.indexing.dataset.skipped import Skipped
 
 __all__ = ["check", "index", "merge", "query"]
 
+_NAMED = 10  # skipped paths
 _SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 
-Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
 Checks = Annotated[
     str, typer.Option("--check", help="What tells a changed file: size, mtime or none.")
 ]
@@ -62,8 +68,9 @@ def index(
     if out is None:
         raise typer.Exit(_index_now(sources, headers=headers, as_json=as_json))
     from videoloader.indexing.dataset import index_dataset
+    from videoloader.indexing.dataset.skipped import Skipped
 
-    begin, passed = time.perf_counter(), Counter[str]()
+    begin, skipped = time.perf_counter(), Skipped()
     with job_progress() as progress, reported(out):
         task = progress.add_task("indexing", total=None, failed=0)
 
@@ -77,17 +84,18 @@ def index(
             headers=headers,
             root=root,
             check=as_check(checks),
-            shard=_shard(shard),
+            shard=as_shard(shard),
             ray=ray,
             progress=tell,
-            passed=passed,
+            skipped=skipped,
         )
     errors = dataset.errors.to_pylist()
     seconds = time.perf_counter() - begin
     if as_json:
         count = len(dataset.videos)
         facts = {"out": str(out), "videos": count, "errors": errors, "seconds": seconds}
-        print(json.dumps(facts | {"passed_over": passed}))  # noqa: T201  (what the option asks for)
+        facts |= {"skipped": skipped.counts, "skipped_paths": [*dataset.skipped]}
+        print(json.dumps(facts))  # noqa: T201  (what the option asks for)
     else:
         for row in errors:
             try:
@@ -99,7 +107,7 @@ def index(
             f"{out}: {len(dataset.videos)} videos, {len(errors)} cannot be read, "
             f"{seconds:.1f} s, {rate:.0f} files/s"
         )
-        _tell_passed(passed)
+        _tell_skipped(skipped)
     raise typer.Exit(int(bool(errors)))
 
 
@@ -197,9 +205,9 @@ def check(
             progress.update(task, completed=done, total=total, failed=failed)
 
         with open_dataset(dataset, root=root, check=as_check(checks)) as opened:
-            count = len(part_of(opened.videos.rows.tolist(), _shard(shard)))
+            count = len(part_of(opened.videos.rows.tolist(), as_shard(shard)))
             table = check_dataset(
-                opened, target, workers=workers, shard=_shard(shard), ray=ray, progress=tell
+                opened, target, workers=workers, shard=as_shard(shard), ray=ray, progress=tell
             )
     damage = table.to_pylist()
     if as_json:
@@ -218,11 +226,12 @@ def check(
 def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     """Index and print, file after file; the exit code."""
     from videoloader.indexing.dataset import find_items
+    from videoloader.indexing.dataset.skipped import Skipped
     from videoloader.report.tables import video_table
 
-    indexes, passed = [], Counter[str]()
+    indexes, skipped = [], Skipped()
     with reported():
-        items = find_items(sources, passed)
+        items = find_items(sources, skipped)
     for item in items:
         try:
             with item.open() as source:
@@ -236,20 +245,13 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
             print(json.dumps(video_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
         console.print(video_table(indexes))
-        _tell_passed(passed)
+        _tell_skipped(skipped)
     return int(len(indexes) < len(items))
 
 
-def _tell_passed(passed: Counter[str]) -> None:
-    """Say which files of folders and archives were passed over."""
-    if passed:
-        from videoloader.indexing.dataset.listing import describe_passed
-
-        say(f"passed over: {describe_passed(passed)}")
-
-
-def _shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal()):
-        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
-    return int(part), int(parts)
+def _tell_skipped(skipped: Skipped) -> None:
+    """Say what was skipped in folders and archives, and name what may have held videos."""
+    if skipped:
+        say(f"skipped: {skipped}")
+    for path, reason in itertools.islice(skipped.lost(), _NAMED):
+        complain(f"{shown(path)}: skipped ({reason})")

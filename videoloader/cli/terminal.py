@@ -29,8 +29,10 @@ __all__ = [
     "Json",
     "Ray",
     "Root",
+    "Shard",
     "Workers",
     "as_rate",
+    "as_shard",
     "complain",
     "console",
     "job_progress",
@@ -52,6 +54,7 @@ Ray = Annotated[
         help="Work on this Ray cluster; auto: the one of this machine; local: a new one here.",
     ),
 ]
+Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
 Root = Annotated[
     str | None, typer.Option(help="Folder or URL that the paths of videos are relative to.")
@@ -127,3 +130,11 @@ def as_rate(text: str) -> Fraction:
         return exact_number(text)
     except (OverflowError, ValueError) as error:
         raise ArgumentError(f"--fps is a number or a fraction, got {text!r}") from error
+
+
+def as_shard(text: str) -> tuple[int, int]:
+    """The value of `--shard`."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal()):
+        raise ArgumentError(f"--shard is i/n, such as 0/4, got {text!r}")
+    return int(part), int(parts)

@@ -33,7 +33,7 @@ def shared(tensor: torch.Tensor) -> torch.Tensor:
         ResourceError: the shared memory is full.
     """
     with blamed_on("shared memory"):
-        tensor.share_memory_()  # type: ignore[no-untyped-call]
+        tensor.share_memory_()
     return tensor
 
 

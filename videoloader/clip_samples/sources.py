@@ -406,7 +406,7 @@ def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
 def _items(places: Iterable[Place]) -> Iterable[Item]:
     for place in places:
         if isinstance(place, Item):
-            yield place
+            yield place.absolute()
         elif Path(place).suffix.lower() in VIDEO_SUFFIXES and not _is_pattern(os.fspath(place)):
             yield Item(absolute(place))  # without a look at it: there may be millions
         else:

@@ -5,7 +5,7 @@ functions for it, over the pictures that `pictures.py` decodes; `duplicates.py` 
 compares what `hashes.py` gives.
 """
 
-from videoloader.curation.duplicates import find_duplicates
+from videoloader.curation.duplicates import find_duplicates, hash_videos
 from videoloader.curation.hashes import VideoHash, hash_video, picture_hash
 from videoloader.curation.mapping import map_clips
 from videoloader.curation.pictures import Thumbnails, read_thumbnails
@@ -20,6 +20,7 @@ __all__ = [
     "find_duplicates",
     "find_scenes",
     "hash_video",
+    "hash_videos",
     "map_clips",
     "picture_hash",
     "read_thumbnails",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -24,7 +25,7 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["find_duplicates", "near_pairs", "video_distance"]
+__all__ = ["find_duplicates", "hash_videos", "near_pairs", "video_distance"]
 
 _BANDS, _BAND_BITS = 4, 16
 _PICTURES = 6  # of a video that are hashed
@@ -98,10 +99,14 @@ def find_duplicates(
         "ray": ray,
         "progress": progress,
     }
-    parts = [target.with_name(f"{target.name}.{name}") for name in ("hashes", "digests")]
-    function = partial(_describe, count=0 if distance is None else _PICTURES)
-    described = map_clips(videos, function, parts[0], keep=True, **options).to_pylist()
-    copies, unread = _copies(videos, described, parts[1], options)
+    parts = _hash_files(target)
+    described: list[dict[str, Any]] = []
+    for number in range(len(parts)):
+        shard = number, len(parts)
+        hashed = hash_videos(videos, target, distance=distance, shard=shard, **options)
+        described += hashed.to_pylist()
+    digests = target.with_name(f"{target.name}.digests")
+    copies, unread = _copies(videos, described, digests, options)
     errors = {n: row["error"] for n, row in enumerate(described) if row["error"]} | unread
     near: list[_Pair] = []
     if distance is not None:
@@ -115,9 +120,43 @@ def find_duplicates(
     table = _table(described, copies, near, errors)
     with written_whole(target) as partial_file:
         pq.write_table(table, partial_file, compression="zstd")
-    for part in parts:
+    for part in (*parts, digests):
         part.unlink(missing_ok=True)
     return table
+
+
+def hash_videos(
+    source: ClipSources,
+    out: str | os.PathLike[str],
+    *,
+    distance: float | None = 10.0,
+    shard: tuple[int, int],
+    **options: Any,
+) -> pa.Table:
+    """Hash a part of the videos for a later `find_duplicates`, which has all of them to compare.
+
+    The hashes are in a file beside `out`, named by the part. `find_duplicates` with the same `out`
+    uses these files, hashes what they lack or what has changed, and deletes them.
+
+    Args:
+        source: as for `find_duplicates`; all videos.
+        out: file that `find_duplicates` will write.
+        distance: as for `find_duplicates`; None where it will look for copies only.
+        shard: (i, n) takes the i-th of n parts of the videos, for n machines.
+        **options: `device`, `workers`, `time_limit`, `ray` and `progress` of `find_duplicates`.
+    """
+    function = partial(_describe, count=0 if distance is None else _PICTURES)
+    target = Path(out)
+    path = target.with_name(f"{target.name}.hashes.{shard[0]}of{shard[1]}")
+    return map_clips(source, function, path, keep=True, shard=shard, **options)
+
+
+def _hash_files(target: Path) -> list[Path]:
+    """Files of hashes: of as many parts as there are files of, or one."""
+    named = re.compile(re.escape(f"{target.name}.hashes.") + r"\d+of(\d+)(\.journal)?")
+    found = (named.fullmatch(path.name) for path in target.parent.glob("*.hashes.*"))
+    count = max((int(each[1]) for each in found if each), default=1)
+    return [target.with_name(f"{target.name}.hashes.{part}of{count}") for part in range(count)]
 
 
 def _describe(video: Video, *, count: int) -> dict[str, Any]:

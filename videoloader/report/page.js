@@ -303,6 +303,11 @@ for (const [label, filter] of data.flags) {
   made.onclick = () => filterBy(filter);
   $("flags").append(made, " ");
 }
+if (data.skipped.text) {
+  $("skipped").hidden = false;
+  $("skipped").querySelector("summary").textContent = `skipped while indexing: ${data.skipped.text}`;
+  for (const [path, reason] of data.skipped.paths) fact($("skipped").querySelector("dl"), path, reason);
+}
 head();
 charts();
 update();

@@ -180,6 +180,7 @@ def render_page(
         "charts": _CHARTS,
         "flags": [flag for flag in _FLAGS if re.split("[!:>]", flag[1])[0] in names],
         "totals": _totals(table),
+        "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
         "pictures": pictures,
         "live": is_live,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "

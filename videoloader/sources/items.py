@@ -31,7 +31,8 @@ class Item:
         size: of the member.
         listed: state of the file in a listing; not part of the item's identity.
         problem: error found by the listing; not part of the item's identity either.
-        signed: URL to open it by, if `path` is not sufficient.
+        signed: what to open it by, if `path` is not sufficient: a URL with its secrets, or the
+            absolute path of a relative one, see `absolute`.
         below: the part of `path` below the root of its data set, "" without a root; stays the same
             where the data set is moved.
     """
@@ -90,6 +91,17 @@ class Item:
         return open_member(
             self.location, name=self.member, offset=self.offset, size=self.size, known=known
         )
+
+    def absolute(self) -> Item:
+        """The item as it is found from any working directory; its `path` and name stay.
+
+        >>> Item("cats/1.mp4").absolute().location == os.path.abspath("cats/1.mp4")
+        True
+        """
+        place = local_path(self.location)
+        if os.path.isabs(place) or is_url(place):
+            return self
+        return replace(self, signed=os.path.join(os.getcwd(), place))
 
     def state(self) -> Fingerprint:
         """The current state of the video, or its state in the listing.

@@ -32,7 +32,7 @@ def copy_to_address(
     stream = torch.cuda.current_stream(tensors[0].device) if on_gpu else None
     if on_gpu and cuda_stream is not None:
         number = _number(cuda_stream, "stream")
-        stream = torch.cuda.ExternalStream(number, tensors[0].device)  # type: ignore[no-untyped-call]
+        stream = torch.cuda.ExternalStream(number, tensors[0].device)
     with torch.cuda.stream(stream) if stream is not None else nullcontext():
         for tensor in tensors:
             size = tensor.numel() * tensor.element_size()

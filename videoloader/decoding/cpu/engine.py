@@ -145,7 +145,9 @@ class CpuEngine:
 
 def _task_source(given: object, source: Source) -> TaskSource:
     """What a worker opens a video by."""
-    if isinstance(given, Item | bytes):
+    if isinstance(given, Item):
+        return given.absolute()
+    if isinstance(given, bytes):
         return given
     if source.path is not None:
         return source.path

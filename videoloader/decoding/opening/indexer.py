@@ -75,7 +75,7 @@ class Indexer:
         index = index_natively(source)
         if index is not None:
             return index
-        again = place if isinstance(place, Item) else source.path or place
+        again = place.absolute() if isinstance(place, Item) else source.path or place
         index = self._ask(IndexCommand(source.name, again or source.read(0, source.size)))
         index.check(source)
         warnings = tuple(text.replace(index.name, source.name, 1) for text in index.warnings)

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +17,7 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.indexing.dataset.part import GROUP, table_writer
+from videoloader.indexing.dataset.part import GROUP, stored_skipped, table_writer
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
     Row,
@@ -28,6 +27,7 @@ from videoloader.indexing.dataset.rows import (
     schema,
     text_at,
 )
+from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.indexing.index import decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path, public
@@ -63,7 +63,7 @@ def index_dataset(
     time_limit: float = 120.0,
     ray: bool | str = False,
     progress: Progress | None = None,
-    passed: Counter[str] | None = None,
+    skipped: Skipped | None = None,
 ) -> DatasetIndex:
     """Index a data set into a Parquet file, one row a video.
 
@@ -91,8 +91,8 @@ def index_dataset(
         ray: run on a Ray cluster instead of in processes here, with the same result: its address,
             or True for the one that is connected, see docs/cluster.md.
         progress: called after every video.
-        passed: counts the skipped files of folders and archives, by reason; without it they are
-            logged.
+        skipped: takes what is passed over in folders and archives, see `DatasetIndex.skipped`;
+            without it the counts are logged.
 
     Raises:
         SourceError: a source does not exist or has no video.
@@ -103,7 +103,10 @@ def index_dataset(
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
     check = as_check(check)
     places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    items = find_items(places, passed)
+    noted = Skipped() if skipped is None else skipped
+    items = find_items(places, noted)
+    if skipped is None:
+        noted.log()
     _check_places(items)
     base = _default_root(places, items) if root is None else as_root(root)
     if base is not None:
@@ -135,7 +138,7 @@ def index_dataset(
             if progress is not None:
                 progress(done, len(items), failed)
         rows = (journal[item] for item in items)
-        _write(target, rows, base, is_default=root is None)
+        _write(target, rows, base, is_default=root is None, skipped=noted.relative_to(base))
         journal.remove()
     finally:
         journal.close()
@@ -214,8 +217,12 @@ def merge_datasets(
         raise ArgumentError("nothing to merge")
     roots = {read_root(part) for part in datasets}
     are_default = [is_default_root(part) for part in datasets]
+    skipped = Skipped()
     if len(roots) > 1 and root is None and all(are_default):
-        _write(Path(out), _all_once(datasets, are_absolute=True), None)
+        for part in datasets:
+            skipped.update(stored_skipped(part), read_root(part))
+        rows = _all_once(datasets, are_absolute=True)
+        _write(Path(out), rows, None, skipped=skipped, is_default=False)
         return open_dataset(out)
     if None in roots and (len(roots) > 1 or root is not None):
         raise ArgumentError(
@@ -227,7 +234,10 @@ def merge_datasets(
         raise ArgumentError(
             f"the roots of the parts differ ({', '.join(sorted(map(str, roots)))}); pass root="
         )
-    _write(Path(out), _all_once(datasets), base, is_default=root is None and all(are_default))
+    for part in datasets:
+        skipped.update(stored_skipped(part))
+    is_default = root is None and all(are_default)
+    _write(Path(out), _all_once(datasets), base, skipped=skipped, is_default=is_default)
     return open_dataset(out)
 
 
@@ -342,10 +352,10 @@ def _is_current(row: Row, item: Item, check: Check) -> bool:
 
 
 def _write(
-    target: Path, rows: Iterator[Row], root: str | None, *, is_default: bool = False
+    target: Path, rows: Iterator[Row], root: str | None, *, skipped: Skipped, is_default: bool
 ) -> None:
     """Write the Parquet file, whole or not at all."""
-    with table_writer(target, root, is_default=is_default) as writer:
+    with table_writer(target, root, is_default=is_default, skipped=skipped) as writer:
         while group := list(itertools.islice(rows, GROUP)):
             writer.write_table(_table(group))
 

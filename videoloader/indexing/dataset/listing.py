@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import glob
-import logging
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +12,7 @@ from pathlib import Path
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
+from videoloader.indexing.dataset.skipped import BROKEN, PACKED, UNREADABLE, Skipped
 from videoloader.sources.address import escaped, is_url, local_path, public, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item, local_item
@@ -22,18 +21,12 @@ from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
 from videoloader.sources.tar import Member, read_members
 
-__all__ = ["describe_passed", "find_items", "find_videos"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["find_items", "find_videos"]
 
 _LISTS = {".txt", ".list", ".lst"}
 _ARCHIVE = ".tar"
 _WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
 _COMPRESSED = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".zip", ".7z", ".rar")
-_PACKED = "compressed archives, which are not read: unpack them, or pack them as .tar"
-_BROKEN = "links that lead nowhere, and what is no file"
-_LOST = (_PACKED, _BROKEN)  # reasons that may mean that videos are missing
-_REASONS = 8  # that are named
 _TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 
@@ -43,7 +36,7 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
     Raises:
         SourceError: the folder does not exist, or has no video.
     """
-    there = map(Path, _walk(Path(folder), Counter()))
+    there = map(Path, _walk(Path(folder), Skipped()))
     found = [path for path in there if path.suffix.lower() != _ARCHIVE]
     if not found:
         name = shown(os.fspath(folder))
@@ -53,7 +46,7 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
 
 def find_items(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    passed: Counter[str] | None = None,
+    skipped: Skipped | None = None,
 ) -> list[Item]:
     """The videos in folders, globs, text lists, tar archives, paths and URLs, each once.
 
@@ -67,8 +60,9 @@ def find_items(
 
     Args:
         sources: folders, globs, lists, archives, paths or URLs.
-        passed: counts the skipped files of folders and archives, by reason. Without it the counts
-            are logged: as a warning if compressed archives or broken links are among them.
+        skipped: takes what is passed over in folders and archives. Without it the counts are
+            logged: as a warning if compressed archives, broken links or folders that may not be
+            read are among them.
 
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
@@ -76,37 +70,28 @@ def find_items(
         UnsupportedError: the scheme of a URL is not supported.
     """
     items: dict[Item, None] = {}
-    is_logged = passed is None
-    passed = Counter() if passed is None else passed
+    noted = Skipped() if skipped is None else skipped
     for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
-        for item in _found(local_path(os.fspath(source)), passed):
-            for found in _members(item, passed) if _ending(item.path) == _ARCHIVE else [item]:
+        for item in _found(local_path(os.fspath(source)), noted):
+            for found in _members(item, noted) if _ending(item.path) == _ARCHIVE else [item]:
                 if found in items:
-                    passed["named before"] += 1
+                    noted.add("named before", found.key)
                 items[found] = None
-    if is_logged and passed:
-        level = logging.WARNING if any(passed[reason] for reason in _LOST) else logging.INFO
-        _log.log(level, "passed over: %s", describe_passed(passed))
+    if skipped is None:
+        noted.log()
     return list(items)
 
 
-def describe_passed(passed: Counter[str]) -> str:
-    """The skipped files by reason, the most frequent reasons first."""
-    most = [f"{count} {reason}" for reason, count in passed.most_common(_REASONS)]
-    rest = passed.total() - sum(count for _, count in passed.most_common(_REASONS))
-    return f"{', '.join(most)}{f', {rest} others' if rest else ''}"
-
-
-def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
+def _found(source: str, skipped: Skipped) -> Iterator[Item]:
     """Files and archives that a source stands for."""
     if is_url(source):
-        yield from _found_remote(source, passed)
+        yield from _found_remote(source, skipped)
         return
     path = Path(source)
     if os.path.isdir(source):  # unlike `path.is_dir`, not for names that are too long
-        found = _walk(path, passed)
+        found = _walk(path, skipped)
         if not found:
-            told = f"; passed over: {describe_passed(passed)}" if passed else ""
+            told = f"; skipped: {skipped}" if skipped else ""
             raise SourceError(
                 f"{shown(source)}: no video files in it (known by endings as .mp4){told}"
             )
@@ -117,7 +102,7 @@ def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
             raise SourceError(f"{shown(source)}: nothing matches")
         for match in matches:
             is_folder = os.path.isdir(match)
-            found = _walk(Path(match), passed) if is_folder else [os.path.abspath(match)]
+            found = _walk(Path(match), skipped) if is_folder else [os.path.abspath(match)]
             yield from map(local_item, found)
     elif path.suffix.lower() in _LISTS and os.path.isfile(source):
         yield from map(Item, _listed(path))
@@ -127,7 +112,7 @@ def _found(source: str, passed: Counter[str]) -> Iterator[Item]:
         yield local_item(os.path.abspath(source))
 
 
-def _found_remote(url: str, passed: Counter[str]) -> Iterator[Item]:
+def _found_remote(url: str, skipped: Skipped) -> Iterator[Item]:
     from videoloader.sources.remote import list_objects
 
     plain = public(url)
@@ -137,7 +122,7 @@ def _found_remote(url: str, passed: Counter[str]) -> Iterator[Item]:
             if _ending(place) in _WANTED:
                 found.append(Item(place, listed=state))
             else:
-                passed[_with_ending(place)] += 1
+                skipped.add(_with_ending(place), public(place))
         if not found:
             raise SourceError(f"{shown(url)}: no video files in it (known by endings as .mp4)")
         yield from found
@@ -169,23 +154,24 @@ def _ending(place: str) -> str:
 def _with_ending(place: str) -> str:
     """The reason for skipping a file without the suffix of a video."""
     if place.lower().endswith(_COMPRESSED):
-        return _PACKED
+        return PACKED
     ending = _ending(place)
     return f"with the ending {escaped(ending)}" if ending else "without an ending"
 
 
-def _walk(folder: Path, passed: Counter[str]) -> list[str]:
+def _walk(folder: Path, skipped: Skipped) -> list[str]:
     """Videos and archives under a folder, sorted; only their names are kept on the way."""
     if not folder.is_dir():
         raise SourceError(f"{shown(str(folder))}: no such folder")
     found: list[str] = []
-    waiting, seen = [os.path.abspath(folder)], set()
+    above = os.path.abspath(folder)
+    waiting, seen = [above], set()
     while waiting:
         place = waiting.pop()
         try:
             status = os.stat(place)
             if (status.st_dev, status.st_ino) in seen:
-                passed["links to folders gone through already"] += 1
+                skipped.add("links to folders gone through already", place)
                 continue
             seen.add((status.st_dev, status.st_ino))
             folders = []
@@ -197,10 +183,13 @@ def _walk(folder: Path, passed: Counter[str]) -> list[str]:
                     elif _is_folder(entry):
                         folders.append(entry.path)
                     elif is_wanted or not _is_file(entry):
-                        passed[_BROKEN] += 1
+                        skipped.add(BROKEN, entry.path)
                     else:
-                        passed[_with_ending(entry.name)] += 1
+                        skipped.add(_with_ending(entry.name), entry.path)
         except OSError as error:
+            if isinstance(error, PermissionError) and place != above:
+                skipped.add(UNREADABLE, place)
+                continue
             raise unreadable(place, error, "listed") from None
         # Real files come before links, so that a file is listed under its own name if possible.
         waiting += sorted(folders, key=lambda path: (os.path.islink(path), path), reverse=True)
@@ -254,7 +243,7 @@ def _entries(text: bytes, name: str) -> Iterator[tuple[str, str]]:
             yield entry, f"{shown(name)}, line {number}"
 
 
-def _members(archive: Item, passed: Counter[str]) -> Iterator[Item]:
+def _members(archive: Item, skipped: Skipped) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
     path = archive.location
     try:
@@ -264,7 +253,7 @@ def _members(archive: Item, passed: Counter[str]) -> Iterator[Item]:
                 if _ending(member.name) in VIDEO_SUFFIXES:
                     yield _member(path, member, whole)
                 else:
-                    passed[_with_ending(member.name)] += 1
+                    skipped.add(_with_ending(member.name), _member(path, member, None).key)
     except FormatError:
         yield archive  # empty; opening it raises the error
     except ValueError as error:

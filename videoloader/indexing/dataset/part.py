@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.cache import is_default_root, reading
 from videoloader.indexing.dataset.rows import check_schema, completed, schema
+from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.sources.address import is_url, local_path
 from videoloader.system.writing import make_folder, written_whole
 
@@ -22,10 +23,18 @@ if TYPE_CHECKING:
 
     from videoloader.indexing.dataset.reader import DatasetIndex
 
-__all__ = ["GROUP", "stored_splits", "table_writer", "write_groups", "write_part"]
+__all__ = [
+    "GROUP",
+    "stored_skipped",
+    "stored_splits",
+    "table_writer",
+    "write_groups",
+    "write_part",
+]
 
 GROUP = 4096  # rows in a row group
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
+_SKIPPED = b"skipped"  # metadata: what the listing passed over
 _DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
 _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
 _DICTIONARY += ["audio_codec", "mastering_display"]
@@ -39,6 +48,7 @@ def table_writer(
     is_default: bool = False,
     joined: pa.Schema | None = None,
     splits: int = 0,
+    skipped: Skipped | None = None,
 ) -> Iterator[Any]:
     """A writer of the Parquet file, which appears whole or not at all.
 
@@ -48,6 +58,7 @@ def table_writer(
         is_default: the root was not given by the user.
         joined: further columns.
         splits: how often the rows were chosen by `split`.
+        skipped: what the listing passed over.
     """
     import pyarrow.parquet as pq
 
@@ -57,6 +68,8 @@ def table_writer(
         columns = columns.append(field)
     if splits:
         columns = columns.with_metadata({**columns.metadata, _SPLITS: str(splits)})
+    if skipped:
+        columns = columns.with_metadata({**columns.metadata, _SKIPPED: skipped.encode()})
     with (
         written_whole(target) as partial,
         pq.ParquetWriter(
@@ -112,6 +125,14 @@ def stored_splits(path: Path) -> int:
 
     with reading(path):
         return int((pq.read_schema(path).metadata or {}).get(_SPLITS, b"0"))
+
+
+def stored_skipped(path: Path) -> Skipped:
+    """What the listing of a data set index passed over."""
+    import pyarrow.parquet as pq
+
+    with reading(path):
+        return Skipped.decode((pq.read_schema(path).metadata or {}).get(_SKIPPED, b""))
 
 
 def _further(dataset: DatasetIndex, joined: pa.Table | None) -> pa.Schema:

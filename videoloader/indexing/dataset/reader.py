@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.joining import check_columns
+from videoloader.indexing.dataset.part import stored_skipped
 from videoloader.indexing.dataset.rows import as_error, text_at
+from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.indexing.dataset.videos import Selecting, Videos
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path, shown
@@ -153,6 +155,17 @@ class DatasetIndex(Selecting):
 
         table = self.columns(_ERRORS).take(pa.array(self.failed))
         return table.add_column(0, "row", pa.array(self.failed))
+
+    @property
+    def skipped(self) -> Skipped:
+        """Files and folders that the listing of the sources passed over: (path, reason) each.
+
+        Such are compressed archives, links that lead nowhere, folders that may not be read, and
+        files without the ending of a video. Of each reason at most 1,000 are named; all are in
+        `skipped.counts`. Files that are taken for videos and are none are in `errors` instead. What
+        was chosen from a data set and written anew has none.
+        """
+        return stored_skipped(self.path)
 
     @property
     def column_names(self) -> list[str]:

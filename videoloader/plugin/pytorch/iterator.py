@@ -103,8 +103,7 @@ class RaggedIterator(BatchIterator[dict[str, Value]]):
             sample is stored, zeros too.
             `PACKED_TAG`: a `Packed` of one tensor with the samples one behind the other along their
             first dimension, and of where each begins; an error where they differ in another one.
-        pipelines, output_map, size, reader_name, auto_reset, fill_last_batch, dynamic_shape,
-            last_batch_padded, last_batch_policy, prepare_first_batch: as in `GenericIterator`.
+        others: as in `GenericIterator`.
     """
 
     DENSE_TAG = "dense"

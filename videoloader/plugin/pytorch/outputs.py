@@ -114,9 +114,7 @@ def feed_ndarray(dali_tensor: Any, arr: torch.Tensor, cuda_stream: Any = None) -
         return arr.copy_(source)
     if not isinstance(cuda_stream, torch.cuda.Stream):
         stream = int(cuda_stream)
-        cuda_stream = torch.cuda.ExternalStream(  # type: ignore[no-untyped-call]
-            stream, device=arr.device
-        )
+        cuda_stream = torch.cuda.ExternalStream(stream, device=arr.device)
     cuda_stream.wait_stream(torch.cuda.current_stream(arr.device))  # where the source is ready
     if source.is_cuda:
         source.record_stream(cuda_stream)

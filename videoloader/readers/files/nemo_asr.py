@@ -23,8 +23,9 @@ from videoloader.operators.context import Sample
 from videoloader.operators.deprecated import Deprecated
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.stored_samples import declare_reader
-from videoloader.sources.address import public, scrubbed, shown
+from videoloader.sources.address import scrubbed, shown
 from videoloader.sources.faults import unreadable
+from videoloader.sources.items import Item
 from videoloader.sources.lists import lines_of
 
 __all__ = ["read_nemo_asr"]
@@ -34,7 +35,7 @@ __all__ = ["read_nemo_asr"]
 class _Entry:
     """A sound of a manifest: `duration` is None if it reaches to the end, `position` its number."""
 
-    path: str
+    item: Item
     offset: float
     duration: float | None
     text: str
@@ -58,7 +59,7 @@ class _Sounds:
         return len(self._entries)
 
     def name(self, number: int) -> str:
-        return public(self._entries[number].path)
+        return self._entries[number].item.path
 
     def read(self, number: int) -> tuple[Sample, ...]:
         (found,) = self.read_all([number])
@@ -70,7 +71,7 @@ class _Sounds:
         entries = [self._entries[number] for number in numbers]
         requests = [
             SoundRequest(
-                each.path, shown(each.path), "stored", offset=each.offset, length=each.duration
+                each.item, each.item.name, "stored", offset=each.offset, length=each.duration
             )
             for each in entries
         ]
@@ -84,11 +85,11 @@ class _Sounds:
         try:
             samples, rate = convert_sound(sound, **self._form)
         except VideoError as error:
-            return type(error)(f"{shown(entry.path)}: {error}")
+            return type(error)(f"{entry.item.name}: {error}")
         text = np.frombuffer(entry.text.encode("utf-8"), dtype=np.uint8).copy()
         others = (torch.tensor(rate), torch.from_numpy(text), torch.tensor([entry.position]))
         wanted = [each for each, is_wanted in zip(others, self._outputs, strict=True) if is_wanted]
-        return Sample(samples, source_info=public(entry.path)), *map(Sample, wanted)
+        return Sample(samples, source_info=entry.item.path), *map(Sample, wanted)
 
 
 def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]:
@@ -118,7 +119,7 @@ def _entries(manifest: str, shortest: float, longest: float) -> Iterator[_Entry]
             continue
         beside = os.path.join(os.path.dirname(manifest), path)
         path = beside if not os.path.exists(path) and os.path.exists(beside) else path
-        yield _Entry(path, offset, duration, text, position)
+        yield _Entry(Item(path).absolute(), offset, duration, text, position)
         position += 1
 
 

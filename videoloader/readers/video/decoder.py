@@ -411,7 +411,7 @@ def _sound_outputs(
     """The samples of the time span of frames, (n, channels), and their rate in hertz.
 
     Args:
-        source: of the video: a path, URL, bytes or an item.
+        source: of the video: bytes or an item.
         index: of the video; None for a clip that failed, which has none, (0, 1), and the rate 0.
         frames: of the clip; those that are `FILLED` do not count.
     """
@@ -430,7 +430,11 @@ def _sound_outputs(
 
 
 def _source(encoded: Any) -> Any:
-    if isinstance(encoded, str | Path | bytes | Item):
+    if isinstance(encoded, str | Path):
+        encoded = Item(str(encoded))
+    if isinstance(encoded, Item):
+        return encoded.absolute()
+    if isinstance(encoded, bytes):
         return encoded
     if isinstance(encoded, torch.Tensor) and encoded.dtype == torch.uint8 and encoded.ndim == 1:
         return encoded.cpu().numpy().tobytes()

@@ -121,7 +121,7 @@ def _indexed(source: Item | bytes, indexer: Indexer) -> VideoIndex:
 def _sources(given: Any, name: str) -> Iterable[Item | bytes]:
     """The videos that were fed: one, or a batch of them."""
     if isinstance(given, str | Path | Item):
-        return [given if isinstance(given, Item) else Item(str(given))]
+        return [(given if isinstance(given, Item) else Item(str(given))).absolute()]
     if isinstance(given, bytes | bytearray | memoryview):
         return [bytes(given)]
     if isinstance(given, TensorList | list | tuple):

@@ -250,7 +250,7 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
     if given is None:
         given = arguments["filenames"]
         items = [place if isinstance(place, Item) else Item(place) for place in given]
-        videos = ListedVideos(items, {})
+        videos = ListedVideos([item.absolute() for item in items], {})
     else:
         videos = find_sources(given, {})
     if labels is None:
@@ -277,7 +277,7 @@ def _limits(arguments: Mapping[str, Any]) -> FrameRange:
 
 
 def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
-    videos = ListedVideos([Item(entry.path) for entry in entries], {})
+    videos = ListedVideos([Item(entry.path).absolute() for entry in entries], {})
     labels = as_labels([entry.label for entry in entries], lambda number: entries[number].where)
     ranges = {
         number: entry

@@ -1,0 +1,88 @@
+"""How Sphinx builds the site: `make docs`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # programs of the gallery are small
+
+from making import source_pages
+
+import videoloader
+
+project = "videoloader"
+author = "The videoloader maintainers"
+release = version = videoloader.__version__
+project_copyright = author
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.linkcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "making.source_pages",
+]
+exclude_patterns = ["_made/*.md"]
+nitpicky = True
+
+# Pages
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+# Reference
+default_role = "py:obj"
+python_maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_default_options = {"members": True}
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+# Words in single backticks link to the object of that name, where there is one.
+nitpick_ignore_regex = [("py:.*", ".*")]
+linkcode_resolve = source_pages.address_of_object
+
+# Learn
+sphinx_gallery_conf = {
+    "examples_dirs": str(DOCS.parent / "samples" / "learn"),
+    "gallery_dirs": "learn",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "copyfile_regex": r"",
+    "min_reported_time": 5,
+    "show_memory": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "backreferences_dir": None,
+    "plot_gallery": "True",
+}
+
+# Look
+html_theme = "pydata_sphinx_theme"
+html_title = "videoloader"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "videoloader"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "show_prev_next": False,
+    "show_toc_level": 1,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "default",
+    "pygments_dark_style": "github-dark",
+}

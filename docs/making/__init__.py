@@ -1,0 +1,1 @@
+"""What the build of the site makes from code: pages, pictures and diagrams."""

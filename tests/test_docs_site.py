@@ -1,0 +1,134 @@
+"""The site: pages, links and names of the reference, without building it (`make docs` does)."""
+
+import importlib
+import re
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MADE = {"learn"}  # folders that the build writes
+PAGES = {
+    path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+    for path in DOCS.rglob("*.md")
+    if path.relative_to(DOCS).parts[0] not in MADE
+}
+INCLUDED = {"contributing": ROOT / "CONTRIBUTING.md", "changelog": ROOT / "CHANGELOG.md"}
+LEARN = sorted((ROOT / "samples" / "learn").glob("*.py"))
+# Modules whose names the reference lists, and pages that document some of them elsewhere.
+MODULES = (
+    "videoloader",
+    *(f"videoloader.{name}" for name in ("curation", "indexing", "indexing.dataset", "pipeline")),
+    *(f"videoloader.{name}" for name in ("plugin.pytorch", "ray", "sampling", "tensors")),
+)
+WHOLE = ("backend", "errors", "math", "tfrecord", "types")  # by automodule
+OTHERS = {
+    *("curation", "errors", "experimental", "fn", "indexing", "math", "ops", "pipeline", "proxy"),
+    *("ray", "sampling", "tensors", "types", "backend", "TorchPythonFunction", "samplers"),
+    *("TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"),  # names of DALI for the same
+    *("DALIClassificationIterator", "DALIGenericIterator", "DALIRaggedIterator"),
+}
+
+
+def without_code(text):
+    return re.sub(r"^( *)(```|~~~).*?^\1\2$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(text):
+    """What MyST makes of headings, as GitHub does."""
+    found = set()
+    for heading in re.findall(r"^#{1,4} (.+)$", without_code(text), re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+        number = next(n for n in range(99) if (f"{slug}-{n}" if n else slug) not in found)
+        found.add(f"{slug}-{number}" if number else slug)
+    return found
+
+
+def links(text):
+    found = re.findall(r"\]\(([^)\s]+)\)", without_code(text))
+    return [link for link in found if not re.match(r"\w+:", link)]
+
+
+def toctree(page):
+    """Pages that the toctrees of a page name."""
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```$", PAGES[page], re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    names = [line for line in lines if line and not line.startswith(":")]
+    return [(DOCS / page).parent.joinpath(name).resolve().relative_to(DOCS) for name in names]
+
+
+def test_every_page_is_in_one_toctree():
+    listed = [path.as_posix() for page in PAGES for path in toctree(page)]
+    written = [name for name in listed if name.partition("/")[0] not in MADE]
+    assert sorted(written) == sorted(set(PAGES) - {"index"})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    place = INCLUDED.get(page, DOCS / f"{page}.md")
+    text = place.read_text(encoding="utf-8")
+    for link in links(text):
+        name, _, anchor = link.partition("#")
+        target = (place.parent / name).resolve() if name else place
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_anchors_are_those_of_the_headings():
+    text = "# A `b`, c\n\n```\n# no\n```\n\n## [Link](x.md): 2\n\n## Link 2\n"
+    assert anchors(text) == {"a-b-c", "link-2", "link-2-1"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_reference_has_each_public_name_once(name):
+    listed = documented()
+    module = importlib.import_module(name)
+    names = [each for each in module.__all__ if each not in OTHERS]
+    known = set(importlib.import_module("videoloader").__all__)
+    errors = importlib.import_module("videoloader.errors").__all__
+    own = [each for each in names if name == "videoloader" or each not in known]
+    own = [each for each in own if each not in errors]
+    assert {f"{name}.{each}": listed.count(f"{name}.{each}") for each in own} == {
+        f"{name}.{each}": 1 for each in own
+    }
+
+
+def documented():
+    """Names in the reference, whole."""
+    found, module = [], ""
+    for page in sorted(DOCS.glob("reference/*.md")):
+        text = PAGES[f"reference/{page.stem}"]
+        for kind, name in re.findall(r"^\.\. (\w+):: ([\w.]+)$", text, re.MULTILINE):
+            if kind == "currentmodule":
+                module = name
+            elif kind != "automodule":
+                found.append(f"{module}.{name}")
+    return found
+
+
+def test_the_reference_names_only_what_is_there():
+    for name in documented():
+        module, _, last = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), last), name
+    text = "".join(text for page, text in PAGES.items() if page.startswith("reference/"))
+    assert all(f".. automodule:: videoloader.{name}\n" in text for name in WHOLE)
+
+
+@pytest.mark.parametrize("program", LEARN, ids=lambda path: path.stem)
+def test_a_program_of_the_gallery_runs(program, tmp_path, monkeypatch):
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # programs do not close what they open
+        runpy.run_path(str(program), run_name="__main__")
+    assert re.match(r'"""\n?.+\n=+\n', program.read_text(encoding="utf-8"))  # a title for the page
+    mpl.pyplot.close("all")

@@ -1,0 +1,117 @@
+"""A relative path is that of the folder in which it was given, whichever folder follows.
+
+Worker processes are those of the shared decoder, which start in another folder.
+"""
+
+import pickle
+import tarfile
+
+import pytest
+
+import videoloader as vl
+from videoloader import fn
+from videoloader.decoding.batch_decoder import shared_decoder
+from videoloader.demo.videos import encode_video, read_frame_number
+from videoloader.pipeline import pipeline_def
+from videoloader.sources.items import Item
+
+NAME = "clip.mp4"
+FRAMES = [3, 17]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a video, by itself and in an archive."""
+    path = tmp_path_factory.mktemp("videos")
+    encode_video(path / NAME, frames=20, size=(64, 48), options={"g": "5"})
+    with tarfile.open(path / "videos.tar", "w") as archive:
+        archive.add(path / NAME, arcname=NAME)
+    return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_of_another_folder(folder, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, shared_decoder("cpu", 1) as decoder:
+        patch.chdir(tmp_path_factory.mktemp("elsewhere"))
+        decoder.decode([(folder / NAME, [0])])
+        yield
+
+
+@pytest.fixture
+def leave(folder, tmp_path, monkeypatch):
+    """Leaves the folder, which is the working folder."""
+    monkeypatch.chdir(folder)
+    return lambda: monkeypatch.chdir(tmp_path)
+
+
+def member():
+    with tarfile.open("videos.tar") as archive:
+        (found,) = archive.getmembers()
+    return Item("videos.tar", NAME, found.offset_data, found.size)
+
+
+def numbers(frames):
+    return [read_frame_number(frame.cpu().numpy()) for frame in frames]
+
+
+GIVEN = pytest.mark.parametrize(
+    "make", [lambda: NAME, lambda: Item(NAME), member], ids=["path", "item", "member"]
+)
+
+
+@GIVEN
+def test_a_batch_finds_its_videos(leave, make):
+    batch = vl.decode_batch([(make(), FRAMES)], workers=1)
+    assert numbers(batch.frames[0]) == FRAMES
+
+
+@GIVEN
+def test_a_video_stays_open_and_pickles(leave, make):
+    with vl.Video(make()) as video:
+        leave()
+        with pickle.loads(pickle.dumps(video)) as other:
+            assert numbers(video.get_frames(FRAMES).frames) == FRAMES
+            assert numbers(other.get_frames(FRAMES).frames) == FRAMES
+
+
+@GIVEN
+def test_a_loader_finds_the_videos_that_it_was_given(leave, make):
+    options = {"batch_size": 1, "layout": "FHWC", "workers": 1, "audio": True}
+    with vl.Loader([make()], vl.UniformClip(2), **options) as batches:
+        leave()
+        (batch,) = batches
+    assert numbers(batch["frames"][0]) == [0, 19]
+
+
+@GIVEN
+@pytest.mark.parametrize("argument", ["filenames", "dataset"])
+def test_a_reader_finds_the_videos_that_it_was_given(leave, make, argument):
+    @pipeline_def(batch_size=1, num_threads=1, prefetch_queue_depth=1)
+    def definition():
+        return fn.readers.video(
+            **{argument: [make()]}, labels=[], sequence_length=2, uniform_sample=True
+        )
+
+    with definition() as pipe:
+        pipe.build()
+        leave()
+        clips, _ = pipe.run()
+        assert numbers(clips[0]) == [0, 19]
+
+
+@GIVEN
+def test_an_operator_finds_the_videos_that_it_is_fed(leave, make):
+    @pipeline_def(batch_size=1, num_threads=1, prefetch_queue_depth=1)
+    def definition():
+        return fn.decoders.video(fn.external_source([[make()]]), frames=FRAMES)
+
+    with definition() as pipe:
+        (clips,) = pipe.run()
+    assert numbers(clips[0]) == FRAMES
+
+
+def test_an_index_is_of_the_files_that_were_given(leave, folder, tmp_path):
+    dataset = vl.index_dataset([NAME], out="set.parquet", workers=1)
+    leave()
+    assert dataset.item(0) == Item(str(folder / NAME))
+    assert len(dataset[0].keyframes) == 4
