@@ -17,6 +17,8 @@ def no_process_stays(monkeypatch):
     process = on_ray._Process()
     monkeypatch.setattr(on_ray, "_process", process)
     yield
+    if process._timer is not None:
+        process._timer.cancel()
     process._close()
 
 

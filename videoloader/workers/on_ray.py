@@ -142,16 +142,17 @@ class _Process:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            if self._job is None or self._stored != stored.hex():
-                self._job, self._stored = pickle.loads(ray.get(stored)), stored.hex()
-            if self._workers is None or not self._workers.fits(self._job):
-                self._close()
-                self._workers = TaskWorkers(self._job, workers=1, ahead=_MOST_TASKS)
-            results = [result for _, result in self._workers.run(self._job, tasks)]
-            self._timer = timer = threading.Timer(_IDLE, lambda: self._end(timer))
-            timer.daemon = True
-            timer.start()
-        return results
+            try:
+                if self._job is None or self._stored != stored.hex():
+                    self._job, self._stored = pickle.loads(ray.get(stored)), stored.hex()
+                if self._workers is None or not self._workers.fits(self._job):
+                    self._close()
+                    self._workers = TaskWorkers(self._job, workers=1, ahead=_MOST_TASKS)
+                return [result for _, result in self._workers.run(self._job, tasks)]
+            finally:
+                self._timer = timer = threading.Timer(_IDLE, lambda: self._end(timer))
+                timer.daemon = True
+                timer.start()
 
     def _end(self, timer: threading.Timer) -> None:
         with self._lock:
