@@ -157,7 +157,7 @@ def main() -> None:
     if arguments.contender:
         print(json.dumps(measure(arguments.contender, out)))
         return
-    paths = distinct("h264-360p", arguments.videos)
+    paths = distinct(["h264-360p"], arguments.videos)["h264-360p"]
     vl.index_dataset(paths, out).close()
     rows = []
     for _ in range(arguments.rounds):

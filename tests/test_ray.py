@@ -190,6 +190,7 @@ def test_the_blocks_of_the_page_about_clusters_run(cluster, dataset, monkeypatch
     ("options", "words"),
     [
         ({"dtype": "bfloat16"}, "bfloat16"),
+        ({"device": "gpu"}, "device"),
         ({"num_epochs": 0}, "num_epochs"),
         ({"clips_per_video": "all"}, "several clips"),
         ({"size": 8, "resize_shorter": 8}, "not both"),

@@ -106,7 +106,8 @@ def read_clips(
         videos: as for `Loader`. Paths have to be those of every node, or URLs.
         clips: which frames of a video make up its clip.
         columns: as of `Loader`.
-        device: that decodes. `cuda`: each reader takes a GPU, and gives frames in main memory.
+        device: that decodes, `cpu` or `cuda`: then each reader takes a GPU, which need not be on
+            this machine, and gives frames in main memory.
         clips_per_video: as of `Loader`.
         weights: as of `Loader`.
         balanced: as of `Loader`.
@@ -237,6 +238,8 @@ def _plan(
     """The plan for arguments of `read_clips`, which are checked."""
     if not isinstance(clips, ClipSampler):
         raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
+    if others["device"].partition(":")[0] not in ("cpu", "cuda"):
+        raise ArgumentError(f'device must be "cpu" or "cuda", got {others["device"]!r}')
     output = from_options(OutputFormat, options)
     if output.element == "bfloat16":
         raise ArgumentError('Arrow has no bfloat16; give dtype="float16" or "float32"')
