@@ -91,6 +91,15 @@ def demo_folder(run_folder) -> Path:
     return made_once(run_folder, "demo-videos", make_videos)
 
 
+@pytest.fixture(scope="session")
+def cluster():
+    """A Ray cluster of two nodes, for tests marked `needs("ray")` and `xdist_group("ray")`."""
+    from ray_cluster import ray_cluster
+
+    with ray_cluster(num_gpus=1) as made:
+        yield made
+
+
 @pytest.fixture
 def eager():
     """Operators run at once in the test, without data too."""

@@ -27,7 +27,8 @@ from videoloader.writing import transcode
 
 DOCS = Path(__file__).parents[1] / "docs"
 # A block that imports one of these is left out where it is missing.
-PEERS = ("decord", "duckdb", "pandas", "polars")
+PEERS = ("dask", "decord", "duckdb", "pandas", "polars", "pyspark")
+ON_CLUSTERS = {"ray"}  # blocks that import it are run in `test_ray`
 ELSEWHERE = ("dali.md", "drop-ins-hooks.md")  # a test of its own; snippets for other libraries
 STAND_INS = {"decord", "torchcodec"}  # `install` of a drop-in puts modules of these names in place
 
@@ -140,7 +141,10 @@ def test_the_blocks_of_a_page_run(page, folder):
         lines[line : line + code.count("\n")] = code.splitlines()
     program.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for line, code in blocks:
-        peers = set(PEERS).intersection(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+        imported = set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+        peers = imported.intersection(PEERS)
+        if imported & ON_CLUSTERS:
+            continue
         if not torch.cuda.is_available():
             code = code.replace('device="mixed"', 'device="cpu"')
         if all(map(find_spec, peers)):
