@@ -74,8 +74,11 @@ def test_the_text_of_a_batch_is_one_line_without_pixels(decoder, demo_folder, tm
 
 
 def test_frame_numbers_that_are_times_are_refused_with_the_argument_for_times(demo_folder):
-    with pytest.raises(vl.ArgumentError, match=r"integers, got float64; pass seconds as times="):
-        vl.Video(demo_folder / "h264.mp4").get_frames([0.5])
+    with (
+        vl.Video(demo_folder / "h264.mp4") as video,
+        pytest.raises(vl.ArgumentError, match=r"integers, got float64; pass seconds as times="),
+    ):
+        video.get_frames([0.5])
 
 
 def test_a_batch_is_what_the_videos_give_one_by_one(decoder, demo_folder):

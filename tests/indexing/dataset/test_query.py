@@ -222,7 +222,7 @@ def test_loaders_take_labels_and_columns_that_were_joined(tmp_path):
         assert loader.classes == ["jump", "run"]
         assert batch["labels"].tolist() == [0, 1, 1]
         assert batch["caption"] == ["of a", "of b", "of c"]
-        with pytest.raises(ArgumentError, match=r"labels='caption': .* has the columns key, path"):
+        with pytest.raises(ArgumentError, match=r"labels='caption' .* has the columns key, path"):
             vl.Loader(dataset, vl.UniformClip(2), labels="caption", batch_size=3)
         table = tmp_path / "table.csv"
         table.write_text("id,class\nc,run\na,jump\nb,run\n")
