@@ -87,8 +87,8 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
     def complete(*args: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
-            close = get_close_matches(unknown, sorted(names - {"self"}), n=2, cutoff=0.6)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            close = get_close_matches(unknown, sorted(names - {"self"}), n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
             raise TypeError(
                 f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}"
             )
