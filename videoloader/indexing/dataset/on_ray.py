@@ -37,7 +37,7 @@ def run_on_ray(
         import ray
     except ImportError as error:
         raise UnsupportedError(
-            "jobs on Ray need it installed; pip install videoloader[ray]"
+            'jobs on Ray need it installed; pip install "videoloader[ray]"'
         ) from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
