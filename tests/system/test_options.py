@@ -132,7 +132,10 @@ def test_every_parameter_is_documented_once(function):
 
 @pytest.mark.parametrize("function", TAKING, ids=lambda each: each.__qualname__)
 def test_each_refuses_a_keyword_by_its_name(function):
-    with pytest.raises(TypeError, match=rf"^{function.__qualname__}\(\) got .* argument 'sise'$"):
+    hint = "(; did you mean size\\?)?"  # not all take size
+    with pytest.raises(
+        TypeError, match=rf"^{function.__qualname__}\(\) got .* argument 'sise'{hint}$"
+    ):
         function(sise=224)
 
 
