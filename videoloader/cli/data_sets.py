@@ -215,7 +215,11 @@ def check(
             print(json.dumps(row))  # noqa: T201
         raise typer.Exit(int(bool(damage)))
     for row in damage:
-        frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
+        frames = (
+            f"{len(row['frames'])} frames from number {row['frames'][0]} on"
+            if row["frames"]
+            else "all"
+        )
         name = Item(row["path"], row["member"]).name
         complain(f"{name}: {frames}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})

@@ -93,7 +93,7 @@ def connect(ray: bool | str) -> Any:
         import ray as module
     except ImportError as error:
         raise UnsupportedError(
-            "jobs on Ray need it installed; pip install videoloader[ray]"
+            'jobs on Ray need it installed; pip install "videoloader[ray]"'
         ) from error
     if not module.is_initialized():
         try:
