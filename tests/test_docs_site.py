@@ -1,5 +1,6 @@
 """The site: pages, links and names of the reference, without building it (`make docs` does)."""
 
+import gc
 import importlib
 import re
 import runpy
@@ -136,5 +137,6 @@ def test_a_program_of_the_gallery_runs(program, tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # programs do not close what they open
         runpy.run_path(str(program), run_name="__main__")
+        mpl.pyplot.close("all")
+        gc.collect()
     assert re.match(r'"""\n?.+\n=+\n', program.read_text(encoding="utf-8"))  # a title for the page
-    mpl.pyplot.close("all")
