@@ -128,15 +128,15 @@ def test_each_operator_has_a_picture_or_a_reason_for_none(monkeypatch):
 
 @pytest.mark.parametrize("program", LEARN, ids=lambda path: path.stem)
 def test_a_program_of_the_gallery_runs(program, tmp_path, monkeypatch):
-    import matplotlib as mpl
+    from matplotlib import pyplot
 
-    mpl.use("agg")
+    pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # programs do not close what they open
         runpy.run_path(str(program), run_name="__main__")
-        mpl.pyplot.close("all")
+        pyplot.close("all")
         gc.collect()
     assert re.match(r'"""\n?.+\n=+\n', program.read_text(encoding="utf-8"))  # a title for the page
