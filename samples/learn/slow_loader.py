@@ -6,8 +6,7 @@ First ask who waits for whom. Then see what is decoded in vain. Each question is
 """
 
 # %%
-# Four videos with a keyframe every two seconds, as encoders make them by default, and a training
-# step that takes 10 ms.
+# Four videos with a keyframe every two seconds, and a training step that takes 10 ms.
 
 import os
 import tempfile
