@@ -35,9 +35,12 @@ print(f"together {len(dataset)}: {dataset.keys[:4]} ...")
 assert len(dataset) == 10
 
 # %%
-# In a shell, on each machine and then on one: `videoloader index DATA -o part$I.parquet --shard
-# $I/3`, `videoloader merge part*.parquet -o set.parquet`. It is the file that one machine would
-# have made:
+# In a shell, the first line on each machine, the second on one of them::
+#
+#     videoloader index DATA -o part$I.parquet --shard $I/3
+#     videoloader merge part*.parquet -o set.parquet
+#
+# The result is the one that a single machine would have made:
 
 alone = vl.index_dataset(videos, folder / "alone.parquet", workers=0)
 assert dataset.keys == alone.keys
@@ -100,7 +103,10 @@ print(loader.state_dict())
 loader.close()
 
 # %%
-# A batch script for SLURM needs a line for it: `srun torchrun --nnodes $SLURM_NNODES
-# --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint $HEAD train.py`. :doc:`/many-nodes` has
-# the figures, `samples/train_action_recognition.py` a program for torchrun, and :doc:`resume` goes
-# on with another number of ranks.
+# In a batch script of SLURM::
+#
+#     srun torchrun --nnodes $SLURM_NNODES --nproc-per-node 8 \
+#         --rdzv-backend c10d --rdzv-endpoint $HEAD train.py
+#
+# :doc:`/many-nodes` has the figures, `samples/train_action_recognition.py` a program for torchrun,
+# and :doc:`resume` goes on with another number of ranks.
