@@ -60,6 +60,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(DOCS.parent / "samples" / "learn"),
     "gallery_dirs": "learn",
     "filename_pattern": r"\.py$",
+    "within_subsection_order": "making.lessons.place",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "copyfile_regex": r"",

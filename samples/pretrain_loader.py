@@ -20,10 +20,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 from collections import Counter
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +28,7 @@ import torch
 import torch.distributed as dist
 
 import videoloader as vl
+from videoloader.demo.serving import serve
 from videoloader.demo.videos import encode_video
 
 PATCH = (2, 16, 16)  # frames, rows and columns of a token
@@ -207,45 +205,6 @@ def make_shards(folder: Path, clips: int) -> list[str]:
     return names
 
 
-class RangeHandler(SimpleHTTPRequestHandler):
-    """Serves the files of a folder, also parts of them, as object stores do."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        path = Path(self.translate_path(self.path))
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if not path.is_file():
-            self.send_error(404)
-            return
-        size, modified = path.stat().st_size, path.stat().st_mtime
-        first, last = (int(wanted[1]), int(wanted[2])) if wanted else (0, size - 1)
-        with open(path, "rb") as file:
-            file.seek(first)
-            part = file.read(max(0, min(last, size - 1) + 1 - first))
-        self.send_response(206 if wanted else 200)
-        self.send_header("Last-Modified", self.date_time_string(int(modified)))
-        self.send_header("Content-Length", str(len(part)))
-        if wanted:
-            self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{size}")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(part)
-
-    do_HEAD = do_GET  # noqa: N815  (the library's name)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-class RangeServer(ThreadingHTTPServer):
-    """Goes on when a client is killed."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
 def check_log(folder: Path, clips: int, resumed: int) -> None:
     """Make sure that each clip was trained on once, but for those that fill up the last step."""
     lines = [
@@ -291,10 +250,7 @@ def show(arguments: argparse.Namespace) -> None:
     folder = arguments.folder
     for path in [folder / "checkpoint.pt", *folder.glob("log*.jsonl")]:
         path.unlink(missing_ok=True)
-    handler = partial(RangeHandler, directory=str(folder))
-    with RangeServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+    with serve(folder) as url:
         shards = arguments.shards
         if shards is None:
             shards = [f"{url}/{name}" for name in make_shards(folder, arguments.clips)]
@@ -304,7 +260,6 @@ def show(arguments: argparse.Namespace) -> None:
         resumed = torch.load(folder / "checkpoint.pt")["step"]
         run_ranks(arguments, run=1)
         check_log(folder, len(dataset.videos), resumed)
-        server.shutdown()
 
 
 if __name__ == "__main__":

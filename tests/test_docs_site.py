@@ -1,10 +1,12 @@
 """The site: pages, links and names of the reference, without building it (`make docs` does)."""
 
+import gc
 import importlib
 import re
 import runpy
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -127,16 +129,24 @@ def test_each_operator_has_a_picture_or_a_reason_for_none(monkeypatch):
     assert not gallery.unexplained()
 
 
+def test_each_program_of_the_gallery_has_a_place(monkeypatch):
+    """If this fails: add the program to docs/making/lessons.py."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    lessons = importlib.import_module("making.lessons").LESSONS
+    assert sorted(lessons) == [path.stem for path in LEARN]
+
+
 @pytest.mark.parametrize("program", LEARN, ids=lambda path: path.stem)
 def test_a_program_of_the_gallery_runs(program, tmp_path, monkeypatch):
-    import matplotlib as mpl
+    from matplotlib import pyplot
 
-    mpl.use("agg")
+    pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with warnings.catch_warnings():
+    with patch.dict("os.environ"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # programs do not close what they open
         runpy.run_path(str(program), run_name="__main__")
+        pyplot.close("all")
+        gc.collect()
     assert re.match(r'"""\n?.+\n=+\n', program.read_text(encoding="utf-8"))  # a title for the page
-    mpl.pyplot.close("all")

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from audio_files import make_signal, write_sound
 
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset.rows import schema
@@ -47,14 +46,6 @@ def run(*words, cwd=ROOT, env=None):
 
 def test_the_batch_sample_decodes(folder):
     assert run("samples/batches.py", folder).count("8 clips (16, 3, 224, 224)") == 3
-
-
-def test_the_sample_of_sound_has_it_with_the_pictures(tmp_path):
-    signal = make_signal(2.0, 16000)
-    write_sound(tmp_path / "a.mp4", signal, 16000, "aac", with_video=True)
-    encode_video(tmp_path / "silent.mp4", size=(64, 48), frames=50)
-    (line,) = run("samples/sound_with_pictures.py", tmp_path).splitlines()
-    assert line == ("2 clips (16, 3, 112, 112), 1 with sound of 0.64 s, spectrum (64, 257)")
 
 
 def test_the_pipeline_sample_trains(folder):
@@ -123,25 +114,6 @@ def test_the_pretraining_sample_trains_on_each_clip_once_though_it_is_killed(tmp
     assert running.returncode == 0, output
     assert "all ranks are killed" in output
     assert re.search(r"all 16 clips once: \d+ steps before the kill, [1-9]\d* after it", output)
-
-
-def test_the_robot_sample_gives_the_frames_of_both_cameras():
-    lines = run("samples/robot_cameras.py").splitlines()
-    assert lines == ["front (8, 2, 3, 120, 160), wrist (8, 2, 3, 120, 160)"] * 3
-
-
-def test_the_sample_of_curation_leaves_out_the_copy(tmp_path):
-    lines = run("samples/curate.py", "--out", tmp_path / "out", "--workers", "0").splitlines()
-    assert lines == [
-        "5 videos, 1 copies, 4 kept, 11 long scenes",
-        "5 embeddings of 48 numbers",
-    ]
-
-
-def test_the_sample_of_transformers_loads_a_video(folder):
-    pytest.importorskip("transformers")
-    path = next(folder.rglob("h264.mp4"))
-    assert run("samples/transformers_video.py", path, "--frames", "5").startswith("(5, 3, ")
 
 
 def test_the_proxy_sample_decodes_in_the_main_process(folder):

@@ -2,7 +2,8 @@
 A first training loop
 =====================
 
-Videos on disk, an index of them, batches, and a network that learns which kind of picture it sees.
+Videos on disk, an index of them, batches, and a network that learns which kind of picture it
+sees.
 """
 
 # %%

@@ -1,0 +1,25 @@
+"""The order in which the gallery *Learn* shows its programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LESSONS = (
+    "first_training_loop",
+    "action_recognition",
+    "robot_cameras",
+    "vision_language",
+    "sound_with_pictures",
+    "colour",
+    "curate",
+    "failures",
+    "slow_loader",
+    "resume",
+    "cluster",
+    "millions_of_videos",
+)
+
+
+def place(program: str) -> int:
+    """The place of a program, by the name of its file."""
+    return LESSONS.index(Path(program).stem)

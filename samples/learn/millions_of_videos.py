@@ -1,0 +1,111 @@
+"""
+Ten million web videos
+======================
+
+Videos from the web lie in archives of a store. They have all sizes and lengths, and some are
+broken. Here they are twelve, in two archives behind a web server of this machine; the calls for
+ten million are the same.
+"""
+
+# %%
+# Two archives of clips, each with a caption beside it. One clip is cut off in the middle.
+
+import io
+import tarfile
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+import videoloader as vl
+from videoloader.demo.serving import serve
+from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import merge_datasets
+
+folder = Path(tempfile.mkdtemp())
+SIZES = [(128, 72), (72, 128), (96, 96), (160, 90)] * 3
+for shard in range(2):
+    with tarfile.open(folder / f"{shard:05}.tar", "w") as archive:
+        for number in range(6 * shard, 6 * shard + 6):
+            path = folder / "clip.mp4"
+            encode_video(path, size=SIZES[number], fps=24 + number, frames=26 + 4 * number)
+            data = path.read_bytes()
+            files = {"mp4": data[:3000] if number == 2 else data, "txt": f"clip {number}".encode()}
+            for ending, content in files.items():
+                member = tarfile.TarInfo(f"{number:05}.{ending}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+
+# %%
+# One machine indexes one part; here two calls do so, one after the other. An archive is not
+# unpacked, and of a video the tables of its container are read, by ranges. `s3://bucket/prefix`
+# works as these URLs do. A broken file is a row with its error.
+
+cleanup = ExitStack()
+url = cleanup.enter_context(serve(folder))
+shards = [f"{url}/00000.tar", f"{url}/00001.tar"]
+parts = [folder / "part0.parquet", folder / "part1.parquet"]
+for number, part in enumerate(parts):
+    vl.index_dataset(shards, part, workers=0, shard=(number, 2), root=f"{url}/")
+dataset = merge_datasets(parts, folder / "set.parquet")
+print(f"{len(dataset)} rows, {len(dataset.failed)} of them a failure")
+print(dataset.errors["error"][0])
+assert dataset.failed == [2]
+
+# %%
+# What is trained on is chosen from the tables: no video is opened. A video stays in its part of a
+# split when others are added.
+
+long = dataset.filter(pc.field("duration") > 1.2, max_aspect=2)
+train, rest = long.split(0.7, seed=1)
+print(f"{len(long)} of {len(dataset.videos)} chosen, {len(train)} to train on, {len(rest)} to test")
+rest.select(["key", "width", "height", "num_frames"]).to_pylist()
+
+# %%
+# Clips of all sizes in batches of one shape each: a video goes to the bucket that keeps most of it.
+# Captions come from the archives. A video that does not decode is replaced by another that fits its
+# bucket; with ten million, some will not.
+
+loader = vl.Loader(
+    train,
+    vl.RandomClip(8, stride=2),
+    batches=vl.Buckets(
+        vl.aspect_buckets(64 * 64, frames=8, ratios=(9 / 16, 1, 16 / 9)), batch_size=2
+    ),
+    columns=(".txt",),
+    shuffle=True,
+    remainder="keep",
+    on_error="replace",
+    max_errors=0.01,
+    workers=0,
+)
+print(loader.order.plan.summary())  # of an epoch, before anything is decoded
+seen: Counter[str] = Counter()
+for batch in loader:
+    seen.update(batch[".txt"])
+    print(tuple(batch["frames"].shape), *batch[".txt"], sep="  ")
+assert seen == Counter(seen.keys())  # each once
+assert len(seen) == len(train)
+
+# %%
+# Or as one sequence of tokens, every clip in its own size, for a model that attends within clips:
+
+packed = vl.Loader(
+    train,
+    vl.RandomClip(8, stride=2),
+    batches=vl.Packing(512, patchify=(2, 16, 16), max_pixels=96 * 96),
+    shuffle=True,
+    workers=0,
+)
+pack = next(iter(packed))
+print("patches", tuple(pack["patches"].shape), "clips", pack["cu_seqlens"].tolist())
+
+# %%
+# :doc:`/object-stores` has settings and figures of stores, :doc:`/foundation-models` all of
+# buckets and packs.
+
+loader.close()
+packed.close()
+cleanup.close()
