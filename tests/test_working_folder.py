@@ -115,3 +115,33 @@ def test_an_index_is_of_the_files_that_were_given(leave, folder, tmp_path):
     leave()
     assert dataset.item(0) == Item(str(folder / NAME))
     assert len(dataset[0].keyframes) == 4
+
+
+def test_a_link_before_dots_is_followed_as_the_system_does(folder, tmp_path, monkeypatch):
+    """`link/../clip.mp4` is a file beside what the link leads to, not one beside the link."""
+    monkeypatch.chdir(tmp_path)
+    (folder / "inside").mkdir()
+    (tmp_path / "link").symlink_to(folder / "inside")
+    encode_video(tmp_path / NAME, frames=2, size=(64, 48))
+    place = f"link/../{NAME}"
+    batch = vl.decode_batch([(place, FRAMES), (Item(place), FRAMES)], workers=1)
+    assert [numbers(frames) for frames in batch.frames] == [FRAMES, FRAMES]
+    with vl.Loader([place], vl.UniformClip(2), batch_size=1, layout="FHWC", workers=0) as batches:
+        (content,) = batches
+    assert numbers(content["frames"][0]) == [0, 19]
+    assert vl.index_dataset([place], out="set.parquet", workers=0)[0].num_frames == 20
+
+
+def test_a_working_folder_that_was_removed_is_no_error_but_that_of_the_video(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for place in (NAME, Item(NAME)):
+        with pytest.raises(vl.VideoError, match=f"{NAME}: No such file"):
+            vl.Video(place)
+        with (
+            pytest.raises(vl.VideoError, match=f"{NAME}: No such file"),
+            vl.Loader([place], vl.UniformClip(2), batch_size=1, workers=0) as batches,
+        ):
+            next(iter(batches))

@@ -17,6 +17,7 @@ __all__ = [
     "WEB",
     "Url",
     "absolute",
+    "absolute_path",
     "escaped",
     "is_url",
     "local_path",
@@ -86,7 +87,22 @@ def absolute(place: str | os.PathLike[str]) -> str:
     ('/clip.mp4', 's3://videos/clip.mp4')
     """
     path = local_path(os.fspath(place))
-    return path if is_url(path) else os.path.abspath(path)
+    return path if is_url(path) else absolute_path(path)
+
+
+def absolute_path(path: str | os.PathLike[str]) -> str:
+    """`os.path.abspath`, but of the file that the system opens where a link stands before a `..`.
+
+    A relative path stays as it is if the working folder was removed; nothing opens by it then.
+    """
+    try:
+        plain = os.path.abspath(path)
+    except FileNotFoundError:
+        return os.fspath(path)
+    if ".." in os.fspath(path).split(os.sep):
+        real = os.path.realpath(path)
+        return plain if os.path.realpath(plain) == real else real
+    return plain
 
 
 def parse_url(url: str) -> Url | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
-from videoloader.sources.address import escaped, is_url, local_path, public, shown
+from videoloader.sources.address import absolute_path, escaped, is_url, local_path, public, shown
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
 
@@ -101,7 +101,7 @@ class Item:
         place = local_path(self.location)
         if os.path.isabs(place) or is_url(place):
             return self
-        return replace(self, signed=os.path.join(os.getcwd(), place))
+        return replace(self, signed=absolute_path(place))
 
     def state(self) -> Fingerprint:
         """The current state of the video, or its state in the listing.
@@ -179,4 +179,4 @@ def _is_text(path: str) -> bool:
 def as_root(root: str | os.PathLike[str]) -> str:
     """The root of a data set as an absolute path, or as a URL without a slash at its end."""
     place = public(local_path(os.fspath(root)))
-    return place.rstrip("/") if is_url(place) else os.path.abspath(place)
+    return place.rstrip("/") if is_url(place) else absolute_path(place)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import SourceError, VideoError
-from videoloader.sources.address import escaped, shown
+from videoloader.sources.address import absolute_path, escaped, shown
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint, Source, rows_at
 from videoloader.system.forking import ForkSafeLock
@@ -290,7 +290,7 @@ def open_path(
             name=f"{called}/{name}" if name else called,
             size=size,
             mtime_ns=status.st_mtime_ns,
-            path=os.path.abspath(path) if (offset, size) == (0, status.st_size) else None,
+            path=absolute_path(path) if (offset, size) == (0, status.st_size) else None,
             base=offset,
         )
         if status.st_blocks:  # some file systems do not report blocks
@@ -310,7 +310,7 @@ def _kept(file: io.FileIO, path: str, status: os.stat_result) -> _Held | _InTurn
     if most == resource.RLIM_INFINITY or file.fileno() < most // 2:
         return _Held(file)
     file.close()
-    return _InTurn(os.path.abspath(path), _State.of(status))
+    return _InTurn(absolute_path(path), _State.of(status))
 
 
 def read_whole(path: str) -> NDArray[np.uint8] | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset.skipped import BROKEN, PACKED, UNREADABLE, Skipped
-from videoloader.sources.address import escaped, is_url, local_path, public, shown
+from videoloader.sources.address import absolute_path, escaped, is_url, local_path, public, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item, local_item
 from videoloader.sources.lists import check_length, lines_of
@@ -102,14 +102,14 @@ def _found(source: str, skipped: Skipped) -> Iterator[Item]:
             raise SourceError(f"{shown(source)}: nothing matches")
         for match in matches:
             is_folder = os.path.isdir(match)
-            found = _walk(Path(match), skipped) if is_folder else [os.path.abspath(match)]
+            found = _walk(Path(match), skipped) if is_folder else [absolute_path(match)]
             yield from map(local_item, found)
     elif path.suffix.lower() in _LISTS and os.path.isfile(source):
         yield from map(Item, _listed(path))
     elif not os.path.lexists(source) and (source.endswith("/") or not path.suffix):
         raise SourceError(f"{shown(source)}: no such folder")
     else:
-        yield local_item(os.path.abspath(source))
+        yield local_item(absolute_path(source))
 
 
 def _found_remote(url: str, skipped: Skipped) -> Iterator[Item]:
@@ -165,7 +165,7 @@ def _walk(folder: Path, skipped: Skipped) -> list[str]:
     if not folder.is_dir():
         raise SourceError(f"{shown(str(folder))}: no such folder")
     found: list[str] = []
-    above = os.path.abspath(folder)
+    above = absolute_path(folder)
     waiting, seen = [above], set()
     while waiting:
         place = waiting.pop()
@@ -221,7 +221,7 @@ def _listed(path: Path) -> Iterator[str]:
             yield place
             continue
         check_length(place, where)
-        whole = os.path.abspath(path.parent / place)
+        whole = absolute_path(path.parent / place)
         if _has_more_than_a_path(entry) and not os.path.exists(whole):
             raise FormatError(
                 f"{where}: {shown(entry)!r} is a path and something behind it; a list has one path "

@@ -16,6 +16,7 @@ from videoloader.operators.context import Context, Sample
 from videoloader.operators.operator import declare
 from videoloader.readers.files.listing import PATHS, StoredFiles, folders_below, listed, matching
 from videoloader.readers.stored_samples import declare_reader
+from videoloader.sources.address import absolute_path
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.tensors.batch import Batch, Spec
@@ -79,7 +80,7 @@ def stored_places(arguments: Mapping[str, Any], operator: str) -> tuple[Sequence
     if arguments["file_list"] is not None:
         place = arguments["file_list"]
         names = [path for path, _ in listed(place, labelled=False)]
-        return names, os.path.dirname(os.path.abspath(place)) if root is None else root
+        return names, os.path.dirname(absolute_path(place)) if root is None else root
     wanted = matching((arguments["file_filter"],), case_sensitive=True)
     names = [
         name if folder == "." else f"{folder}/{name}"
@@ -148,7 +149,7 @@ def read_files(**arguments: Any) -> _LabelledFiles:
     if arguments["file_list"] is not None:
         entries = listed(arguments["file_list"], labelled=True)
         if root is None:
-            root = os.path.dirname(os.path.abspath(arguments["file_list"]))
+            root = os.path.dirname(absolute_path(arguments["file_list"]))
     else:
         sensitive = arguments["case_sensitive_filter"]
         folders = folders_below(
