@@ -16,6 +16,9 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
 	echo $$python && break; done)
 
 DALI := .venv-dali
+MATRIX := .venv-matrix
+# Rows of tests/matrix.py, all when empty.
+ROWS ?=
 
 # Versions of PyAV that are supported, and the tests of what differs between them.
 PYAV ?= 15 16 17 18 19
@@ -42,7 +45,7 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test lint types format integrations pyav bench dropins docs fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format integrations pyav matrix bench dropins docs fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +84,9 @@ pyav: $(VENV)/.installed-test ## run the tests of decoding with each version of 
 			"av==$$version.*" || { echo "not for this Python; 19 needs 3.12 or newer"; continue; }; \
 		PYTHONPATH=build/pyav$$version $(VENV)/bin/python -m pytest -n auto $(PYAV_TESTS) || exit 1; \
 	done
+
+matrix: $(MATRIX)/bin/uv ## run tests of the wheel with oldest and newest Python and dependencies
+	$(MATRIX)/bin/python tests/matrix.py --save $(ROWS)
 
 bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of its own
 	$(BENCH)/bin/python benchmarks/indexing.py
@@ -148,6 +154,10 @@ $(DALI)/.installed: pyproject.toml constraints.txt
 	$(call make-environment,$(DALI))
 	@$(DALI)/bin/python $(PIP) install --constraint constraints.txt --editable '.[dali-tests]'
 	@touch $@
+
+$(MATRIX)/bin/uv:
+	$(call make-environment,$(MATRIX))
+	@$(MATRIX)/bin/python $(PIP) install uv
 
 # An environment whose pip does not run is made anew.
 define make-environment

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from made_once import made_once
 
+import videoloader
 from videoloader.codecs.registry import CODECS
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.containers.registry import CONTAINERS
@@ -520,9 +521,21 @@ def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
     assert {top.partition("-")[0] for top in tops} == {"videoloader"}
 
 
-def test_the_citation_has_the_version_of_the_package():
+def test_a_wheel_is_small(wheel):
+    assert wheel.stat().st_size < 3e6
+
+
+def test_the_version_is_the_same_wherever_it_is_told():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text()
+    assert project["version"] == videoloader.__version__
+
+
+def test_the_extra_cuda_is_that_of_the_newest_cuda():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert extras["cuda"] == extras["cuda13"]
+    assert [each.replace("13", "12") for each in extras["cuda13"]] == extras["cuda12"]
 
 
 def test_the_links_at_the_root_lead_into_the_package():

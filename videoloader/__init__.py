@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from videoloader.writing.transcode import transcode
     from videoloader.writing.write import write_video
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 __all__ = [
     "ArgumentError",

@@ -120,6 +120,16 @@ def test_a_missing_extra_is_told_with_its_command(monkeypatch):
     assert not {"test", "dev"} & {each.name for each in doctor._extras()}
 
 
+@pytest.mark.parametrize("installed", ["cuda12", "cuda13"])
+def test_of_the_extras_for_gpus_one_is_told(monkeypatch, installed):
+    extras = {"cuda": "cupy-cuda13x", "cuda12": "cupy-cuda12x", "cuda13": "cupy-cuda13x"}
+    monkeypatch.setattr(doctor, "_requirements", lambda: [(extras[name], name) for name in extras])
+    monkeypatch.setattr(doctor, "_version", {extras[installed]: "14.2"}.get)
+    (told,) = doctor._extras()
+    assert told.name == {"cuda12": "cuda12", "cuda13": "cuda"}[installed]
+    assert told.found == f"{extras[installed]} 14.2"
+
+
 def test_a_missing_requirement_is_told(monkeypatch):
     without(monkeypatch, "simplejpeg")
     missing = found(doctor._software, "simplejpeg")

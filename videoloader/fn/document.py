@@ -12,10 +12,6 @@ __all__ = ["operators_page"]
 
 _HEAD = """# Operators
 
-Made from the declarations, and compared with them by a test. To write it again:
-
-    python -c "from videoloader import fn; print(fn.operators_page(), end='')" > docs/operators.md
-
 An argument marked *per sample* takes one value, one for each sample, or a data node. *Per frame
 too*: the value of a sample may be a list with one for each frame of the clip; a data node with such
 lists goes through `fn.per_frame`.

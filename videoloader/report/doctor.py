@@ -362,6 +362,9 @@ def _extras() -> Iterator[Finding]:
     for name, extra in _requirements():
         if extra and extra not in _FOR_DEVELOPERS:
             wanted.setdefault(extra, []).append(name)
+    # One row for GPUs: `cuda12` where its CuPy is installed, else `cuda`, which is `cuda13`.
+    wanted.pop("cuda13", None)
+    wanted.pop("cuda" if _version("cupy-cuda12x") else "cuda12", None)
     for extra, names in sorted(wanted.items()):
         versions = {name: _version(name) for name in names}
         missing = [name for name, version in versions.items() if version is None]
