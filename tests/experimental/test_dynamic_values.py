@@ -198,7 +198,8 @@ def test_operators_on_floats_are_those_of_numpy(function):
 def test_a_tensor_or_an_array_beside_a_batch_is_the_same_for_each_sample():
     batch = ndd.as_batch(np.arange(6, dtype=np.int32).reshape(2, 3))
     expected = [np.array([10, 21, 32], np.int32), np.array([13, 24, 35], np.int32)]
-    for other in (np.array([10, 20, 30], np.int32), [10, 20, 30], ndd.tensor([10, 20, 30])):
+    array = np.array([10, 20, 30], np.int32)
+    for other in (array, torch.from_numpy(array), [10, 20, 30], ndd.tensor([10, 20, 30])):
         check(batch + other, expected)
         check(other + batch, expected)
     check(
@@ -266,13 +267,17 @@ def test_broadcast_repeats_a_sample():
 def test_an_empty_batch_needs_a_type():
     assert ndd.as_batch([], dtype=ndd.uint8).batch_size == 0
     assert ndd.as_batch([], dtype=ndd.uint8).dtype == ndd.uint8
+    assert ndd.as_batch([], dtype=ndd.uint8).shape == []
+    assert ndd.as_batch([], dtype=ndd.uint8).ndim == 0
     with pytest.raises(ArgumentError, match="dtype"):
         ndd.as_batch([])
 
 
-@pytest.mark.parametrize("data", [None, "text", b"bytes", [None], object()])
+@pytest.mark.parametrize(
+    "data", [None, "text", b"bytes", [None], object(), types.RGB, [[1], [2, 3]]]
+)
 def test_what_is_no_number_makes_no_tensor(data):
-    with pytest.raises((ArgumentTypeError, TypeError)):
+    with pytest.raises(ArgumentError, match="numbers"):
         ndd.tensor(data)
 
 

@@ -56,7 +56,10 @@ from videoloader.experimental.dynamic.values import (
 from videoloader.fn.names import public_modules
 
 _ABSENT = {
+    "DataType": "enumerations are arguments of operators, not elements of tensors",
     "ExternalSource": "call operators on what the Python code gives, or use fn.external_source",
+    "ImageType": "enumerations are arguments of operators, not elements of tensors",
+    "InterpType": "enumerations are arguments of operators, not elements of tensors",
     "Stream": "use torch.cuda.Stream",
     "ThreadPool": "use EvalContext(num_threads=...)",
     "bfloat16": "it is no element type of operators; convert with .torch().bfloat16()",

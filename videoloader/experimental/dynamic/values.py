@@ -13,19 +13,17 @@ from videoloader.experimental.dynamic.context import Device, EvalMode
 from videoloader.experimental.dynamic.context import device as device_of
 from videoloader.experimental.dynamic.dtypes import DType
 from videoloader.experimental.dynamic.dtypes import dtype as dtype_of
-from videoloader.fn.eager import run_eagerly
-from videoloader.fn.eager_math import compute_now
-from videoloader.operators.general.subscript import DIM_CHECK, SUBSCRIPT
-from videoloader.operators.operator import OPERATORS, Operator
+from videoloader.experimental.dynamic.plain import array_of, copied, run, subscript
+from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import Tensor as PlainTensor
 from videoloader.tensors import TensorList
 from videoloader.tensors.importing import is_array
 from videoloader.types import Computable
 
-__all__ = ["Batch", "Tensor", "as_batch", "as_tensor", "batch", "compute", "tensor", "wrapped"]
+__all__ = ["Batch", "Tensor", "Value", "as_batch", "as_tensor", "batch", "tensor", "wrapped"]
 
 
-class _Value(Computable):
+class Value(Computable):
     """What `Tensor` and `Batch` have in common; `plain` is the value that operators take."""
 
     __slots__ = ("plain",)
@@ -70,15 +68,15 @@ class _Value(Computable):
         """The value on a device; itself if it is there, unless a copy is asked for."""
         wanted = device_of(device)
         if wanted == self.device:
-            return wrapped(_copied(self.plain)) if force_copy else self
+            return wrapped(copied(self.plain)) if force_copy else self
         on_cpu = wanted.device_type == "cpu"
         return wrapped(self.plain.cpu() if on_cpu else self.plain.gpu(wanted.device_id))
 
     def __eq__(self, other: object) -> Any:
-        return compute("eq", self, other)
+        return self._expression("eq", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return compute("neq", self, other)
+        return self._expression("neq", self, other)
 
     def __repr__(self) -> str:
         """The elements and the properties, in the form that DALI prints."""
@@ -87,7 +85,7 @@ class _Value(Computable):
         return f"{type(self).__name__}({text}".replace(name, str(self.dtype))
 
 
-class Tensor(_Value):
+class Tensor(Value):
     """A tensor: `tensor` and `as_tensor` make it.
 
     numpy, torch, CuPy and JAX take it without a copy.
@@ -116,7 +114,7 @@ class Tensor(_Value):
             raise ArgumentTypeError("as_tensor makes a Tensor of a Batch")
         plain = data.plain if isinstance(data, Tensor) else data
         if not isinstance(plain, PlainTensor) and not is_array(plain):
-            plain, copy = torch.from_numpy(_array_of(plain, dtype)), False
+            plain, copy = torch.from_numpy(array_of(plain, of_32_bits=dtype is None)), False
         plain = PlainTensor(plain, layout)
         self.plain = _converted(plain, dtype, device, copy=copy)
 
@@ -162,7 +160,7 @@ class Tensor(_Value):
     def __getitem__(self, ranges: Any) -> Tensor:
         """Index and slice as in Python; the layout keeps the letters of what stays."""
         sample = TensorList([self.plain], self.layout or "")
-        taken = _subscript(sample, ranges)
+        taken = subscript(sample, ranges)
         return self if taken is sample else _sample(taken, 0)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -183,7 +181,7 @@ class Tensor(_Value):
         return self.plain.__dlpack_device__()
 
 
-class Batch(_Value):
+class Batch(Value):
     """Samples of one type, layout and number of dimensions: `batch` and `as_batch` make it.
 
     Args:
@@ -215,7 +213,7 @@ class Batch(_Value):
             samples = [Tensor(sample, dtype, device).plain for sample in tensors]
             if not samples and dtype is None:
                 raise ArgumentError("an empty batch needs dtype")
-            tensors = samples or torch.empty((0, 0), dtype=dtype_of(dtype).type_id.torch)
+            tensors = samples or torch.empty(0, dtype=dtype_of(dtype).type_id.torch)
         plain = TensorList(tensors, layout)
         self.plain = _converted(plain, dtype, device, copy=copy)
 
@@ -292,7 +290,7 @@ class _Tensors(Sequence[Tensor]):
             return _Tensors(self._source, self._numbers[selection])
         if isinstance(selection, list):
             return _Tensors(self._source, [self._numbers[at] for at in selection])
-        if isinstance(selection, _Value):
+        if isinstance(selection, Value):
             raise ArgumentTypeError("tensors[...] takes a number, a slice or a list of numbers")
         return _sample(self._source.plain, self._numbers[selection])
 
@@ -313,7 +311,7 @@ class _SampleSlice:
         self._source = source
 
     def __getitem__(self, ranges: Any) -> Batch:
-        made: Batch = wrapped(_subscript(self._source.plain, ranges))
+        made: Batch = wrapped(subscript(self._source.plain, ranges))
         return made
 
 
@@ -350,7 +348,7 @@ def _stacked(data: Any, *, pad: bool) -> Any:
                 f"the samples have different shapes, {data.shape}; use pad=True for zeros behind "
                 "the smaller ones"
             )
-        plain = _run(OPERATORS["pad"], plain)
+        plain = run(OPERATORS["pad"], plain)
     return plain.as_tensor()
 
 
@@ -383,95 +381,9 @@ def wrapped(plain: Any) -> Any:
     return made
 
 
-def compute(function: str, *operands: Any) -> Any:
-    """A mathematical function or an operator of Python, such as "add"; see `compute_now`.
-
-    Operands are `Tensor`s, `Batch`es, arrays and numbers. Beside a batch, whatever is none is the
-    same for every sample.
-    """
-    kinds = {each.device.device_type for each in operands if isinstance(each, _Value)}
-    if len(kinds) > 1:
-        raise ArgumentError("one operand is on the CPU, another on the GPU; use .cpu() or .gpu()")
-    sizes = {each.batch_size for each in operands if isinstance(each, Batch)}
-    if len(sizes) > 1:
-        raise ArgumentError(f"the operands are batches of {sorted(sizes)} samples")
-    place = Device.current() if kinds == {"gpu"} else Device.CPU
-    plain = [_operand(each, place) for each in operands]
-    layouts = [each.layout for each in operands if isinstance(each, _Value) and each.layout]
-    made = wrapped(compute_now(function, *plain))
-    if layouts and len(layouts[0]) == made.ndim and made.layout is None:
-        made.plain.set_layout(layouts[0])
-    return made
-
-
-Tensor._expression = staticmethod(compute)
-Batch._expression = staticmethod(compute)
-
-
-def _operand(value: Any, place: Device) -> Any:
-    if isinstance(value, _Value):
-        return value.plain
-    if isinstance(value, bool | float):
-        return value
-    if isinstance(value, int):
-        _array_of(value)
-        return value if -(1 << 31) <= value < 1 << 31 else np.uint32(value)
-    return Tensor(value, device=place).plain
-
-
-def _subscript(plain: TensorList, ranges: Any) -> TensorList:
-    """Index each sample; the same batch if the index says nothing."""
-    ranges = ranges if isinstance(ranges, tuple) else (ranges,)
-    for number, each in enumerate(ranges):
-        if each is ...:
-            missing = int(plain.ndim) - len(ranges) + 1
-            rest = ranges[number + 1 :]
-            if any(other is ... for other in rest):
-                raise ArgumentError("an index has one ... only")
-            ranges = (*ranges[:number], *([slice(None)] * missing), *rest)
-            break
-    given: dict[str, Any] = {}
-    for axis, each in enumerate(ranges):
-        if isinstance(each, slice):
-            bounds = {"lo": each.start, "hi": each.stop, "step": each.step}
-        else:
-            bounds = {"at": each}
-            if each is None or isinstance(each, bool):
-                raise ArgumentTypeError(f"an index is a number or a slice, got {each!r}")
-        for name, bound in bounds.items():
-            if bound is not None:
-                given[f"{name}_{axis}"] = _bound(bound)
-    operator = SUBSCRIPT if given else DIM_CHECK
-    if not ranges:
-        return plain
-    made: TensorList = _run(operator, plain, num_subscripts=len(ranges), **given)
-    return made
-
-
-def _bound(value: Any) -> Any:
-    """One bound of a slice: a number, or a batch with one for each sample."""
-    if isinstance(value, Batch):
-        return value.plain
-    if is_array(value):
-        value = Tensor(value).item()
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(f"an index is a number or a slice of numbers, got {value!r}")
-    return value
-
-
-def _run(operator: Operator, plain: Any, **given: Any) -> Any:
-    return run_eagerly(operator, (plain,), operator.bind(given), "cpu")
-
-
 def _sample(plain: TensorList, position: int) -> Tensor:
     made: Tensor = wrapped(PlainTensor(plain[position]))
     return made
-
-
-def _copied(plain: Any) -> Any:
-    if isinstance(plain, TensorList):
-        return TensorList(plain.batch.each(lambda sample: sample.clone()))
-    return PlainTensor(plain.tensor.clone(), plain.layout())
 
 
 def _converted(plain: Any, dtype: Any, device: Any, *, copy: bool) -> Any:
@@ -480,26 +392,6 @@ def _converted(plain: Any, dtype: Any, device: Any, *, copy: bool) -> Any:
     if device is not None:
         plain = wrapped(plain).to_device(device).plain
     if dtype is not None and dtype_of(plain.dtype) != dtype_of(dtype):
-        made = _run(OPERATORS["cast"], plain, dtype=dtype_of(dtype).type_id)
+        made = run(OPERATORS["cast"], plain, dtype=dtype_of(dtype).type_id)
         plain = made if isinstance(made, TensorList) else PlainTensor(made, plain.layout())
-    return _copied(plain) if copy and plain is before else plain
-
-
-def _array_of(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Numbers of Python as an array; of 32 bits where no other type is asked for."""
-    if data is None or isinstance(data, str | bytes):
-        raise ArgumentTypeError(f"a tensor is made of an array or of numbers, got {data!r}")
-    array = np.array(data)
-    if dtype is not None and array.dtype != object:
-        return array
-    if array.dtype == np.float64:
-        return array.astype(np.float32)
-    if array.dtype.kind in "iuO" and array.dtype.itemsize == 8:
-        low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
-        kind = np.int32 if high < 1 << 31 else np.uint32
-        if not np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max:
-            raise ArgumentError(
-                f"{low if low < 0 else high} does not fit into 32 bits; give dtype=, or an array"
-            )
-        return array.astype(kind)
-    return array
+    return copied(plain) if copy and plain is before else plain
