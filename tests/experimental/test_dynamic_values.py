@@ -273,9 +273,10 @@ def test_an_empty_batch_needs_a_type():
         ndd.as_batch([])
 
 
-@pytest.mark.parametrize(
-    "data", [None, "text", b"bytes", [None], object(), types.RGB, [[1], [2, 3]]]
-)
+NO_NUMBERS = [None, "text", b"bytes", [None], object(), types.RGB, [[1], [2, 3]]]
+
+
+@pytest.mark.parametrize("data", NO_NUMBERS)
 def test_what_is_no_number_makes_no_tensor(data):
     with pytest.raises(ArgumentError, match="numbers"):
         ndd.tensor(data)
