@@ -1,5 +1,6 @@
 """Operators of dynamic mode give what the same operators give in `fn` and in a pipeline."""
 
+import inspect
 from functools import partial
 
 import cv2
@@ -260,8 +261,37 @@ def test_every_operator_has_its_function_or_class(module):
             assert found.__doc__.startswith(function.__doc__)
 
 
+def test_signatures_have_what_dynamic_mode_adds():
+    resize, uniform = inspect.signature(ndd.resize), inspect.signature(ndd.random.uniform)
+    assert {"size", "interp_type", "batch_size", "device"} <= {*resize.parameters}
+    assert {"rng", "seed", "name"} & {*resize.parameters} == set()
+    assert {"range", "shape", "rng", "batch_size"} <= {*uniform.parameters}
+    assert "seed" not in uniform.parameters
+
+
 def test_unknown_arguments_and_devices_are_errors():
+    with pytest.raises(ArgumentError, match="anchor was given twice"):
+        ndd.slice(pictures(), [0], [1], anchor=[0], axes=[0])
     with pytest.raises(ArgumentError, match="sise"):
         ndd.resize(pictures(), sise=3)
     with pytest.raises(ArgumentError, match="GPU"):
         ndd.io.file.read(ndd.as_batch([[1]]), device="gpu")
+
+
+@pytest.mark.gpu
+def test_operators_run_on_a_gpu(tmp_path):
+    gpu = ndd.Device("gpu:0")
+    expected = [picture[:, ::-1] for picture in PICTURES]
+    for device in ("gpu", "gpu:0", gpu, torch.device("cuda:0")):
+        found = ndd.flip(pictures(), horizontal=1, device=device)
+        assert found.device == gpu
+        check(found.cpu(), expected)
+    check(ndd.flip(found, horizontal=1).cpu(), PICTURES)
+    assert ndd.flip(found, device="cpu").device == ndd.Device.CPU
+    assert ndd.random.uniform(batch_size=2, device="gpu").device == gpu
+    assert ndd.flip(ndd.as_tensor(PICTURES[0], layout="HWC").gpu()).device == gpu
+    with ndd.EvalContext(cuda_stream=torch.cuda.Stream()), ndd.EvalMode.sync_full:
+        check(ndd.flip(pictures().gpu(), horizontal=1).cpu(), expected)
+    cv2.imwrite(str(tmp_path / "a.jpg"), PICTURES[0])
+    decoded = ndd.imread([tmp_path / "a.jpg"], device="gpu")
+    assert (decoded.device, decoded.shape) == (gpu, [(24, 32, 3)])

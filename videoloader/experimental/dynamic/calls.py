@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from videoloader.tensors.importing import is_array
 
 __all__ = ["argument", "functions", "runs_on"]
 
-_ABSENT = ("external_source", "constant", "python_function", "torch_python_function", "inputs")
+_ABSENT = ("constant", "python_function", "torch_python_function")
 """As in DALI, these are for graphs."""
 
 _WHOLE_BATCH = ("permute_batch",)
@@ -51,6 +52,11 @@ def _caller(function: Function) -> Callable[..., Any]:
     ) -> Any:
         return _run(function, values, given, batch_size, device, rng, layout)
 
+    signature = inspect.signature(function)
+    own = ("batch_size", "rng") if function.operator.draws else ("batch_size",)
+    left = [each for name, each in signature.parameters.items() if name not in ("name", "seed")]
+    added = [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=None) for each in own]
+    setattr(call, "__signature__", signature.replace(parameters=[*left, *added]))  # noqa: B010
     call.__name__ = function.__name__
     call.__qualname__ = function.__qualname__.replace("fn.", "ndd.", 1)
     call.__doc__ = (
@@ -71,7 +77,11 @@ def _run(
     layout: str | None,
 ) -> Any:
     operator, name = function.operator, function.__name__
-    inputs, positional = operator.split([each for each in values if each is not None])
+    while values and values[-1] is None:  # optional inputs, as DALI's signatures have them
+        values = values[:-1]
+    inputs, positional = operator.split(values)
+    if twice := positional.keys() & given.keys():
+        raise ArgumentTypeError(f"{name}: {', '.join(sorted(twice))} was given twice")
     given = operator.current({**positional, **given})
     if "seed" in given and operator.draws:
         raise ArgumentTypeError(f"{name} takes rng=ndd.random.RNG(seed) in place of seed")
