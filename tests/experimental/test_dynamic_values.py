@@ -92,6 +92,14 @@ def test_conversions_saturate():
     )
 
 
+def test_numbers_of_a_batch_have_one_type():
+    check(
+        ndd.as_batch([[1], [2.5, 3]]), [np.array([1], np.float32), np.array([2.5, 3], np.float32)]
+    )
+    with pytest.raises(ArgumentError, match="one type"):
+        ndd.as_batch([np.zeros(1, np.float32), np.zeros(1, np.int32)])
+
+
 def test_layouts_are_kept_and_can_be_set():
     picture = ndd.tensor(np.zeros((4, 6, 3), np.uint8), layout="HWC")
     assert picture.layout == "HWC"
@@ -297,8 +305,9 @@ def test_types_have_dalis_names():
         *("u8", "i64", "f16", "bool")
     ]
     for name in ("f32", "float32", types.FLOAT, np.float32, torch.float32, ndd.float32):
-        assert ndd.dtype(name) == ndd.float32
+        assert ndd.dtype(name) == ndd.float32 == name
         assert ndd.type_id(name) is types.FLOAT
+    assert types.FLOAT == ndd.float32 != types.FLOAT16
     half = ndd.float16
     assert (half.bits, half.bytes, half.exponent_bits, half.significand_bits) == (16, 2, 5, 10)
     assert (ndd.int8.kind, ndd.int8.exponent_bits) == (ndd.DType.Kind.signed, None)

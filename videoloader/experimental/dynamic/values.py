@@ -11,7 +11,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.experimental.dynamic.context import Device, EvalMode
 from videoloader.experimental.dynamic.context import device as device_of
-from videoloader.experimental.dynamic.dtypes import DType
+from videoloader.experimental.dynamic.dtypes import DType, float32
 from videoloader.experimental.dynamic.dtypes import dtype as dtype_of
 from videoloader.experimental.dynamic.plain import array_of, copied, run, subscript
 from videoloader.operators.operator import OPERATORS
@@ -159,9 +159,9 @@ class Tensor(Value):
 
     def __getitem__(self, ranges: Any) -> Tensor:
         """Index and slice as in Python; the layout keeps the letters of what stays."""
-        sample = TensorList([self.plain], self.layout or "")
-        taken = subscript(sample, ranges)
-        return self if taken is sample else _sample(taken, 0)
+        taken = subscript(TensorList([self.plain], self.layout or ""), ranges)
+        found: Tensor = wrapped(taken[0])
+        return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.device.device_type != "cpu":
@@ -210,9 +210,13 @@ class Batch(Value):
             layout = (own.layout or "").removeprefix("N") if layout is None else layout
             tensors = own.torch()
         elif not isinstance(tensors, TensorList) and not is_array(tensors):
+            tensors = list(tensors)
             samples = [Tensor(sample, dtype, device).plain for sample in tensors]
             if not samples and dtype is None:
                 raise ArgumentError("an empty batch needs dtype")
+            if dtype is None and not any(map(is_array, tensors)):  # [[1.5], [2]]: one type for all
+                dtype = float32 if any(each.dtype == float32 for each in samples) else None
+                samples = [_converted(sample, dtype, None, copy=False) for sample in samples]
             tensors = samples or torch.empty(0, dtype=dtype_of(dtype).type_id.torch)
         plain = TensorList(tensors, layout)
         self.plain = _converted(plain, dtype, device, copy=copy)
@@ -292,7 +296,7 @@ class _Tensors(Sequence[Tensor]):
             return _Tensors(self._source, [self._numbers[at] for at in selection])
         if isinstance(selection, Value):
             raise ArgumentTypeError("tensors[...] takes a number, a slice or a list of numbers")
-        return _sample(self._source.plain, self._numbers[selection])
+        return wrapped(self._source.plain[self._numbers[selection]])
 
     def tolist(self) -> list[Tensor]:
         """The samples in a list."""
@@ -378,11 +382,6 @@ def wrapped(plain: Any) -> Any:
     made.plain = plain if isinstance(plain, TensorList | PlainTensor) else PlainTensor(plain)
     if EvalMode.current() is EvalMode.sync_full and plain.device.type == "cuda":
         torch.cuda.synchronize(plain.device)
-    return made
-
-
-def _sample(plain: TensorList, position: int) -> Tensor:
-    made: Tensor = wrapped(PlainTensor(plain[position]))
     return made
 
 
