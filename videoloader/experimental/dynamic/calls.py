@@ -137,8 +137,8 @@ def _input(value: Any, count: int, *, to_cpu: bool) -> Any:
     if not isinstance(value, Tensor | bool | int | float | list | tuple) and not is_array(value):
         return [value] * count  # a path, bytes, an `Item`
     own = as_tensor(value).plain
-    block = (own.cpu() if to_cpu else own).tensor[None]
-    return TensorList(block.expand(count, *block.shape[1:]), own.layout())
+    own = own.cpu() if to_cpu else own
+    return TensorList.broadcast(own, count)
 
 
 def argument(operator: Operator, name: str, value: Any, count: int) -> Any:
@@ -164,8 +164,7 @@ def argument(operator: Operator, name: str, value: Any, count: int) -> Any:
             f"{operator.name}: {name} must be {declared.describe()}, got a list; "
             "ndd.as_batch(list) has a value for each sample"
         )
-    values = torch.tensor(value)
-    return TensorList(values[None].expand(count, *values.shape))
+    return TensorList.broadcast(torch.tensor(value), count)
 
 
 def _depth(value: Any) -> int:

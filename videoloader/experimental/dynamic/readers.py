@@ -51,7 +51,8 @@ class Reader:
                 f"{operator.name}: readers of dynamic mode have no checkpoints; a Pipeline has"
             )
         self.batch_size, self.name = batch_size, name or operator.name
-        self._place, self._device = runs_on(operator, device)
+        self._place, kind = runs_on(operator, device)
+        self._device = self._function.device_for(kind, ())
         given = operator.current({key: _constant(value) for key, value in given.items()})
         operator.bind(given)
         self._given = given
@@ -106,10 +107,11 @@ class Reader:
                 )
             return self._pipeline
         context = context or EvalContext.current()
+        place = context if self._place.device_type == "cpu" else self._place
         pipeline = Pipeline(
             batch_size=1 if size is None else size,
             num_threads=context.num_threads,
-            device_id=context.device_id if self._device != "cpu" else None,
+            device_id=None if self._device == "cpu" else place.device_id,
         )
         with pipeline:
             made = self._function.call(device=self._device, name=self.name, **self._given)
