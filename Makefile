@@ -5,7 +5,7 @@ BENCH := .venv-bench
 DOCS := .venv-docs
 # Heavy packages that we work with, tested by `make integrations`; the marker `needs` names them.
 INTEGRATIONS := .venv-integrations
-PACKAGES ?= jax
+PACKAGES ?= jax paddle ray tensorflow
 comma := ,
 space := $(subst ,, )
 PEERS := torchcodec==0.13.0 decord2==3.4.0 transformers==5.23.0
@@ -70,9 +70,9 @@ format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-integrations: $(INTEGRATIONS)/.installed ## run the tests with heavy packages: PACKAGES="jax ..."
+integrations: $(INTEGRATIONS)/.installed ## run the tests with heavy packages: PACKAGES="jax ray"
 	VIDEOLOADER_REQUIRE=$(subst $(space),$(comma),$(strip $(PACKAGES))) \
-		$(INTEGRATIONS)/bin/python -m pytest $(WORKERS) -m needs
+		$(INTEGRATIONS)/bin/python -m pytest $(WORKERS) --dist loadgroup -m needs
 
 pyav: $(VENV)/.installed-test ## run the tests of decoding with each version of PyAV, or PYAV="15 16"
 	@for version in $(PYAV); do \

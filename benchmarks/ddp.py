@@ -4,6 +4,7 @@
     python benchmarks/ddp.py --processes 1 2 4 8 --video h264-1080p --video hevc-1080p
     python benchmarks/ddp.py --device cpu --video h264-360p --batches 4
     python benchmarks/ddp.py --work nvdec          NVDEC alone, to tell the host from the hardware
+    python benchmarks/ddp.py --bind                each process on the processors near its GPU
 
 Each process runs a `Loader` over its part of one data set index: clips of 16 frames with a stride
 of 4 become 224x224, float16 on a GPU. Each batch goes through a training step of a small
@@ -45,6 +46,7 @@ from rich.console import Console
 from rich.table import Table
 
 import videoloader as vl
+from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address
 
 PACKAGES = ("videoloader", "PyNvVideoCodec", "torch", "numpy", "av")
 WARM_BATCHES = 8
@@ -58,6 +60,11 @@ def work(arguments: argparse.Namespace) -> None:
     is_gpu = arguments.device == "cuda"
     if is_gpu:
         torch.cuda.set_device(rank % torch.cuda.device_count())
+    if is_gpu and arguments.bind:  # before any thread is started
+        near = cpus_near_gpu(pci_address(f"cuda:{torch.cuda.current_device()}"))
+        if not near:
+            raise SystemExit("--bind: the system does not say which processors are near the GPU")
+        os.sched_setaffinity(0, os.sched_getaffinity(0).intersection(near))
     found = feed_nvdec(arguments, rank) if arguments.work == "nvdec" else train(arguments, count)
     found["memory_mib"] = memory()
     if is_gpu:
@@ -174,6 +181,7 @@ def rate(index: Path, count: int, arguments: argparse.Namespace) -> dict[str, An
     words = [__file__, "--index", str(index), "--device", arguments.device]
     words += ["--batches", str(arguments.batches), "--batch-size", str(arguments.batch_size)]
     words += ["--work", arguments.work, "--began", str(time.time())]
+    words += ["--bind"] if arguments.bind else []
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -260,6 +268,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--work", choices=("train", "nvdec"), default="train")
+    parser.add_argument("--bind", action="store_true", help="to the processors near the GPU")
     parser.add_argument("--files", type=int, default=224)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--batches", type=int, default=24)
@@ -279,6 +288,7 @@ def main() -> None:
         show(f"{name}, {arguments.device}, {arguments.work}", results[name])
         facts = {**machine(PACKAGES), **gpu(), "gpus": torch.cuda.device_count()}
         report = {"benchmark": "ddp", "work": arguments.work, "run": facts, "results": results}
+        report["bind"] = arguments.bind
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -237,7 +237,7 @@ def main() -> None:
     pretended.Decode = stages.timed(Decoder.Decode, PRETENDED)
     watched = [round_of(loader, stages) for _ in range(arguments.rounds)]
     for stage in sorted(watched[0], key=lambda stage: -watched[0][stage]):
-        print(f"{stage:20} {statistics.median(one[stage] for one in watched):7.0f}")
+        print(f"{stage:20} {statistics.median(one.get(stage, 0) for one in watched):7.0f}")
     totals = [one["other"] for one in rounds]
     print(f"{'host us a clip':20} {statistics.median(totals):7.0f}, least {min(totals):.0f}")
 

@@ -398,6 +398,28 @@ def _front_row(
     return [job, f"**{ours}**", torchcodec, decord, dali]
 
 
+def ray_data() -> str:
+    """Clips for Ray Data beside its own reader."""
+    path, run = newest("scale")
+    intro = (
+        f"One random clip (16 frames, stride 4) of each of {run['videos']} 360p H.264 videos of "
+        "300 frames, read by a Ray of its own ([measurement]"
+        f"(benchmarks/results/{path.name}), {run['cores']} cores; [cases](benchmarks/scale.py)). "
+        "`read_videos` gives every frame, of which those of the clips are kept: the frames of both "
+        "are the same. *Memory* is that of all processes above what they had before."
+    )
+    rows = []
+    for text, name, unit in (
+        ("seconds", "seconds", 1),
+        ("stored in Ray's object store, MB", "stored", 1e6),
+        ("memory, MB", "memory", 1e6),
+    ):
+        ours, peer = (run[name][each] / unit for each in ("videoloader", "ray.data.read_videos"))
+        rows.append([text, f"**{ours:,.1f}**", f"{peer:,.1f}", f"{peer / ours:.1f}"])
+    head = ["", "videoloader.ray.read_clips", "ray.data.read_videos", "times"]
+    return "\n\n".join([intro, _table(head, rows)])
+
+
 def filled(page: str, tables: dict[str, str]) -> str:
     """A page with its tables as they should be."""
     for name, table in tables.items():
@@ -416,6 +438,7 @@ def pages() -> dict[Path, str]:
         "decoding": decoding(),
         "gpu": gpu(),
         "training": training(),
+        "ray-data": ray_data(),
         "drop-ins": drop_ins(),
         "pipelines": pipelines(),
         "data sets": data_sets(),

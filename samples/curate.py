@@ -46,7 +46,7 @@ def main() -> None:
     pq.write_table(long, out / "clips.parquet")
     print(f"{len(dataset)} videos, {len(others)} copies, {len(rows)} kept, {len(long)} long scenes")
 
-    # A function of one's own over clips, in the same way.
+    # A function of your own over clips, in the same way.
     table = vl.map_clips(
         dataset,
         embed,

@@ -18,6 +18,9 @@ from videoloader.demo.videos import make_videos
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# JAX then has several devices on the CPU, as on a host with several GPUs; it is not imported yet.
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "4")
+
 collect_ignore = ["attacks", "references"]  # programs of their own
 
 # A shell that starts tests in the background has them ignore Ctrl-C, and programs that tests start
@@ -86,6 +89,15 @@ def run_folder(tmp_path_factory, pytestconfig) -> Path:
 def demo_folder(run_folder) -> Path:
     """The demo's clips, encoded once for all workers of a run; not to be written to."""
     return made_once(run_folder, "demo-videos", make_videos)
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """A Ray cluster of two nodes, for tests marked `needs("ray")` and `xdist_group("ray")`."""
+    from ray_cluster import ray_cluster
+
+    with ray_cluster(num_gpus=1) as made:
+        yield made
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""As much of Ray as jobs use, in this process: calls run when they are waited for."""
+"""As much of Ray as jobs use, in this process; the real one is in `test_on_ray`.
+
+Calls run when they are waited for. What real Ray does only now and then can be told to happen.
+"""
 
 import types
 
@@ -7,33 +10,66 @@ class RayError(Exception):
     pass
 
 
+class RayTaskError(RayError):
+    def __init__(self, cause):
+        self.cause = cause
+
+
 class WorkerCrashedError(RayError):
     pass
 
 
+class Stored:
+    """A reference to a value in the cluster."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def hex(self):
+        return f"{id(self):x}"
+
+
 class _Call:
-    def __init__(self, function):
-        self._function = function
-
-    def remote(self, *arguments):
-        return lambda: self._function(*arguments)
+    def __init__(self, function, arguments):
+        self.function, self.arguments = function, arguments
+        self.tasks = arguments[1]
 
 
-def make(*, crashes_on=()):
-    """A module to stand for `ray`; a call with one of these tasks dies."""
+def make(*, dies_on=(), cpus=2, has_cluster=True):
+    """A module to stand for `ray`; Ray loses calls that have one of some tasks.
+
+    Attributes of it: `calls`, the numbers of tasks in the calls that were made; `cancelled`, calls.
+    """
     ray = types.ModuleType("ray")
-    ray.exceptions = types.SimpleNamespace(RayError=RayError)
-    ray.calls = []
+    ray.exceptions = types.SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+    ray.calls, ray.cancelled = [], []
 
-    def get(call):
-        tasks = call.__closure__[0].cell_contents[1]
-        ray.calls.append(len(tasks))
-        if set(tasks) & set(crashes_on):
+    def remote(**options):
+        def wrap(function):
+            return types.SimpleNamespace(remote=lambda *arguments: _Call(function, arguments))
+
+        return wrap
+
+    def get(wanted):
+        if isinstance(wanted, Stored):
+            return wanted.value
+        ray.calls.append(len(wanted.tasks))
+        if set(wanted.tasks) & set(dies_on):
             raise WorkerCrashedError
-        return call()
+        try:
+            return wanted.function(*wanted.arguments)
+        except Exception as error:
+            raise RayTaskError(error) from error
 
-    ray.is_initialized = lambda: True
-    ray.remote = _Call
-    ray.wait = lambda calls, num_returns: (calls[-1:], calls[:-1])
+    def init(address, **options):
+        raise ConnectionError("nobody listens")
+
+    ray.init = init
+    ray.is_initialized = lambda: has_cluster
+    ray.put = Stored
+    ray.remote = remote
     ray.get = get
+    ray.wait = lambda calls, num_returns: (calls[-1:], calls[:-1])
+    ray.cancel = ray.cancelled.append
+    ray.cluster_resources = lambda: {"CPU": cpus}
     return ray

@@ -27,7 +27,8 @@ from videoloader.writing import transcode
 
 DOCS = Path(__file__).parents[1] / "docs"
 # A block that imports one of these is left out where it is missing.
-PEERS = ("decord", "duckdb", "pandas", "polars")
+PEERS = ("dask", "decord", "duckdb", "pandas", "polars", "pyspark")
+ON_CLUSTERS = {"ray"}  # blocks that import it are run in `test_ray`
 ELSEWHERE = ("dali.md", "drop-ins-hooks.md")  # a test of its own; snippets for other libraries
 STAND_INS = {"decord", "torchcodec"}  # `install` of a drop-in puts modules of these names in place
 
@@ -48,6 +49,12 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in PATHS)
 PAGES = [page for page in PAGES if blocks_of(page)]
 for page in ELSEWHERE:
     PAGES.remove(page)
+MARKS = {
+    "frameworks.md": (
+        pytest.mark.needs("jax", "paddle", "tensorflow"),
+        pytest.mark.filterwarnings("ignore"),  # what they say when they are imported
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +133,7 @@ def stand_ins():
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # pages do not close what they open
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=MARKS.get(page, ())) for page in PAGES])
 def test_the_blocks_of_a_page_run(page, folder):
     if page == "data-sets.md":
         pytest.importorskip("duckdb")  # the extra query
@@ -139,7 +146,10 @@ def test_the_blocks_of_a_page_run(page, folder):
         lines[line : line + code.count("\n")] = code.splitlines()
     program.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for line, code in blocks:
-        peers = set(PEERS).intersection(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+        imported = set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))
+        peers = imported.intersection(PEERS)
+        if imported & ON_CLUSTERS:
+            continue
         if not torch.cuda.is_available():
             code = code.replace('device="mixed"', 'device="cpu"')
         if all(map(find_spec, peers)):

@@ -20,14 +20,16 @@ LEARN = sorted((ROOT / "samples" / "learn").glob("*.py"))
 MODULES = (
     "videoloader",
     *(f"videoloader.{name}" for name in ("curation", "indexing", "indexing.dataset", "pipeline")),
-    *(f"videoloader.{name}" for name in ("plugin.pytorch", "sampling", "tensors")),
+    *(f"videoloader.{name}" for name in ("plugin.pytorch", "ray", "sampling", "tensors")),
+    *(f"videoloader.plugin.{name}" for name in ("jax", "jax.fn", "paddle", "tf")),
 )
 WHOLE = ("backend", "errors", "math", "tfrecord", "types")  # by automodule
 OTHERS = {
     *("curation", "errors", "experimental", "fn", "indexing", "math", "ops", "pipeline", "proxy"),
-    *("sampling", "tensors", "types", "backend", "TorchPythonFunction", "samplers"),
+    *("ray", "sampling", "tensors", "types", "backend", "TorchPythonFunction", "samplers"),
     *("TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"),  # names of DALI for the same
     *("DALIClassificationIterator", "DALIGenericIterator", "DALIRaggedIterator"),
+    *("DALIGenericPeekableIterator", "LastBatchPolicy", "clu"),
 }
 
 

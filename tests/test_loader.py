@@ -129,6 +129,24 @@ def test_an_epoch_goes_on_with_other_ranks(paths):
     assert samples(seen + rest) == samples(loader(paths, seed=3, shuffle=True))
 
 
+def test_eight_ranks_stop_inside_an_epoch_and_four_go_on(paths):
+    def ranks(count):
+        options = {"seed": 3, "shuffle": True, "batch_size": 1, "prefetch": 1, "size": (16, 16)}
+        frame = vl.RandomClip(1)
+        return [
+            loader(paths[:1] * 20, frame, rank=rank, num_ranks=count, **options)
+            for rank in range(count)
+        ]
+
+    before, after = ranks(8), ranks(4)
+    seen = [next(iter(part)) for part in before]
+    (state,) = {tuple(part.state_dict().items()) for part in before}
+    for part in after:
+        part.load_state_dict(dict(state))
+    rest = [batch for part in after for batch in part]
+    assert sorted(int(batch["sample"][0]) for batch in seen + rest) == [*range(20)]
+
+
 def test_a_run_goes_on_with_another_number_of_workers(paths):
     options = {"shuffle": True, "seed": 3, "flip": 0.5, "batch_size": 1}
     with loader(paths, **options) as whole:

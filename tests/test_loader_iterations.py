@@ -280,7 +280,7 @@ def test_epochs_that_do_not_count_are_refused(paths, wrong):
 
 def test_states_of_something_else_are_refused(paths):
     for each in (loader(paths), vl.EpochSampler(COUNT)):
-        with pytest.raises(vl.ArgumentError, match="the state has no epoch, but model"):
+        with pytest.raises(vl.ArgumentError, match="the state has no 'epoch', only model"):
             each.load_state_dict({"model": 1})
         with pytest.raises(vl.ArgumentError, match="a state is what state_dict"):
             each.load_state_dict([1, 2])

@@ -228,6 +228,7 @@ LAYERS = {
     "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
     "epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
+    "ray": "errors system sampling decoding clip_samples",
     "curation": "errors system codecs sampling sources workers indexing audio decoding "
     "clip_samples video",
     "report": "errors views system runtime codecs sources workers indexing decoding video",
@@ -247,8 +248,8 @@ PURE = {
     "sources": (("numpy",), ("obstore",)),
     "codecs": (("numpy",), ()),
     "sampling": (("numpy",), ()),
-    "workers": (("numpy",), ("av",)),
-    "indexing": (("numpy",), ("av", "duckdb", "polars", "pyarrow", "ray")),
+    "workers": (("numpy",), ("av", "ray")),
+    "indexing": (("numpy",), ("av", "duckdb", "polars", "pyarrow")),
 }
 
 

@@ -31,13 +31,13 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(*words, cwd=ROOT):
+def run(*words, cwd=ROOT, env=None):
     done = subprocess.run(
         [sys.executable, "-W", "error", *map(str, words)],
         capture_output=True,
         text=True,
         cwd=cwd,
-        env=ONE_THREAD,
+        env=ONE_THREAD | (env or {}),
         timeout=120,
         check=False,
     )
@@ -79,6 +79,21 @@ def test_the_action_sample_learns_and_goes_on_with_another_number_of_processes(t
     assert [match.group(1, 2) for match in found] == [(str(epoch), "48") for epoch in range(3)]
     losses = [float(match.group(3)) for match in found]
     assert losses[-1] < 0.95 * losses[0]
+
+
+def test_the_torchrun_sample_goes_on_with_other_processes_and_another_way_to_share_work(tmp_path):
+    clips = [tmp_path / "clips" / f"class{number % 2}" / f"{number}.mp4" for number in range(20)]
+    encode_video(tmp_path / "one.mp4", size=(64, 48), frames=20)
+    for clip in clips:
+        clip.parent.mkdir(parents=True, exist_ok=True)
+        clip.symlink_to(tmp_path / "one.mp4")
+    words = ("samples/train_torchrun.py", tmp_path / "clips", "--cpu", "--batch-size", "2")
+    words += ("--checkpoint", tmp_path / "state", "--save-every", "1", "--epochs", "1")
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    assert run(*torchrun, *words, "--parallel", "fsdp", "--steps", "3") == ""  # 12 clips
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
+    line = run(*words, "--parallel", "ddp", env=alone)
+    assert re.match(r"epoch 0: loss [\d.]+, 20 clips, each trained on 1 to 1 times; ", line)
 
 
 def test_the_dataloader_sample_loads_every_video_twice(folder):

@@ -45,7 +45,7 @@ from videoloader.sampling.seeding import seed
 from videoloader.system.eager_calls import eager
 
 if TYPE_CHECKING:
-    from videoloader import backend, curation, fn, math, ops, pipeline, tensors, types
+    from videoloader import backend, curation, fn, math, ops, pipeline, ray, tensors, types
     from videoloader.audio import Audio
     from videoloader.clip_samples.columns import TableColumns
     from videoloader.clip_samples.labels import LabelColumn
@@ -139,6 +139,7 @@ __all__ = [
     "patchify",
     "pipeline",
     "pipeline_def",
+    "ray",
     "sampling",
     "score_video",
     "seed",
@@ -186,6 +187,7 @@ _LAZY = {
     "patchify": "videoloader.clip_samples.patches",
     "pipeline": None,
     "pipeline_def": "videoloader.pipeline",
+    "ray": None,
     "score_video": "videoloader.curation",
     "tensors": None,
     "transcode": "videoloader.writing.transcode",

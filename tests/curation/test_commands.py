@@ -46,7 +46,7 @@ def test_scenes_and_thumbnails_are_written(folder, tmp_path):
 def test_duplicates_are_found(folder, tmp_path, more):
     told = run("dedupe", folder.parent / "set.parquet", "-o", tmp_path / "out.parquet", *more)
     assert told.exit_code == 1
-    assert "2 videos in 1 groups; 1 can be left out" in told.output
+    assert "2 videos in 1 group; 1 can be left out" in told.output
     assert "d.mp4" in told.output
 
 

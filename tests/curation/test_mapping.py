@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import fake_ray
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -39,6 +39,10 @@ def count_frames(video):
 
 def mean_of(clip):
     return clip.frames.float().mean(dim=(1, 2)), int(clip.indices[-1])
+
+
+def mapped(part, out, **options):
+    return vl.map_clips(part, mean_of, out, **options)
 
 
 class Range(NamedTuple):
@@ -101,11 +105,19 @@ def test_worker_processes_give_the_same_file(dataset, tmp_path):
     assert np.array(first["mean"].to_pylist()[0]).shape == (2, 3)
 
 
-def test_ray_gives_the_same(dataset, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", fake_ray.make())
-    table = vl.map_clips(dataset, count_frames, tmp_path / "a.parquet", ray=True)
-    expected = vl.map_clips(dataset, count_frames, tmp_path / "b.parquet", workers=0)
-    assert table.equals(expected)
+def test_partitions_that_dask_maps_have_the_rows_of_one_job(dataset, tmp_path):
+    from dask.distributed import Client, LocalCluster
+
+    job = {"clips": vl.RandomClip(2), "columns": ["mean", "last"], "seed": 7, "workers": 0}
+    parts = dataset.partitions(3)
+    outs = [tmp_path / f"{number}.parquet" for number in range(len(parts))]
+    # Threads: a process would import torch. That partitions pickle is tested where they are made.
+    how = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**how) as cluster, Client(cluster) as client:
+        tables = client.gather(client.map(partial(mapped, **job), parts, outs))
+    whole = vl.map_clips(dataset.videos, mean_of, tmp_path / "all.parquet", **job)
+    assert [table["row"].to_pylist() for table in tables] == [[0, 1], [3, 4], [5]]
+    assert pa.concat_tables(tables).equals(whole)
 
 
 def test_a_function_may_return_several_rows_or_none(dataset, tmp_path):

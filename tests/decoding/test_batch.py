@@ -60,6 +60,27 @@ def test_clips_of_one_shape_are_one_tensor_and_others_a_list(decoder, demo_folde
     assert [tuple(frames.shape) for frames in ragged.frames] == [(1, 360, 640, 3), (1, 270, 480, 3)]
 
 
+def test_the_text_of_a_batch_is_one_line_without_pixels(decoder, demo_folder, tmp_path):
+    same = [vl.ClipRequest(demo_folder / "h264.mp4", [start, start + 1]) for start in (0, 8)]
+    batch = decoder.decode([*same, vl.ClipRequest(tmp_path / "none.mp4", [0])], on_error="skip")
+    shape = tuple(batch.frames.shape)
+    assert repr(batch) == f"<ClipBatch of 2, 1 failed: uint8 {shape} on cpu>"
+    ragged = decoder.decode(
+        [vl.ClipRequest(demo_folder / "h264.mp4", [0] * n) for n in (1, 2, 3, 4)]
+    )
+    shapes = ", ".join(str((n, *shape[2:])) for n in (1, 2, 3))
+    assert repr(ragged) == f"<ClipBatch of 4: uint8 {shapes}, ... on cpu>"
+    assert repr(decoder.decode([])).startswith("<ClipBatch of 0")
+
+
+def test_frame_numbers_that_are_times_are_refused_with_the_argument_for_times(demo_folder):
+    with (
+        vl.Video(demo_folder / "h264.mp4") as video,
+        pytest.raises(vl.ArgumentError, match=r"integers, got float64; pass seconds as times="),
+    ):
+        video.get_frames([0.5])
+
+
 def test_a_batch_is_what_the_videos_give_one_by_one(decoder, demo_folder):
     options = {"dtype": "float32", "layout": "CFHW", "mean": (120, 110, 100), "std": 60}
     batch = decoder.decode(requests(demo_folder), size=80, interpolation="bilinear", **options)

@@ -2,9 +2,7 @@
 
 import json
 import pickle
-import sys
 
-import fake_ray
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -126,19 +124,8 @@ def test_shards_check_every_video_once(dataset, expected, tmp_path):
         check_dataset(dataset, tmp_path / "x.parquet", workers=0, shard=(3, 3))
 
 
-def test_workers_and_ray_find_the_same(dataset, expected, tmp_path, monkeypatch):
+def test_workers_find_the_same(dataset, expected, tmp_path):
     assert check_dataset(dataset, tmp_path / "a.parquet", workers=1).to_pylist() == expected
-    ray = fake_ray.make()
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    assert check_dataset(dataset, tmp_path / "b.parquet", ray=True).to_pylist() == expected
-    assert ray.calls == [1] * 5
-
-
-def test_a_process_that_dies_on_ray_costs_its_video(dataset, expected, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", fake_ray.make(crashes_on=[(3, dataset.item(3))]))
-    table = check_dataset(dataset, tmp_path / "b.parquet", ray=True).to_pylist()
-    (lost,) = [row for row in table if row not in expected]
-    assert (lost["row"], lost["error_kind"], lost["frames"]) == (3, "WorkerDied", [])
 
 
 def test_a_second_check_of_the_same_output_is_refused(dataset, tmp_path):

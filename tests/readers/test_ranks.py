@@ -132,6 +132,8 @@ def test_a_shard_without_their_number_is_an_error(demo_folder):
         ("3", 16, 16, 5),
         ("8", 4, 4, 1),
         ("8", 2, 16, 2),  # bound by the launcher
+        ("8", 1, 16, 1),
+        ("8", 8, 16, 2),  # bound to half of the host, as three others are
         ("2", 16, 0, 8),  # whose parent is gone
         ("many", 16, 16, 16),
     ],

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from videoloader.cli import app
 from videoloader.report import doctor
+from videoloader.workers.tasks import run_tasks
 
 
 def found(check, name):
@@ -171,6 +172,16 @@ def test_nvdec_that_fails_leaves_the_cpu_sound(fake_gpu, monkeypatch):
     assert findings[-1].state == "failed"
     assert "no picture came" in findings[-1].found
     assert doctor.is_sound(findings)
+
+
+def test_a_library_of_a_gpu_that_crashes_is_a_finding(monkeypatch):
+    def crashing(function, tasks, **options):
+        return run_tasks("os:_exit", [3], **options)
+
+    monkeypatch.setattr(doctor, "run_tasks", crashing)
+    (one,) = doctor._gpus_apart()
+    assert one.state == "failed"
+    assert one.found == "looking at it failed: the worker process died (exit code 3)"
 
 
 @pytest.mark.parametrize(

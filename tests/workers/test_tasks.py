@@ -68,13 +68,13 @@ def test_ranks_of_a_host_share_its_processors(function, tmp_path, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
     tasks = [(number, "") for number in range(8)]
     made = []
-    supervisor = tasks_module.Supervisor
+    team = tasks_module.TaskWorkers
 
     def note(*arguments, workers, **options):
         made.append(workers)
-        return supervisor(*arguments, workers=workers, **options)
+        return team(*arguments, workers=workers, **options)
 
-    monkeypatch.setattr(tasks_module, "Supervisor", note)
+    monkeypatch.setattr(tasks_module, "TaskWorkers", note)
     for workers in (None, 1):
         list(
             run_tasks(

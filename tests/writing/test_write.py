@@ -236,7 +236,7 @@ def test_an_audio_object_is_written(tmp_path):
         (np.zeros((2, 8, 8, 3), np.float32), {}, "uint8 or uint16, got float32"),
         (torch.zeros((2, 8, 8, 3), dtype=torch.bfloat16), {}, "uint8 or uint16, got float32"),
         (moving(2), {"codec": "ffv1", "pixel_format": "gbrp10le"}, "uint8 RGB is not written as"),
-        (np.zeros((2, 8, 8, 4), np.uint8), {}, "3 channels in layout FHWC"),
+        (np.zeros((2, 8, 8, 4), np.uint8), {}, "3 channels in layout FHWC.*pass the layout"),
         (np.zeros((8, 8, 3), np.uint8), {}, "4 dimensions, FHWC"),
         (5, {}, "an iterable of frames, got int"),
         (moving(2), {"times": [0.5, 0.5]}, "time of frame 1 is not after"),

@@ -41,7 +41,7 @@ def command(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", is_eager=True, help="And exit.")] = False,
 ) -> None:
-    """Index videos, look at their frames, and run the demo."""
+    """Index, check, select, cut and encode videos for training."""
     if version:
         say(f"videoloader {videoloader.__version__}")
         raise typer.Exit

@@ -55,7 +55,7 @@ def index(
     ] = False,
     workers: Workers = None,
     shard: Shard = "0/1",
-    ray: Ray = False,
+    ray: Ray = "",
     root: Root = None,
     checks: Checks = "size",
     as_json: Json = False,
@@ -181,7 +181,7 @@ def check(
     ] = None,
     workers: Workers = None,
     shard: Shard = "0/1",
-    ray: Ray = False,
+    ray: Ray = "",
     root: Root = None,
     checks: Checks = "size",
     as_json: Json = False,
@@ -215,7 +215,11 @@ def check(
             print(json.dumps(row))  # noqa: T201
         raise typer.Exit(int(bool(damage)))
     for row in damage:
-        frames = f"{len(row['frames'])} frames from {row['frames'][0]}" if row["frames"] else "all"
+        frames = (
+            f"{len(row['frames'])} frames from number {row['frames'][0]} on"
+            if row["frames"]
+            else "all"
+        )
         name = Item(row["path"], row["member"]).name
         complain(f"{name}: {frames}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})

@@ -46,7 +46,14 @@ console = Console()
 problems = Console(stderr=True)
 
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; all processors by default.")]
-Ray = Annotated[bool, typer.Option("--ray", help="Work on the Ray cluster at hand.")]
+Ray = Annotated[
+    str,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Work on this Ray cluster; auto: the one of this machine; local: a new one here.",
+    ),
+]
 Shard = Annotated[str, typer.Option(help="i/n: the i-th of n parts, counted from 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
 Root = Annotated[

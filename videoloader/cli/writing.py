@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from videoloader.cli.terminal import Json, Workers, complain, job_progress, reported, say
+from videoloader.cli.terminal import Json, Ray, Workers, complain, job_progress, reported, say
 
 __all__ = ["cut", "transcode"]
 
@@ -74,6 +74,7 @@ def transcode(
     count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
     stride: Annotated[int, typer.Option(min=1, help="From frame to frame of a clip.")] = 4,
     workers: Workers = None,
+    ray: Ray = "",
     as_json: Json = False,
 ) -> None:
     """Encode videos again for training: short groups of pictures, a smaller size.
@@ -104,6 +105,7 @@ def transcode(
             lerobot=lerobot,
             sampler=RandomClip(count, stride=stride),
             workers=workers,
+            ray=ray,
             progress=tell,
             tell_gain=None if as_json else lambda gain: say(str(gain)),
         )

@@ -123,6 +123,8 @@ def _names(
         example = f", such as {keys[0]!r}" if keys else ""
         raise ArgumentError(
             f"{where}: {len(missing)} of {len(paths)} videos have no label, the first is "
-            f"{shown(paths[missing[0]])}; labels are known of {len(keys)} keys{example}"
+            f"{shown(paths[missing[0]])}; labels are known of {len(keys)} keys{example}; "
+            "add the missing ones, or leave those videos out: DatasetIndex.join(..., "
+            'missing="drop")'
         )
     return [keys[row] for row in rows.tolist()]

@@ -31,7 +31,7 @@ from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.orders.batch_order import OrderOptions, Places
 from videoloader.system.options import from_options
 
-__all__ = ["ShapedBatches", "epoch_order", "shaped_batches"]
+__all__ = ["ShapedBatches", "epoch_order", "shaped_batches", "video_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def shaped_batches(
         raise ArgumentError("batches say what size clips have; leave out size and crop")
     if framing.random_resized_crop is not None and isinstance(batches, Packing):
         raise ArgumentError("packs keep the aspect ratio of videos; leave out random_resized_crop")
-    sizes = _sizes(videos)
+    sizes = video_sizes(videos)
     plan = batches.plan(
         sizes, clips, seed=options["seed"], shuffle=options["shuffle"], samples=samples
     )
@@ -130,7 +130,7 @@ def epoch_order(
     )
 
 
-def _sizes(videos: IndexedVideos) -> VideoSizes:
+def video_sizes(videos: IndexedVideos) -> VideoSizes:
     """Size, length and rate of each video, from the columns of the data set index alone."""
     dataset = videos.videos.dataset
     found = dataset.numbers(["height", "width", "rotation", "num_frames", "fps"])

@@ -396,8 +396,8 @@ def _column_of_labels(
     if not isinstance(found, IndexedVideos) or name not in columns:
         known = f"; the data set has the columns {', '.join(columns)}" if columns else ""
         raise ArgumentError(
-            f"labels={name!r:.80}: one label a video is expected; a table is given as "
-            f"LabelColumn(path){known}"
+            f"labels={name!r:.80} is the name of no column of a data set index; a column of a file "
+            f"is given as LabelColumn(file, label=column){known}"
         )
     values = found.videos.columns([str(name)]).column(0).to_pylist()
     return [values[row] for row in found.rows.tolist()]

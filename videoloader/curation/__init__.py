@@ -1,4 +1,4 @@
-"""Curation of data sets: scenes, duplicates, scores, and functions of one's own over all videos.
+"""Curation of data sets: scenes, duplicates, scores, and functions of your own over all videos.
 
 Start at `mapping.py` (`map_clips`), the one job. `scenes.py`, `hashes.py` and `scores.py` have
 functions for it, over the pictures that `pictures.py` decodes; `duplicates.py` (`find_duplicates`)

@@ -79,7 +79,9 @@ def dedupe(
     table = find_duplicates(source, out, distance=distance, **options)
     errors = _errors(table)
     found, groups = len(table) - len(errors), len({*table["group"].to_pylist()} - {None})
-    text = f"{found} videos in {groups} groups; {found - groups} can be left out"
+    text = (
+        f"{found} videos in {groups} group{'s' * (groups != 1)}; {found - groups} can be left out"
+    )
     return CurationResult(text, {"videos": found, "groups": groups}, errors)
 
 

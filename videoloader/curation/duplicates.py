@@ -50,7 +50,7 @@ def find_duplicates(
     device: str = "cpu",
     workers: int | None = None,
     time_limit: float = 3600.0,
-    ray: bool = False,
+    ray: bool | str = False,
     progress: Progress | None = None,
 ) -> pa.Table:
     """Find groups of videos that are copies, or nearly so, and write them.
@@ -80,7 +80,7 @@ def find_duplicates(
         device: that decodes.
         workers: processes, see `map_clips`.
         time_limit: seconds that one video may take in a worker.
-        ray: work on the Ray cluster at hand.
+        ray: work on a Ray cluster, see `index_dataset`.
         progress: is told how far each of the two jobs is.
 
     Returns:

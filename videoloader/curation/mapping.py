@@ -94,7 +94,7 @@ def map_clips(
     on_error: Literal["record", "raise"] = "record",
     time_limit: float = 3600.0,
     shard: tuple[int, int] = (0, 1),
-    ray: bool = False,
+    ray: bool | str = False,
     seed: int = 0,
     keep: bool = False,
     progress: Progress | None = None,
@@ -131,7 +131,7 @@ def map_clips(
         on_error: `record` what goes wrong with a video, or `raise` it.
         time_limit: seconds that one video may take in a worker.
         shard: (i, n) takes the i-th of n parts of the videos, for n machines.
-        ray: work on the Ray cluster at hand instead of in processes here.
+        ray: work on a Ray cluster instead of in processes here, see `index_dataset`.
         seed: of random samplers.
         keep: return what is in `out` if it is the result of this job for these videos, as they are
             now; by default it is made anew.
@@ -169,7 +169,7 @@ def map_clips(
         workers = 1
     numbers = part_of(list(range(len(videos))), shard)
     dataset = found.dataset if isinstance(found, Videos) else None
-    travels = ray or workers != 0
+    travels = bool(ray) or workers != 0
     work = _Work(
         pickle_for_program(function) if travels else function,
         names,
@@ -186,6 +186,7 @@ def map_clips(
         state=_states(videos),
         as_row=partial(_as_row, raises=on_error == "raise"),
         is_failed=lambda row: bool(row.error),
+        gpus=int(device != "cpu"),
     )
     tasks = [(videos.row(number), videos.item(number)) for number in numbers]
     told = _digest(job.name, *((*task, job.state(task[0])) for task in tasks))

@@ -72,7 +72,7 @@ def check_dataset(
     workers: int | None = None,
     time_limit: float = 3600.0,
     shard: tuple[int, int] = (0, 1),
-    ray: bool = False,
+    ray: bool | str = False,
     progress: Progress | None = None,
 ) -> pa.Table:
     """Decode every frame of every video once and write what is damaged.
@@ -89,7 +89,7 @@ def check_dataset(
         workers: processes; as many as this process may use processors by default, 0 for none.
         time_limit: seconds that one video may take in a worker.
         shard: (i, n) checks the i-th of n parts of the videos, for n machines.
-        ray: work on the Ray cluster at hand instead of in processes here.
+        ray: work on a Ray cluster instead of in processes here, see `index_dataset`.
         progress: is told how far the job is.
 
     Returns:

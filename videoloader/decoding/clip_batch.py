@@ -18,6 +18,8 @@ from videoloader.views import facts_table, frames_view
 
 __all__ = ["Clip", "ClipBatch", "ClipFailure", "ClipSound", "first_failures", "pad_sounds"]
 
+_SHAPES_SHOWN = 3  # of clips of different shapes, by repr
+
 
 class ClipSound(NamedTuple):
     """The sound of a clip: float32 (samples, channels), and samples a second, 0 without sound.
@@ -161,6 +163,18 @@ class ClipBatch:
 
     def __len__(self) -> int:
         return len(self.requests)
+
+    def __repr__(self) -> str:
+        if isinstance(self.frames, list):
+            shapes = [str(tuple(clip.shape)) for clip in self.frames[:_SHAPES_SHOWN]]
+            shape = ", ".join(shapes) + (", ..." if len(self.frames) > _SHAPES_SHOWN else "")
+            first = self.frames[0] if self.frames else None
+        else:
+            shape, first = str(tuple(self.frames.shape)), self.frames
+        kind = "" if first is None else f": {str(first.dtype).removeprefix('torch.')} {shape}"
+        device = "" if first is None else f" on {first.device}"
+        failed = f", {len(self.failed)} failed" if self.failures else ""
+        return f"<ClipBatch of {len(self)}{failed}{kind}{device}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row of frames for each clip."""

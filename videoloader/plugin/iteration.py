@@ -26,16 +26,16 @@ __all__ = ["BatchIterator"]
 
 _PLAN = ("epoch", "first", "start", "stop", "end")  # what a state has of a plan
 
-Batch = TypeVar("Batch")
+Item = TypeVar("Item")
 
 
-class BatchIterator(ABC, Generic[Batch]):
+class BatchIterator(ABC, Generic[Item]):
     """Iterates over pipelines that run in step, epoch by epoch, for any framework.
 
     Threads may share an iterator: they take turns, and each batch goes to one of them.
 
-    A framework says in `_batch` what becomes of the outputs of a pipeline. The arguments are those
-    of `GenericIterator`.
+    A framework says in `_item` what becomes of the outputs of the pipelines. The arguments are
+    those of `GenericIterator`.
     """
 
     def __init__(
@@ -80,8 +80,13 @@ class BatchIterator(ABC, Generic[Batch]):
             self._prepare()
 
     @abstractmethod
-    def _batch(self, outputs: Sequence[TensorList], count: int) -> Batch:
-        """What the iterator gives for the first `count` samples of the outputs of a pipeline."""
+    def _item(self, batches: Sequence[tuple[Sequence[TensorList], int]]) -> Item:
+        """What the iterator gives for a step.
+
+        Args:
+            batches: for each pipeline its outputs, and the number of samples to take from each of
+                them, the first ones.
+        """
 
     @in_turn
     def __iter__(self) -> Self:
@@ -91,7 +96,7 @@ class BatchIterator(ABC, Generic[Batch]):
         return self
 
     @in_turn
-    def __next__(self) -> list[Batch]:
+    def __next__(self) -> Item:
         if self._is_at_end():
             self._stop()
             raise StopIteration
@@ -104,17 +109,14 @@ class BatchIterator(ABC, Generic[Batch]):
         self._layouts = {
             name: output.layout() for name, output in zip(self.output_map, batches[0], strict=True)
         }
-        return [
-            self._batch(
-                outputs,
-                self._pipelines[place].num_samples(
-                    self.batch_size if plan is None else plan.kept(number, self.batch_size, place)
-                ),
-            )
-            for place, outputs in enumerate(batches)
+        size = self.batch_size
+        kept = [
+            pipeline.num_samples(size if plan is None else plan.kept(number, size, place))
+            for place, pipeline in enumerate(self._pipelines)
         ]
+        return self._item(list(zip(batches, kept, strict=True)))
 
-    def next(self) -> list[Batch]:
+    def next(self) -> Item:
         """The next batch: `next(iterator)` under another of DALI's names."""
         return self.__next__()
 

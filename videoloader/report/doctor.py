@@ -22,6 +22,7 @@ import numpy as np
 from videoloader.codecs.registry import CODECS
 from videoloader.errors import UnsupportedError
 from videoloader.workers.processors import cpu_quota, usable_processors
+from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,6 +42,7 @@ _FOR_DEVELOPERS = {"dev", "test", "dali-tests"}  # extras that are not listed
 _BATCH = 32 * 16 * 224 * 224 * 3
 _LOADER_BATCHES = 5  # prefetch=2 wait, 2 are being decoded, 1 is in use
 _BATCHES_PER_WORKER = 2  # prefetch_factor of PyTorch's DataLoader
+_PATIENCE = 120.0  # seconds for all GPUs
 _OPEN_FILES = 4096  # below this, data sets of many archives and workers come near the limit
 
 _CHROMA_NAMES = {"420": "4:2:0", "444": "4:4:4"}
@@ -76,7 +78,7 @@ def diagnose() -> list[Finding]:
         ("machine", "processors", _processors),
         ("machine", "memory", _memory),
         ("machine", "open files", _open_files),
-        ("GPU", "GPU", _gpus),
+        ("GPU", "GPU", _gpus_apart),
         ("extras", "extras", _extras),
     ]
     found: list[Finding] = []
@@ -246,6 +248,20 @@ def _open_files() -> Iterator[Finding]:
     else:
         shown = "unlimited" if soft == resource.RLIM_INFINITY else str(soft)
         yield Finding("machine", "open files", shown)
+
+
+def _gpus_apart() -> Iterator[Finding]:
+    """Look at GPUs in another process, since their libraries may crash: that is a finding too."""
+    ((_, found),) = run_tasks(f"{__name__}:look_at_gpus", [None], workers=1, time_limit=_PATIENCE)
+    if isinstance(found, TaskFailure):
+        advice = 'device="cpu" works without a GPU'
+        found = [Finding("GPU", "GPU", f"looking at it failed: {found.reason}", "failed", advice)]
+    yield from found
+
+
+def look_at_gpus(_: None) -> list[Finding]:
+    """For a worker process: the GPUs, their libraries and what NVDEC decodes."""
+    return [*_gpus()]
 
 
 def _gpus() -> Iterator[Finding]:

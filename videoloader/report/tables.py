@@ -135,7 +135,7 @@ def draw_timeline(index: VideoIndex, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UnsupportedError(
-            "drawing a timeline needs matplotlib; pip install videoloader[plot]"
+            'drawing a timeline needs matplotlib; pip install "videoloader[plot]"'
         ) from error
     times = index.seconds(np.arange(index.num_frames))
     sizes = index.packets["size"][index.frame_packets] / 1024

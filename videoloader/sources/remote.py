@@ -306,7 +306,7 @@ def _find(url: str) -> _Object:
         import obstore  # noqa: F401
     except ImportError as error:
         raise UnsupportedError(
-            f"{name}: URLs are read by obstore, which is missing; pip install videoloader[remote]"
+            f'{name}: URLs are read by obstore, which is missing; pip install "videoloader[remote]"'
         ) from error
     _stay(name)
     if parts is None:

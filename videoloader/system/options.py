@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
@@ -86,8 +87,10 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
     def complete(*args: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
+            close = get_close_matches(unknown, sorted(names - {"self"}), n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
             raise TypeError(
-                f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
+                f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}"
             )
         return function(*args, **{**known, **keywords})
 

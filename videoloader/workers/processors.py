@@ -15,15 +15,16 @@ def usable_processors() -> int:
     """Number of processors that this process may use; its share if several ranks share a host.
 
     Launchers such as torchrun set LOCAL_WORLD_SIZE to the number of processes on this host. They
-    share the processors evenly, unless the launcher has set their affinity: then this process has
-    fewer allowed processors than its parent. Containers with a limit of processor time (`docker run
+    share the processors of the launcher evenly. Where it has bound each to fewer (`torchrun
+    --numa-binding`), a process uses no more than its own, and no more than its share of those that
+    several are bound to. Containers with a limit of processor time (`docker run
     --cpus`) have no more processors than that.
     """
     own, quota = _allowed(0), cpu_quota()
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     count = int(ranks) if ranks.isdecimal() and int(ranks) else 1
-    if count > 1 and own >= _allowed(os.getppid()):
-        own = own // count
+    if count > 1:
+        own = min(own, (_allowed(os.getppid()) or own) // count)
     if quota is not None:
         own = min(own, math.ceil(quota / count))
     return max(1, own)

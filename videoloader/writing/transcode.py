@@ -82,6 +82,7 @@ def transcode(
     sampler: ClipSampler | None = None,
     workers: int | None = None,
     time_limit: float = 24 * 3600.0,
+    ray: bool | str = False,
     progress: Progress | None = None,
     tell_gain: Callable[[Gain], None] | None = None,
 ) -> Transcoded:
@@ -116,6 +117,8 @@ def transcode(
             before and after, for up to 32 of the videos.
         workers: processes; one per usable processor by default, 0 for none.
         time_limit: seconds that one video may take in a worker.
+        ray: work on a Ray cluster instead of in processes here, see `index_dataset`; `out` is then
+            a folder that all nodes share.
         progress: is called with (videos done, all videos, failed videos).
         tell_gain: is called with the predicted gain before the first video.
 
@@ -189,16 +192,15 @@ def transcode(
         ]
         kept = len(items) - len(missing)
         count = usable_processors() if workers is None else workers
+        threads = max(usable_processors() // max(min(count, len(missing)), 1), 1)
         results = run_tasks(
             f"{__name__}:transcode_video",
             [(number, items[number], str(destination.path(number))) for number in missing],
             workers=count,
             time_limit=time_limit,
             ahead=1,
-            arguments={
-                "settings": settings,
-                "threads": max(usable_processors() // max(min(count, len(missing)), 1), 1),
-            },
+            arguments={"settings": settings, "threads": 1 if ray else threads},
+            ray=ray,
         )
         for done, ((number, item, path), result) in enumerate(results, 1 + kept):
             row = failed_row(item, result) if isinstance(result, TaskFailure) else result

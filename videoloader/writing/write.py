@@ -232,7 +232,8 @@ def _pictures(frames: Frames, layout: str, target: Path) -> Iterator[NDArray[Any
         picture = array.transpose(axes)
         if picture.shape[2] != 3 or 0 in picture.shape:
             raise ArgumentError(
-                f"{target}: frames have 3 channels in layout {layout}, got a frame {array.shape}"
+                f"{target}: frames have 3 channels in layout {layout}, got a frame {array.shape}; "
+                "pass the layout of yours: FHWC, FCHW or CFHW"
             )
         yield picture
 

@@ -9,6 +9,7 @@ from fake_gpu import (  # noqa: F401  (fake_gpu is a fixture)
     OPENED,
     UINT8,
     FakeConverter,
+    FakeDecoder,
     FakeStream,
     decode,
     fake_gpu,
@@ -291,3 +292,33 @@ def test_rows_are_not_written_while_they_are_read_and_the_event_is_behind_all(
     assert {event.behind for event in events} == {session._stream.launches}
     assert [read_frame_number(frame) for frame in memory[0]] == list(range(90))
     pool.close()
+
+
+def test_two_gpus_of_one_process_decode_at_the_same_time(fake_gpu, demo_folder, monkeypatch):
+    together = threading.Barrier(2)
+    decode_pictures = FakeDecoder.Decode
+
+    def meet(decoder, packet):
+        if not decoder.__dict__.setdefault("has_met", False):
+            decoder.has_met = True
+            together.wait(20)  # fails unless a decoder of the other GPU runs
+        return decode_pictures(decoder, packet)
+
+    monkeypatch.setattr(FakeDecoder, "Decode", meet)
+    clips, pools = [[[0, 9, 31]], [[5, 40]]], [NvdecPool(gpu, threads=1) for gpu in range(2)]
+    parts = [jobs_of(demo_folder / "h264.mp4", each) for each in clips]
+    # One job each, so that each GPU has one decoder, which meets that of the other.
+    begun = [pool.submit(job) for pool, (_, (job, *_)) in zip(pools, parts, strict=True)]
+    for future in begun:
+        future.result(20)
+    rest = [
+        pool.submit(job) for pool, (_, (_, *jobs)) in zip(pools, parts, strict=True) for job in jobs
+    ]
+    for future in rest:
+        future.result(20)
+    assert [[read_frame_number(frame) for frame in clip] for (clip,), _ in parts] == [
+        clip for (clip,) in clips
+    ]
+    assert sorted(arguments["gpuid"] for arguments in fake_gpu.made) == [0, 1]
+    for pool in pools:
+        pool.close()

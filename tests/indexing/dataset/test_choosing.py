@@ -1,6 +1,7 @@
 """Samples, splits and joins of a data set; the oracles are NumPy, pandas and loops in Python."""
 
 import os
+import pickle
 import posixpath
 from pathlib import Path
 
@@ -16,7 +17,12 @@ from synthetic_index import write_index
 
 import videoloader as vl
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.indexing.dataset.dividing import first_by_hash, parts_by_hash, text_hashes
+from videoloader.indexing.dataset.dividing import (
+    first_by_hash,
+    parts_by_hash,
+    runs_by_size,
+    text_hashes,
+)
 from videoloader.indexing.dataset.joining import find_rows
 
 ROWS = 3000
@@ -411,3 +417,33 @@ def test_a_row_stands_for_several_videos_only_by_a_function(tmp_path):
 def test_a_part_is_not_written_over_its_data_set(dataset):
     with pytest.raises(ArgumentError, match="is the data set itself"):
         dataset.sample(3).write(dataset.path)
+
+
+@given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 80))
+def test_runs_by_size_have_all_in_order_and_none_exceeds_its_share_by_more_than_an_element(
+    sizes, count
+):
+    runs = [run.tolist() for run in runs_by_size(np.array(sizes, np.int64), count)]
+    assert [place for run in runs for place in run] == [*range(len(sizes))]
+    assert len(runs) <= count
+    assert all(runs)
+    known = [max(size, 1) for size in sizes]
+    share = sum(known) / count
+    for run in runs:
+        assert sum(known[place] for place in run) <= share + max(known) + 1e-6
+
+
+def test_partitions_pickle_with_their_rows_and_their_part_of_joined_columns(dataset):
+    keys = keys_of(dataset)
+    captions = {"path": keys, "caption": [f"of {key}" for key in keys]}
+    videos = dataset.filter(min_frames=100).join(captions)
+    parts = [pickle.loads(pickle.dumps(part)) for part in videos.partitions(7)]
+    assert len(parts) == 7
+    found = [row for part in parts for row in part.select(["key", "caption"]).to_pylist()]
+    assert found == videos.select(["key", "caption"]).to_pylist()
+    assert np.concatenate([part.rows for part in parts]).tolist() == videos.rows.tolist()
+    assert max(len(pickle.dumps(part)) for part in videos.partitions(100)) < 10_000
+    assert [len(part) for part in dataset.filter(max_frames=3).partitions(9)] == [1, 1]
+    for wrong in (0, -1, 1.5):
+        with pytest.raises((ArgumentError, ArgumentTypeError), match="number of partitions"):
+            dataset.partitions(wrong)

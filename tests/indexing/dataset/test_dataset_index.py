@@ -10,7 +10,6 @@ import sys
 import tarfile
 from pathlib import Path
 
-import fake_ray
 import pytest
 import torch
 
@@ -360,34 +359,3 @@ def test_the_command_does_the_job(folder, tmp_path, out):
     assert run(app, ["index", "/none.mp4", "-o", str(out)]).exit_code == 1
     assert run(app, ["index", "/none*", "-o", str(out)]).exit_code == 2
     assert run(app, ["index", str(folder), "-o", str(out), "--shard", "x"]).exit_code == 2
-
-
-def test_ray_gives_the_same_file(folder, out, expected):
-    ray = pytest.importorskip("ray", reason="needs the extra ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        vl.index_dataset(folder, out, ray=True)
-    finally:
-        ray.shutdown()
-    assert out.read_bytes() == expected
-
-
-def test_calls_of_ray_that_die_are_repeated_one_by_one(folder, out, expected, monkeypatch):
-    ray = fake_ray.make()
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    vl.index_dataset(folder, out, ray=True).close()
-    assert out.read_bytes() == expected
-    assert ray.calls == [COUNT + 1]
-    ray = fake_ray.make(crashes_on=[find_items(folder)[3].relative_to(str(folder))])
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    out.unlink()
-    dataset = vl.index_dataset(folder, out, ray=True)
-    assert dataset.failed.tolist() == [3, 5]
-    assert dataset.errors["error_kind"].to_pylist() == ["WorkerDied", "FormatError"]
-    assert ray.calls == [COUNT + 1] + [1] * (COUNT + 1)
-
-
-def test_ray_is_asked_for_by_name_where_it_is_missing(folder, out, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(vl.UnsupportedError, match=r"videoloader\[ray\]"):
-        vl.index_dataset(folder, out, ray=True)

@@ -38,6 +38,7 @@ from videoloader.sources.source import Source
 __all__ = ["Feeder", "HardwareDecoder"]
 
 _READ_AHEAD = 256  # packets to read from the file at a time
+_SMALL = 640 * 480  # pixels of a picture that NVDEC decodes sooner than Python reads its header
 _LEAST_BYTES = 1 << 17  # to read at first where a video is read on
 _BEHIND = 48  # packets to feed behind a run; decoders hold back fewer frames
 
@@ -201,7 +202,8 @@ class Feeder:
 
     def _run(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], Packets]]:
         """Yield packets of a run in chunks for one call each."""
-        feed = PacketFeed(self._index, source, drop="unneeded")
+        is_small = self._index.width * self._index.height <= _SMALL
+        feed = PacketFeed(self._index, source, drop="disposable" if is_small else "unneeded")
         try:
             for packets, payloads in feed.chunks(run, _READ_AHEAD):
                 yield from self._calls(packets, payloads)

@@ -1,7 +1,7 @@
 """Data set indexes: the job that writes a Parquet file of video indexes, and its reader.
 
-Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py`, keeps finished
-rows in `journal.py` and may run on `on_ray.py`. Reading: start at `reader.py` (`DatasetIndex`),
+Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py` and keeps
+finished rows in `journal.py`. Reading: start at `reader.py` (`DatasetIndex`),
 which reads single rows from `cache.py`, and `videos.py` (`Videos`), which chooses among them: with
 `filtering.py`, `sql.py`, `dividing.py` and `joining.py`. `rows.py` is one row, `skipped.py` what
 was not indexed; `part.py` writes files.

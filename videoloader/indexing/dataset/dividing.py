@@ -1,4 +1,4 @@
-"""Hashes of texts, by which videos are divided: the same on every machine and in every version."""
+"""How videos are divided: by hashes of texts, the same in every version, or in runs by size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from videoloader.sampling.orders.permutation import mix
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["first_by_hash", "parts_by_hash", "text_hashes"]
+__all__ = ["first_by_hash", "parts_by_hash", "runs_by_size", "text_hashes"]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 _WORD = 8  # bytes hashed at a time
@@ -83,3 +83,19 @@ def parts_by_hash(
 def first_by_hash(hashes: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
     """Positions of the `count` smallest hashes, ascending; of equal ones the first."""
     return np.sort(np.argsort(hashes, kind="stable")[:count])
+
+
+def runs_by_size(sizes: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """Positions in each of at most `count` runs of about the same total size, none of them empty.
+
+    The middle of an element says which run it is in, so that no run exceeds its share by more than
+    the largest element.
+
+    >>> [run.tolist() for run in runs_by_size(np.array([4, 1, 1, 1, 1]), 2)]
+    [[0], [1, 2, 3, 4]]
+    """
+    sizes = np.maximum(sizes, 1).astype(np.float64)
+    middles = np.cumsum(sizes) - sizes / 2
+    runs = np.floor(middles * count / sizes.sum())
+    borders = np.flatnonzero(np.diff(runs)) + 1
+    return np.split(np.arange(len(sizes)), borders) if len(sizes) else []

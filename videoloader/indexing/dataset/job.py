@@ -17,7 +17,6 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.part import GROUP, stored_skipped, table_writer
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
@@ -62,7 +61,7 @@ def index_dataset(
     check: Check = "size",
     shard: tuple[int, int] = (0, 1),
     time_limit: float = 120.0,
-    ray: bool = False,
+    ray: bool | str = False,
     progress: Progress | None = None,
     skipped: Skipped | None = None,
 ) -> DatasetIndex:
@@ -89,7 +88,8 @@ def index_dataset(
         shard: (i, n) takes the i-th of n parts of the videos, for n machines; see
             `merge_datasets`.
         time_limit: seconds that one video may take in a worker.
-        ray: run on the connected Ray cluster instead of in local processes; same result.
+        ray: run on a Ray cluster instead of in processes here, with the same result: its address,
+            or True for the one that is connected, see docs/cluster.md.
         progress: called after every video.
         skipped: takes what is passed over in folders and archives, see `DatasetIndex.skipped`;
             without it the counts are logged.
@@ -124,20 +124,16 @@ def index_dataset(
         current = _current(items, journal, headers=headers, root=base, check=check)
         missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
-        function = "videoloader.indexing.dataset.rows:make_encoded_row"
-        arguments = {"headers": headers, "root": base}
-        if ray:
-            results = run_on_ray(function, missing, arguments=arguments)
-        else:
-            results = run_tasks(
-                function,
-                missing,
-                workers=workers,
-                time_limit=time_limit,
-                arguments=arguments,
-                memory_limit=_MEMORY,
-                threads=_AT_ONCE if _any_remote(missing, base) else 1,
-            )
+        results = run_tasks(
+            "videoloader.indexing.dataset.rows:make_encoded_row",
+            missing,
+            workers=workers,
+            time_limit=time_limit,
+            arguments={"headers": headers, "root": base},
+            memory_limit=_MEMORY,
+            threads=_AT_ONCE if _any_remote(missing, base) else 1,
+            ray=ray,
+        )
         for item, result in results:
             if isinstance(result, TaskFailure):
                 result = failed_row(item, result, base).encode(), True

@@ -81,7 +81,7 @@ def _connect() -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         import duckdb
     except ImportError as error:
-        raise UnsupportedError("queries need DuckDB; pip install videoloader[query]") from error
+        raise UnsupportedError('queries need DuckDB; pip install "videoloader[query]"') from error
     # Names of tables are not those of variables in the program around.
     with duckdb.connect(config={"python_enable_replacements": False}) as connection:
         yield connection

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, TypeAlias
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.on_ray import run_on_ray
 from videoloader.indexing.dataset.reader import DatasetIndex
 from videoloader.indexing.dataset.rows import Row
 from videoloader.sources.items import Item
@@ -41,6 +40,7 @@ class VideoJob(NamedTuple):
         as_row: makes the row for the journal from what the function gave, which is a
             `TaskFailure` if its process died or took too long.
         is_failed: whether a row counts as a failure.
+        gpus: that a call needs; for Ray.
     """
 
     function: str
@@ -49,6 +49,7 @@ class VideoJob(NamedTuple):
     state: Callable[[int], Fingerprint | None]
     as_row: Callable[[Item, Any], Row]
     is_failed: Callable[[Row], bool]
+    gpus: int = 0
 
 
 def for_workers(dataset: DatasetIndex) -> DatasetIndex:
@@ -71,7 +72,7 @@ def run_video_job(
     *,
     workers: int | None = None,
     time_limit: float = 3600.0,
-    ray: bool = False,
+    ray: bool | str = False,
     progress: Progress | None = None,
 ) -> None:
     """Do a job for videos, and write its result.
@@ -86,7 +87,7 @@ def run_video_job(
         write: writes it to the path it is given, from the rows of the videos.
         workers: processes; as many as this process may use processors by default, 0 for none.
         time_limit: seconds that one video may take in a worker.
-        ray: work on the Ray cluster at hand instead of in processes here.
+        ray: work on a Ray cluster instead of in processes here, see `index_dataset`.
         progress: is told how far the job is.
     """
     target = Path(out)
@@ -103,17 +104,16 @@ def run_video_job(
             else:
                 failed += job.is_failed(row)
         done = len(tasks) - len(missing)
-        if ray:
-            results = run_on_ray(job.function, missing, arguments=job.arguments, batch=1)
-        else:
-            results = run_tasks(
-                job.function,
-                missing,
-                workers=workers,
-                time_limit=time_limit,
-                arguments=job.arguments,
-                ahead=1,  # a video takes long: those that wait stay free for any worker
-            )
+        results = run_tasks(
+            job.function,
+            missing,
+            workers=workers,
+            time_limit=time_limit,
+            arguments=job.arguments,
+            ahead=1,  # a video takes long: those that wait stay free for any worker
+            ray=ray,
+            gpus=job.gpus,
+        )
         for (number, item), result in results:
             row = job.as_row(item, result)
             facts = row.facts | {"job": _mark(job, number)}

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.dividing import first_by_hash, parts_by_hash, text_hashes
+from videoloader.indexing.dataset.dividing import (
+    first_by_hash,
+    parts_by_hash,
+    runs_by_size,
+    text_hashes,
+)
 from videoloader.indexing.dataset.filtering import Limits, as_condition, matching_rows
 from videoloader.indexing.dataset.joining import (
     On,
@@ -143,6 +148,26 @@ class Selecting:
         splits = videos._num_splits
         parts = parts_by_hash(text_hashes(texts, seed, _SPLIT + splits), fractions)
         return tuple(videos._take(part, splits + 1) for part in parts)
+
+    def partitions(self, count: int) -> list[Videos]:
+        """Divide the videos into runs of about as many bytes, for tasks of Dask, Spark and others.
+
+        Together they are the videos, in their order. A partition pickles as the path of the data
+        set index, its rows and its part of joined columns. What `map_clips` draws depends on rows
+        of the data set index: the results of partitions, one after the other, are those of all.
+
+        Args:
+            count: of partitions; fewer come where there are fewer videos, or one of them has more
+                bytes than a partition. No partition is empty.
+
+        Raises:
+            ArgumentError: the number is below 1.
+        """
+        videos = self.videos
+        if whole_number("the number of partitions", count) < 1:
+            raise ArgumentError(f"the number of partitions must be at least 1, got {count}")
+        sizes = videos.dataset.numbers(["size"])["size"][videos.rows]
+        return [videos._take(run) for run in runs_by_size(sizes, count)]
 
     def join(
         self,
@@ -307,6 +332,22 @@ class Videos(Selecting):
     def source(self, video: int) -> Source:
         """The bytes of a video."""
         return self.dataset.source(self.row(video))
+
+    def __getstate__(self) -> dict[str, Any]:
+        import pyarrow as pa
+
+        if self._joined is None:
+            return self.__dict__
+        return self.__dict__ | {"_joined": self._joined.take(pa.array(self.rows))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        import pyarrow as pa
+
+        self.__dict__.update(state)
+        if self._joined is not None:
+            place = np.full(len(self.dataset), -1)
+            place[self.rows] = np.arange(len(self))
+            self._joined = self._joined.take(pa.array(place, mask=place < 0))
 
     def __repr__(self) -> str:
         return f"<Videos of {self.dataset.path.name}: {len(self)}>"

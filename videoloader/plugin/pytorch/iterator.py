@@ -8,9 +8,11 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.pipeline import Pipeline
+from videoloader.plugin.data_and_label import DataAndLabel
+from videoloader.plugin.dense import dense
 from videoloader.plugin.epoch_plan import LastBatchPolicy
 from videoloader.plugin.iteration import BatchIterator
-from videoloader.plugin.pytorch.outputs import Packed, dense, packed, sparse_coo, sparse_list
+from videoloader.plugin.pytorch.outputs import Packed, packed, sparse_coo, sparse_list
 from videoloader.tensors import TensorList
 
 __all__ = ["ClassificationIterator", "GenericIterator", "RaggedIterator"]
@@ -25,7 +27,7 @@ _FORMS: dict[str, Callable[[str, TensorList, int], Value]] = {
 }
 
 
-class GenericIterator(BatchIterator[dict[str, torch.Tensor]]):
+class GenericIterator(BatchIterator[list[dict[str, torch.Tensor]]]):
     """Iterates over pipelines that run in step, epoch by epoch.
 
     Each item is a list with one dict for each pipeline, from output name to a tensor (N, ...)
@@ -67,43 +69,23 @@ class GenericIterator(BatchIterator[dict[str, torch.Tensor]]):
     torch.Size([2, 40, 64, 96, 3]) [1, 1]
     """
 
-    def _batch(self, outputs: Sequence[TensorList], count: int) -> dict[str, torch.Tensor]:
-        return {
-            name: dense(name, output, count)
-            for name, output in zip(self.output_map, outputs, strict=True)
-        }
+    def _item(
+        self, batches: Sequence[tuple[Sequence[TensorList], int]]
+    ) -> list[dict[str, torch.Tensor]]:
+        return [
+            {
+                name: dense(name, output, count)
+                for name, output in zip(self.output_map, outputs, strict=True)
+            }
+            for outputs, count in batches
+        ]
 
 
-class ClassificationIterator(GenericIterator):
+class ClassificationIterator(DataAndLabel[list[dict[str, torch.Tensor]]], GenericIterator):
     """`GenericIterator` over pipelines with two outputs, which it names "data" and "label"."""
 
-    def __init__(
-        self,
-        pipelines: Pipeline | Sequence[Pipeline],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-    ) -> None:
-        super().__init__(
-            pipelines,
-            ["data", "label"],
-            size,
-            reader_name,
-            auto_reset,
-            fill_last_batch,
-            dynamic_shape,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-        )
 
-
-class RaggedIterator(BatchIterator[dict[str, Value]]):
+class RaggedIterator(BatchIterator[list[dict[str, Value]]]):
     """`GenericIterator` for outputs whose samples differ in shape.
 
     Args:
@@ -150,11 +132,16 @@ class RaggedIterator(BatchIterator[dict[str, Value]]):
             prepare_first_batch,
         )
 
-    def _batch(self, outputs: Sequence[TensorList], count: int) -> dict[str, Value]:
-        return {
-            name: _FORMS[form](name, output, count)
-            for name, output, form in zip(self.output_map, outputs, self._output_types, strict=True)
-        }
+    def _item(self, batches: Sequence[tuple[Sequence[TensorList], int]]) -> list[dict[str, Value]]:
+        return [
+            {
+                name: _FORMS[form](name, output, count)
+                for name, output, form in zip(
+                    self.output_map, outputs, self._output_types, strict=True
+                )
+            }
+            for outputs, count in batches
+        ]
 
 
 def _output_types(types: Sequence[str] | None, output_map: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Outputs of pipelines as PyTorch tensors: dense, lists, packed, sparse; copies into others."""
+"""Outputs of pipelines as lists, packed or sparse PyTorch tensors; copies into others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.tensors import TensorList, to_tensor
 from videoloader.tensors.printing import distinct_shapes
 
-__all__ = ["Packed", "dense", "feed_ndarray", "packed", "sparse_coo", "sparse_list"]
+__all__ = ["Packed", "feed_ndarray", "packed", "sparse_coo", "sparse_list"]
 
 
 class Packed(NamedTuple):
@@ -24,18 +24,6 @@ class Packed(NamedTuple):
 
     values: torch.Tensor
     cu_seqlens: torch.Tensor
-
-
-def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
-    """The first `count` samples as one tensor (N, ...); a cut keeps no whole batch alive."""
-    if not output.is_dense_tensor():
-        raise UnsupportedError(
-            f"output {name!r} is ragged, with shapes {distinct_shapes(output.tensors)}; give its "
-            "samples one shape in the pipeline (fn.resize, fn.crop) to have it as one tensor, or "
-            "take it as a list or a sparse tensor with RaggedIterator"
-        )
-    tensor = to_tensor(output.as_tensor())
-    return tensor if count >= len(tensor) else tensor[:count].clone()
 
 
 def sparse_list(name: str, output: TensorList, count: int) -> list[torch.Tensor]:  # noqa: ARG001

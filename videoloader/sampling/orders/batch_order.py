@@ -266,5 +266,8 @@ def state_number(state: Mapping[str, Any], name: str, *, most: int | None = None
         raise ArgumentTypeError(f"a state is what state_dict() gives, got {state!r:.200}")
     if name not in state:
         found = ", ".join(map(str, state)) or "nothing"
-        raise ArgumentError(f"the state has no {name}, but {found:.200}; it is of something else")
+        raise ArgumentError(
+            f"the state has no {name!r}, only {found:.200}; pass what state_dict() of the "
+            "same kind of loader or sampler gave"
+        )
     return whole_number(f"{name} of a state", state[name], most=most)
