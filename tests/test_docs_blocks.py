@@ -75,6 +75,10 @@ def made(tmp_path_factory):
     (made / "captions.csv").write_text("\n".join(["stem,caption,label", *lines]) + "\n")
     lines = [f"run,{stem[:11]}" for stem in stems[:3]]
     (made / "kinetics.csv").write_text("\n".join(["label,youtube_id", *lines]) + "\n")
+    for name in ("a", "b"):
+        place = made / "my_images" / name
+        place.mkdir(parents=True)
+        shutil.copy(made / f"{name}.jpg", place)
     (made / "my_shards").mkdir()
     with tarfile.open(made / "my_shards" / "0.tar", "w") as shard:
         for stem in stems:
@@ -97,7 +101,8 @@ def folder(made, tmp_path, monkeypatch):
     """Where a reader of a page works."""
     for path in made.glob("*.*"):
         shutil.copy(path, tmp_path)  # pages may write files of these names
-    (tmp_path / "my_shards").symlink_to(made / "my_shards")
+    for name in ("my_images", "my_shards"):
+        (tmp_path / name).symlink_to(made / name)
     for name in ("my_videos", "train", "valid"):
         (tmp_path / name).symlink_to(made / "my_videos")
     monkeypatch.chdir(tmp_path)

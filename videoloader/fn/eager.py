@@ -38,6 +38,7 @@ def run_eagerly(
     device: str,
     layout: str | None = None,
     inferred: dict[int, Inferred] | None = None,
+    count: int | None = None,
 ) -> Any:
     """Run on one sample, or on batches, and give the same kind.
 
@@ -48,13 +49,14 @@ def run_eagerly(
         device: "cpu", "gpu" or "mixed".
         layout: of inputs that carry none.
         inferred: what is known from earlier calls with the same arguments; see `Context`.
+        count: samples of the batch that a call without inputs makes; a sample without it.
     """
     with_bytes = operator.kind == "map"  # a decoder of videos takes them as they are
     inputs = tuple(_tensors(data, with_bytes=with_bytes) for data in inputs)
     are_batches = [isinstance(data, TensorList | list | tuple) for data in inputs]
     if any(are_batches) and not all(are_batches):
         raise ArgumentError(f"fn.{operator.name}: its inputs must all be batches or all samples")
-    if not any(are_batches):
+    if not any(are_batches) and count is None:
         bound = {
             name: _of_one(operator, inputs, name, value) if isinstance(value, PerSample) else value
             for name, value in bound.items()
@@ -62,11 +64,12 @@ def run_eagerly(
         declared = operator.inputs_for(len(inputs))
         each = zip(declared, inputs, strict=True)
         batches = [_single(operator, own, data, layout) for own, data in each]
-        outputs = _run(operator, batches, bound, device, inferred)
+        outputs = _run(operator, batches, bound, device, inferred, 1)
         values = tuple([output[0] for output in outputs])
         return values if len(values) > 1 else values[0]
     lengths = {len(data) for data in inputs}
     lengths |= {len(value) for value in bound.values() if isinstance(value, PerSample)}
+    lengths |= set() if count is None else {count}
     if len(lengths) > 1:
         raise ArgumentError(
             f"fn.{operator.name}: inputs and per-sample arguments have different numbers of "
@@ -74,7 +77,7 @@ def run_eagerly(
         )
     each = zip(operator.inputs_for(len(inputs)), inputs, strict=True)
     batches = [_batch(operator, own, data, layout) for own, data in each]
-    outputs = _run(operator, batches, bound, device, inferred)
+    outputs = _run(operator, batches, bound, device, inferred, *lengths)
     lists = tuple(map(TensorList, outputs))
     return lists if len(lists) > 1 else lists[0]
 
@@ -159,6 +162,7 @@ def _run(
     arguments: Mapping[str, Any],
     device: str,
     inferred: dict[int, Inferred] | None,
+    count: int,
 ) -> tuple[Batch, ...]:
     if device != "cpu":
         media.check_gpu(f"fn.{operator.name} with device={device!r}")
@@ -175,7 +179,6 @@ def _run(
             batch if each.on_cpu else batch.each(lambda value: value.to("cuda"))
             for each, batch in zip(operator.inputs_for(len(inputs)), inputs, strict=True)
         ]
-    count = len(inputs[0]) if inputs else 1
     given = dict(arguments)
     context = Context(count, place, inferred=inferred)
     if operator.draws:

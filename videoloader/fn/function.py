@@ -122,8 +122,27 @@ class Function:
                     f"fn.{operator.name}: layout is for eager calls; in a pipeline data has its own"
                 )
             return _add_node(operator, inputs, device, name, given)
+        return self.run_now(inputs, given, device, layout)
+
+    def run_now(
+        self,
+        inputs: tuple[Any, ...],
+        given: Mapping[str, Any],
+        device: str,
+        layout: str | None = None,
+        count: int | None = None,
+    ) -> Any:
+        """Run at once; see `run_eagerly`.
+
+        Args:
+            inputs: samples or batches.
+            given: arguments by their current names.
+            device: one of the operator's.
+            layout: of inputs that carry none.
+            count: samples of the batch that a call without inputs makes.
+        """
         bound, inferred = self._bound(given, device)
-        return run_eagerly(operator, inputs, bound, device, layout, inferred)
+        return run_eagerly(self._operator, inputs, bound, device, layout, inferred, count)
 
     def _bound(
         self, given: Mapping[str, Any], device: str

@@ -130,7 +130,7 @@ class DataType(_Numbered):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, torch.dtype):
             return self.is_numeric and self.torch == other
-        return self is other
+        return True if self is other else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.torch if self.is_numeric else self.value)
