@@ -88,7 +88,7 @@ class HardwareDecoder:
         self._size = size
         self.runs += 1
 
-    def decode(self, data: bytes | bytearray, tag: int) -> list[Any]:
+    def decode(self, data: bytes, tag: int) -> list[Any]:
         """Decode a part of the stream; returns the completed frames. Empty `data` flushes.
 
         The frames are valid until the next call.
@@ -265,7 +265,7 @@ class Feeder:
             yield packets[start:stop], payloads.some(slice(start, stop))
             start = stop
 
-    def _call(self, data: bytes | bytearray, tag: int) -> list[tuple[int, Any]]:
+    def _call(self, data: bytes, tag: int) -> list[tuple[int, Any]]:
         """Make a call; returns the frames with their packets."""
         frames = self._decoder.decode(data, tag)
         self.frames += len(frames)
