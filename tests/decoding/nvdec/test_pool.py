@@ -1,5 +1,6 @@
 """NVDEC sessions, on a GPU made of FFmpeg: the frames that were asked for, whatever the stream."""
 
+import itertools
 import threading
 from concurrent.futures import wait
 
@@ -308,14 +309,10 @@ def test_two_gpus_of_one_process_decode_at_the_same_time(fake_gpu, demo_folder, 
     clips, pools = [[[0, 9, 31]], [[5, 40]]], [NvdecPool(gpu, threads=1) for gpu in range(2)]
     parts = [jobs_of(demo_folder / "h264.mp4", each) for each in clips]
     # One job each, so that each GPU has one decoder, which meets that of the other.
-    begun = [pool.submit(job) for pool, (_, (job, *_)) in zip(pools, parts, strict=True)]
-    for future in begun:
-        future.result(20)
-    rest = [
-        pool.submit(job) for pool, (_, (_, *jobs)) in zip(pools, parts, strict=True) for job in jobs
-    ]
-    for future in rest:
-        future.result(20)
+    for part in (slice(1), slice(1, None)):
+        begun = [pool.submit(jobs[part]) for pool, (_, jobs) in zip(pools, parts, strict=True)]
+        for future in itertools.chain(*begun):
+            future.result(20)
     assert [[read_frame_number(frame) for frame in clip] for (clip,), _ in parts] == [
         clip for (clip,) in clips
     ]
