@@ -35,8 +35,12 @@ PACKAGE = ("videoloader", "pyproject.toml", "README.md", "LICENSE")
 # What tests read, beside themselves.
 BESIDE = ("tests", "docs", "samples", "conftest.py", "pyproject.toml", "README.md")
 TOOLS = ("pytest>=8.3", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.100")
-# While a tensor is unpickled, torch before 2.6 warns of its own call.
-WARNINGS = ("-W", "ignore:You are using `torch.load`:FutureWarning")
+# Of calls between libraries: of torch before 2.6 while a tensor is unpickled, of Click by older
+# versions of typer.
+WARNINGS = (
+    *("-W", "ignore:You are using `torch.load`:FutureWarning"),
+    *("-W", "ignore:'click.:DeprecationWarning"),
+)
 
 OLDEST, NEWEST = "lowest-direct", "highest"
 # Name: Python, which versions uv prefers, requirements beside those of the package.
