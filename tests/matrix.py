@@ -35,8 +35,12 @@ PACKAGE = ("videoloader", "pyproject.toml", "README.md", "LICENSE")
 # What tests read, beside themselves.
 BESIDE = ("tests", "docs", "samples", "conftest.py", "pyproject.toml", "README.md")
 TOOLS = ("pytest>=8.3", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.100")
-# While a tensor is unpickled, torch before 2.6 warns of its own call.
-WARNINGS = ("-W", "ignore:You are using `torch.load`:FutureWarning")
+# Of calls between libraries: of torch before 2.6 while a tensor is unpickled, of Click by older
+# versions of typer.
+WARNINGS = (
+    *("-W", "ignore:You are using `torch.load`:FutureWarning"),
+    *("-W", "ignore:'click.:DeprecationWarning"),
+)
 
 OLDEST, NEWEST = "lowest-direct", "highest"
 # Name: Python, which versions uv prefers, requirements beside those of the package.
@@ -93,11 +97,12 @@ def _line(name: str, python: str, versions: dict[str, str], result: str) -> str:
 
 
 def save(lines: list[str]) -> None:
-    """Put lines into the table of the page, in place of older ones of the same rows."""
+    """Put lines into the table of the page; only a row that ran replaces an older line."""
     before, head, rest = PAGE.read_text(encoding="utf-8").partition(HEAD)
     rows, end, after = rest.partition("\n\n")
     older = [line for line in rows.splitlines() if line and "---" not in line]
-    known = {line.split(" | ")[0].strip("| "): line for line in (*older, *lines)}
+    ran = [line for line in lines if "| not run" not in line]
+    known = {line.split(" | ")[0].strip("| "): line for line in (*lines, *older, *ran)}
     table = [known[name] for name in ROWS if name in known]
     text = "\n".join([head, "|" + " --- |" * 9, *table])
     PAGE.write_text(before + text + end + after, encoding="utf-8")
