@@ -212,6 +212,7 @@ def test_why_there_is_no_gpu_is_told(monkeypatch, driver, built, advice):
 @pytest.mark.gpu
 def test_nvdec_of_this_machine_gives_the_frames_of_the_cpu():
     findings = {each.name: each for each in doctor.diagnose()}
+    assert "NVDEC decodes" in findings, findings.get("GPU")
     assert findings["NVDEC decodes"].state == "ok", findings["NVDEC decodes"]
     assert findings["driver"].found[0].isdecimal()
     assert int(findings["NVDEC engines"].found) >= 1
