@@ -31,12 +31,12 @@ class Misbehaving(Item):
     def name(self):
         return self.path
 
-    def open(self):
+    def open(self, *, known=None):
         if os.getpid() != self.home and not (self.marker and Path(self.marker).exists()):
             if self.marker:
                 Path(self.marker).touch()
             self.misbehave()
-        return Item(self.path).open()
+        return Item(self.path).open(known=known)
 
     def misbehave(self):
         misbehave(self.member, self.offset)
@@ -90,10 +90,10 @@ def misbehave(what, value):
 class InDecoder(Misbehaving):
     """Misbehaves where it is decoded: not in the process that made it, nor in its children."""
 
-    def open(self):
+    def open(self, *, known=None):
         if os.getppid() == self.home:
-            return Item(self.path).open()
-        return super().open()
+            return Item(self.path).open(known=known)
+        return super().open(known=known)
 
 
 class OnlyHereError(TypeError):

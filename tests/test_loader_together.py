@@ -158,9 +158,9 @@ def test_a_video_is_opened_once_and_what_its_draws_need_is_decoded_once(paths, m
     opened = Counter()
     open_any = opening.open_any
 
-    def counting(source):
+    def counting(source, **known):
         opened[source] += 1
-        return open_any(source)
+        return open_any(source, **known)
 
     monkeypatch.setattr(opening, "open_any", counting)
     packets, planned = {}, {}

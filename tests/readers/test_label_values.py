@@ -108,7 +108,7 @@ def test_the_video_of_a_wrong_label_is_named_by_its_path(folder):
     for make in (vl.ClipDataset, lambda *a, **o: vl.Loader(*a, batch_size=1, **o)):
         with pytest.raises(vl.ArgumentError, match=r"c\.mp4: the label nan"):
             make(folder, CLIP, labels=[0.0, float("nan"), 1.0])
-        with pytest.raises(vl.ArgumentError, match=r"given as LabelColumn\(path\)"):
+        with pytest.raises(vl.ArgumentError, match=r"given as LabelColumn\(file, label=column\)"):
             make(folder, CLIP, labels="labels.csv")
 
 
