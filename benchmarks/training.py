@@ -7,8 +7,8 @@
     python benchmarks/training.py --shared             clips of one video in one batch, and apart
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
-contenders get the same files, each with pictures of its own, in one process, in turn; a batch that
-is larger than that has further names of these files, so no clips share a video. `mix` has files of
+contenders get the same files, each with pictures of its own, in one process, in turn. An epoch has
+8 batches or more, with further names of these files, so no clips of a batch share a video. `mix` has files of
 all kinds that NVDEC decodes, in turn. On a GPU the ceiling is NVDEC alone: packets a second of the
 clips of some epochs, through its decoders, no picture touched, over the packets that the measured
 clips need. That of the mix is the one of its parts one by one. `beside a step` adds a training step
@@ -67,6 +67,7 @@ STD = (58.395, 57.12, 57.375)
 PACKAGES = ("videoloader", "torchcodec", "PyNvVideoCodec", "cupy-cuda13x", "torch", "numpy", "av")
 SAMPLER = vl.RandomClip(COUNT, stride=STRIDE)
 SIZE = 16  # of a batch
+EPOCH = 8  # batches at least: a `Loader` decodes nothing ahead across the end of an epoch
 WORKERS = 2  # of a DataLoader
 SHARED = 4  # clips of a video
 CEILING = 48  # clips of a kind that the ceiling is measured with
@@ -84,7 +85,8 @@ class Case:
     """Files, and what is made of them."""
 
     def __init__(self, files: list[str], device: str, batch_size: int) -> None:
-        self.files = renamed(files, -(-len(files) // batch_size) * batch_size)
+        batches = max(EPOCH, -(-len(files) // batch_size))
+        self.files = renamed(files, batches * batch_size)
         self.device, self.batch_size = device, batch_size
         self.dtype: Any = "float16" if device == "cuda" else "float32"
 
@@ -384,7 +386,7 @@ def measure(
     batches = (CONTENDERS | SHARING)[name](case)
     difference = case.difference(*next(batches))
     right = difference <= (OTHER_FRAMES if "torchcodec" in name else 0.0)
-    list(itertools.islice(batches, 2))
+    list(itertools.islice(batches, EPOCH))
     used = processor_time()
     alone = seconds_a_batch(batches, count, repetitions)
     clips = case.batch_size * count * repetitions
