@@ -70,7 +70,7 @@ SIZE = 16  # of a batch
 EPOCH = 8  # batches at least: a `Loader` decodes nothing ahead across the end of an epoch
 WORKERS = 2  # of a DataLoader
 SHARED = 4  # clips of a video
-CEILING = 48  # clips of a kind that the ceiling is measured with
+CEILING = 8, 6  # files, and clips of each, that the ceiling of a kind is measured with
 MIX = "mix"
 COLUMNS = (
     *("contender", "clips/s", "of the first", "of NVDEC", "CPU ms"),
@@ -252,9 +252,12 @@ def kind_of(path: str) -> str:
 @cache
 def packets_a_second(kind: str) -> float:
     """What NVDEC alone decodes of a kind of files."""
-    (files,) = distinct([kind], CEILING // 3).values()
+    count, clips_of_each = CEILING
+    (files,) = distinct([kind], count).values()
     index = vl.index_video(files[0])
-    clips = [(path, numbers_of(index, place, 0)) for place, path in enumerate(3 * files)]
+    clips = [
+        (path, numbers_of(index, place, 0)) for place, path in enumerate(clips_of_each * files)
+    ]
     paths, numbers = zip(*clips, strict=True)
     found = measure_ceiling(paths, tuple(map(tuple, numbers)), (index.height, index.width))
     return float(found["value"])

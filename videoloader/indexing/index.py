@@ -176,20 +176,17 @@ class VideoIndex:
     @cached_property
     def leading(self) -> NDArray[np.bool_]:
         """Mask of leading frames: shown before the keyframe that they follow in decode order."""
-        keys = self._key_packets
+        keys, place = self._key_packets, np.maximum(self._key_places, 0)
         if not len(keys):
             return np.zeros(self.num_frames, dtype=np.bool_)
-        place = np.maximum(np.searchsorted(keys, self.frame_packets, side="right") - 1, 0)
-        key = keys[place]
+        numbers = np.arange(self.num_frames)
         rank = np.full(len(self.packets), -1)
-        rank[self.frame_packets] = np.arange(self.num_frames)
+        rank[self.frame_packets] = numbers
+        of_keys, times = rank[keys], self.packets["pts"][keys]
         # A hidden keyframe has no frame number, so its time is compared instead.
-        earlier = np.where(
-            rank[key] >= 0,
-            np.arange(self.num_frames) < rank[key],
-            self.pts < self.packets["pts"][key],
-        )
-        return earlier & (key <= self.frame_packets)
+        shown = of_keys[place] >= 0
+        earlier = np.where(shown, numbers < of_keys[place], self.pts < times[place])
+        return earlier & (self._key_places >= 0)
 
     @cached_property
     def seek_packets(self) -> NDArray[np.int64]:
@@ -197,8 +194,8 @@ class VideoIndex:
         keys = self._key_packets
         if not len(keys):
             return np.zeros(self.num_frames, dtype=np.int64)
-        place = np.searchsorted(keys, self.frame_packets, side="right") - 1 - self.leading
-        return np.where(place >= 0, keys[np.maximum(place, 0)], 0)
+        place = self._key_places - self.leading
+        return np.where(place >= 0, keys[place], 0)
 
     @cached_property
     def end_packets(self) -> NDArray[np.int64]:
@@ -340,6 +337,12 @@ class VideoIndex:
     @cached_property
     def _key_packets(self) -> NDArray[np.int64]:
         return np.flatnonzero(self._has(PacketFlags.KEY))
+
+    @cached_property
+    def _key_places(self) -> NDArray[np.int64]:
+        """For each frame, the place in `_key_packets` of the last one up to its packet, or -1."""
+        places: NDArray[np.int64] = self._has(PacketFlags.KEY).cumsum()[self.frame_packets] - 1
+        return places
 
     def _has(self, flags: PacketFlags) -> NDArray[np.bool_]:
         present: NDArray[np.bool_] = (self.packets["flags"] & np.uint16(flags)) != 0
