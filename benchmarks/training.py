@@ -8,13 +8,13 @@
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). All
 contenders get the same files, each with pictures of its own, in one process, in turn. An epoch has
-8 batches or more, with further names of these files, so no clips of a batch share a video. `mix` has files of
-all kinds that NVDEC decodes, in turn. On a GPU the ceiling is NVDEC alone: packets a second of the
-clips of some epochs, through its decoders, no picture touched, over the packets that the measured
-clips need. That of the mix is the one of its parts one by one. `beside a step` adds a training step
-on the GPU, a transformer of about 60 ms: steps a second of both together over those of the slower
-of the two alone. `beside a graph` is the same with the step as one CUDA graph, which takes next to
-no time of the interpreter. Results go into the folder that OUT names, if it does.
+8 batches or more, with further names of these files, so no clips of a batch share a video. `mix`
+has files of all kinds that NVDEC decodes, in turn. On a GPU the ceiling is NVDEC alone: packets a
+second of the clips of some epochs, through its decoders, no picture touched, over the packets that
+the measured clips need. That of the mix is the one of its parts one by one. `beside a step` adds a
+training step on the GPU, a transformer of about 60 ms: steps a second of both together over those
+of the slower of the two alone. `beside a graph` is the same with the step as one CUDA graph, which
+takes next to no time of the interpreter. Results go into the folder that OUT names, if it does.
 
 `torchcodec` is the loop that its users write: threads that open, decode, resize and normalise the
 clips of a batch while the one before is used. The two `DataLoader`s have two workers each and give
