@@ -1,6 +1,7 @@
 """Sizes in the headers of VP8 and VP9 frames, written field by field as the standards list them."""
 
 from fractions import Fraction
+from itertools import product
 
 import av
 import pytest
@@ -47,6 +48,19 @@ def test_what_the_header_of_a_vp9_frame_states(kind):
     for stop in range(1, len(frame) - (size is None)):
         with pytest.raises(FormatError):
             stated_sizes("vp9", frame[:stop])
+
+
+@pytest.mark.parametrize("profile", ["00", "10", "01", "110"])
+def test_an_inter_frame_states_its_size_if_it_takes_that_of_no_reference(profile):
+    flags = product("01", "01", ("00", "11"), (0, 0xFFFFF), range(8))
+    for shown, resilient, reset, names, found in flags:
+        fields = f"10 {profile} 0 1 {shown} {resilient}" + ("" if shown == "1" else " 0")
+        fields += " " if resilient == "1" else f" {reset} "
+        fields += f"{names:020b}"  # what it replaces, and its references
+        taken = next((place for place in range(3) if found >> (2 - place) & 1), None)
+        frame = packed(fields + ("000" + SIZE if taken is None else "0" * taken + "1"))
+        expected = [(320, 240)] if taken is None else []
+        assert stated_sizes("vp9", frame + bytes(20)) == expected
 
 
 def test_every_frame_of_a_superframe_counts():

@@ -132,8 +132,18 @@ def stated_sizes(codec: str, packet: bytes) -> list[tuple[int, int]]:
     if codec == "vp8":
         picture = parse_picture("vp8", packet)
         return [] if picture is None else [(picture.width, picture.height)]
-    sizes = (_vp9_size(BitReader(frame[:32])) for frame in _frames(packet) if frame)
+    stating = (frame for frame in _frames(packet) if frame and not _takes_size(frame))
+    sizes = (_vp9_size(BitReader(frame[:32])) for frame in stating)
     return [size for size in sizes if size is not None]
+
+
+def _takes_size(frame: bytes) -> bool:
+    """Whether it is plain that a VP9 frame has the size of a reference, as shown ones mostly do."""
+    first = frame[0]  # frame marker, profile, show_existing_frame, frame_type, show_frame, ...
+    if first & 0b11001110 != 0b10000110 or first & 0x30 == 0x30 or len(frame) < 5:
+        return False
+    before = 20 if first & 1 else 22  # bits between error_resilient_mode and found_ref
+    return int.from_bytes(frame[1:5], "big") >> 29 - before & 7 != 0
 
 
 def _vp9_size(bits: BitReader) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -58,22 +58,31 @@ class ElementaryStream:
             self._check(unit)
         return b"".join(part for unit in units for part in (_START_CODE, unit))
 
-    def join(self, payloads: Packets | Sequence[bytes], head: bytes = b"") -> bytes:
-        """Concatenate packets of the elementary stream, after `head`.
+    def join(self, payloads: Packets | Sequence[bytes]) -> bytes:
+        """Concatenate packets of the elementary stream.
 
         Raises:
             UnsupportedError: the size of pictures differs from the index, or changes; or a length
                 prefix is damaged.
         """
         packets = payloads if isinstance(payloads, Packets) else Packets.of(payloads)
-        if not self._length_size:
-            parts = [*packets]
-            if self._codec.stated_sizes is not None:
-                self._check_sizes(self._codec.stated_sizes, parts)
-            stream = b"".join(parts)
-            self._check_stream(stream)
-            return head + stream if head else stream
-        return _START_CODE.join((head, *self._units(packets)))
+        if self._length_size:
+            return _START_CODE.join((b"", *self._units(packets)))
+        stream = b"".join(self.alone(packets))
+        self._check_stream(stream)
+        return stream
+
+    def alone(self, packets: Packets) -> Iterator[bytes]:
+        """Each packet as it is in the file, for streams that are not delimited.
+
+        Raises:
+            UnsupportedError: the size of pictures differs from the index, or changes.
+        """
+        stated = self._codec.stated_sizes
+        for packet in packets:
+            if stated is not None:
+                self._check_sizes(stated, packet)
+            yield packet
 
     def _units(self, packets: Packets) -> list[bytes]:
         """The NAL units of packets."""
@@ -110,21 +119,19 @@ class ElementaryStream:
                 stop = stream.find(_START_CODE[1:], start)
                 self._check(stream[start : stop if stop >= 0 else None])
 
-    def _check_sizes(
-        self, stated: Callable[[bytes], list[tuple[int, int]]], payloads: Sequence[bytes]
-    ) -> None:
-        """Check the sizes in frame headers."""
+    def _check_sizes(self, stated: Callable[[bytes], list[tuple[int, int]]], packet: bytes) -> None:
+        """Check the sizes in the frame headers of a packet."""
         index = self._index
         try:
-            found = {size for payload in payloads for size in stated(payload)}
+            found = stated(packet)
         except FormatError as error:
             raise UnsupportedError(f"{index.name}: {error}") from error
-        if others := found - {(index.width, index.height)}:
-            width, height = min(others)
-            raise UnsupportedError(
-                f"{index.name}: frames of {width}x{height}, where the index says "
-                f"{index.width}x{index.height}"
-            )
+        for width, height in found:
+            if (width, height) != (index.width, index.height):
+                raise UnsupportedError(
+                    f"{index.name}: frames of {width}x{height}, where the index says "
+                    f"{index.width}x{index.height}"
+                )
 
     def _check(self, unit: bytes) -> None:
         """Refuse sizes that differ from the index: the hardware would scale or crop them."""

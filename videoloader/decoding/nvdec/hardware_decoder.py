@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from ctypes import c_char_p, c_void_p
 from typing import Any, NoReturn
 
 import numpy as np
@@ -94,8 +95,7 @@ class HardwareDecoder:
         The frames are valid until the next call.
         """
         packet = self._packet()
-        memory = np.frombuffer(data, dtype=np.uint8)
-        packet.bsl_data = memory.__array_interface__["data"][0] if len(data) else 0
+        packet.bsl_data = c_void_p.from_buffer(c_char_p(data)).value if data else 0
         packet.bsl = len(data)
         packet.pts = tag
         frames: list[Any] = self._decoder.Decode(packet)
@@ -142,7 +142,7 @@ class Feeder:
         self.packets = 0
         """Number of packets fed so far."""
         self.bytes = 0
-        """Number of bytes of these packets."""
+        """Number of bytes of these packets, as they were fed."""
         self.frames = 0
         """Number of frames output by the decoder so far, wanted or not."""
         self.is_empty = False
@@ -175,14 +175,14 @@ class Feeder:
         if self._reads_on and not missing:
             return
         chunks = self._behind(run, source) if self._reads_on else self._run(run, source)
-        for packets, payloads in chunks:
-            if not self.packets and has_film_grain(self._index, payloads):
-                raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
-            head = b"" if self.packets else self._stream.head(int(packets[0]))
-            data = self._stream.join(payloads, head)
+        for packets, data in chunks:
+            head = b"" if self.packets else self._stream.head(packets[0])
             self.packets += len(packets)
-            self.bytes += sum(payloads.sizes.tolist())
-            yield self._wanted(self._call(data, self._order.feed(packets)), missing)
+            self.bytes += len(data)
+            frames = self._call(head + data if head else data, self._order.feed(packets))
+            found = self._wanted(frames, missing)
+            if found:
+                yield found
             if self._reads_on and not missing:
                 return
         if not self._reads_on or self._next == self._end:
@@ -200,8 +200,8 @@ class Feeder:
                 end = packet
         return end
 
-    def _run(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], Packets]]:
-        """Yield packets of a run in chunks for one call each."""
+    def _run(self, run: Run, source: Source) -> Iterator[tuple[list[int], bytes]]:
+        """Yield packets of a run in chunks for one call each, as `_calls` does."""
         is_small = self._index.width * self._index.height <= _SMALL
         feed = PacketFeed(self._index, source, drop="disposable" if is_small else "unneeded")
         try:
@@ -210,7 +210,7 @@ class Feeder:
         finally:
             feed.close()
 
-    def _behind(self, run: Run, source: Source) -> Iterator[tuple[NDArray[np.int64], Packets]]:
+    def _behind(self, run: Run, source: Source) -> Iterator[tuple[list[int], bytes]]:
         """Yield packets behind those that were fed, up to the last that a run may need, likewise.
 
         Of the first run, packets that only frames before it need are left out. The last frame of
@@ -228,7 +228,7 @@ class Feeder:
             window = plan_run(index, self._begin, stop - 1, first + later, packets[later])
             for numbers, payloads in feed.chunks(window, _READ_AHEAD, "disposable"):
                 for part in self._calls(numbers, payloads, last):
-                    self._next = int(part[0][-1]) + 1
+                    self._next = part[0][-1] + 1
                     yield part
             self._next = stop
         while self._next < stop:
@@ -246,23 +246,31 @@ class Feeder:
 
     def _calls(
         self, packets: NDArray[np.int64], payloads: Packets, last: int | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], Packets]]:
-        """Divide packets into chunks for one call each.
+    ) -> Iterator[tuple[list[int], bytes]]:
+        """Divide packets into chunks for one call each: their numbers, and that part of the stream.
 
         Args:
             packets: to divide.
             payloads: of these.
             last: packet whose frame, and all those behind it, begin a chunk; of none by default.
+
+        Raises:
+            UnsupportedError: the hardware would output different pictures for this stream.
         """
+        if not self.packets and has_film_grain(self._index, payloads):
+            raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
+        numbers = packets.tolist()
+        if not self._stream.is_delimited:
+            for number, data in zip(numbers, self._stream.alone(payloads), strict=True):
+                yield [number], data
+            return
         begins = [] if last is None else self._order.not_before(packets, last)
-        start, count = 0, len(packets)
-        is_delimited, last_leading = self._stream.is_delimited, self._order.last_leading
-        while start < count:
-            alone = not is_delimited or packets[start] <= last_leading
-            stop = start + (1 if alone else self._most)
+        start, last_leading = 0, self._order.last_leading
+        while start < len(numbers):
+            stop = start + (1 if numbers[start] <= last_leading else self._most)
             if begins:
                 stop = min([stop, *begins[bisect_right(begins, start) :][:1]])
-            yield packets[start:stop], payloads.some(slice(start, stop))
+            yield numbers[start:stop], self._stream.join(payloads.some(slice(start, stop)))
             start = stop
 
     def _call(self, data: bytes, tag: int) -> list[tuple[int, Any]]:
@@ -307,12 +315,12 @@ class _ShownOrder:
         self._number = number % (1 << _RUN_BITS)
         self._fed: list[int] = []  # ranks of frames that are not output yet, ascending
 
-    def feed(self, packets: NDArray[np.int64]) -> int:
+    def feed(self, packets: list[int]) -> int:
         """Record that packets are fed to the decoder; returns the timestamp for their call.
 
         It matches no frame if the first of them is hidden.
         """
-        ranks = [self._ranks.get(packet, -1) for packet in packets.tolist()]
+        ranks = [self._ranks.get(packet, -1) for packet in packets]
         self._fed += [rank for rank in ranks if rank >= self._first]
         self._fed.sort()
         rank = ranks[0] if ranks[0] >= 0 else len(self._packets)
