@@ -17,7 +17,7 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.indexing.dataset.part import GROUP, stored_skipped, table_writer
+from videoloader.indexing.dataset.part import GROUP, is_part, stored_skipped, table_writer
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
     Row,
@@ -96,7 +96,7 @@ def index_dataset(
 
     Raises:
         SourceError: a source does not exist or has no video.
-        ArgumentError: a video is not under `root`.
+        ArgumentError: a video is not under `root`, or `out` holds videos of other parts.
         VideoError: with `on_error="raise"`, the error of the first bad video.
 
     >>> dataset = index_dataset("videos/", out="new.parquet")
@@ -115,9 +115,10 @@ def index_dataset(
     base = _default_root(places, items) if root is None else as_root(root)
     if base is not None:
         items = [item.relative_to(base) for item in items]
-    items = part_of(items, shard)
+    every, items = items, part_of(items, shard)
     target = Path(out)
     make_folder(target)
+    _check_part(target, {item.place() for item in every}, items, shard, base)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items, base)
@@ -146,7 +147,8 @@ def index_dataset(
             if progress is not None:
                 progress(done, len(items), failed)
         rows = (journal[item] for item in items)
-        _write(target, rows, base, is_default=root is None, skipped=noted.relative_to(base))
+        stored = noted.relative_to(base)
+        _write(target, rows, base, is_default=root is None, shard=shard, skipped=stored)
         journal.remove()
     finally:
         journal.close()
@@ -296,16 +298,45 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def _keep_unchanged(journal: Journal, target: Path, items: list[Item], root: str | None) -> None:
-    """Copy the rows of these videos from an earlier file into the journal; roots may differ."""
+    """Copy the rows of these videos from an earlier file into the journal."""
     if not target.exists():
         return
-    earlier = read_root(target)
     wanted = {item.place() for item in items}
-    for row in read_rows(target):
-        if (earlier is None) != (root is None):
-            row = _with_root(row, earlier, root)
+    for row in _earlier_rows(target, root):
         if row.item.place() in wanted and journal.get(row.item) is None:
             journal.add(row)
+
+
+def _earlier_rows(target: Path, root: str | None) -> Iterator[Row]:
+    """The rows of an earlier file, with paths as a job with this root stores them."""
+    earlier = read_root(target)
+    for row in read_rows(target):
+        is_as_now = (earlier is None) == (root is None)
+        yield row if is_as_now else _with_root(row, earlier, root)
+
+
+def _check_part(
+    target: Path,
+    every: set[tuple[str, str, int, int]],
+    items: list[Item],
+    shard: tuple[int, int],
+    root: str | None,
+) -> None:
+    """Refuse to write a part of the videos over an index of others of them.
+
+    Raises:
+        ArgumentError: the file holds videos of `every` that are not among `items`. A file of the
+            same part may, if the listing has changed.
+    """
+    if shard[1] == 1 or not target.exists() or is_part(target, shard):
+        return
+    others = every.difference(item.place() for item in items)
+    found = next((row for row in _earlier_rows(target, root) if row.item.place() in others), None)
+    if found is not None:
+        raise ArgumentError(
+            f"{target}: holds videos that are not in part {shard[0]} of {shard[1]}, such as "
+            f"{found.item.name}; write each part to a file of its own, or delete this one"
+        )
 
 
 def _with_root(row: Row, earlier: str | None, root: str | None) -> Row:
@@ -370,10 +401,10 @@ def _is_current(row: Row, item: Item, check: Check) -> bool:
 
 
 def _write(
-    target: Path, rows: Iterator[Row], root: str | None, *, skipped: Skipped, is_default: bool
+    target: Path, rows: Iterator[Row], root: str | None, *, skipped: Skipped, **facts: Any
 ) -> None:
-    """Write the Parquet file, whole or not at all."""
-    with table_writer(target, root, is_default=is_default, skipped=skipped) as writer:
+    """Write the Parquet file, whole or not at all; `facts` are those of `table_writer`."""
+    with table_writer(target, root, skipped=skipped, **facts) as writer:
         while group := list(itertools.islice(rows, GROUP)):
             writer.write_table(_table(group))
 

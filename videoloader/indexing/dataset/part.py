@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "is_part",
     "stored_skipped",
     "stored_splits",
     "table_writer",
@@ -34,6 +35,7 @@ __all__ = [
 
 GROUP = 4096  # rows in a row group
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
+_SHARD = b"shard"  # metadata: which part of the videos of a job, such as 0/2
 _SKIPPED = b"skipped"  # metadata: what the listing passed over
 _DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
 _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
@@ -48,6 +50,7 @@ def table_writer(
     is_default: bool = False,
     joined: pa.Schema | None = None,
     splits: int = 0,
+    shard: tuple[int, int] = (0, 1),
     skipped: Skipped | None = None,
 ) -> Iterator[Any]:
     """A writer of the Parquet file, which appears whole or not at all.
@@ -58,6 +61,7 @@ def table_writer(
         is_default: the root was not given by the user.
         joined: further columns.
         splits: how often the rows were chosen by `split`.
+        shard: part of the videos of a job that they are.
         skipped: what the listing passed over.
     """
     import pyarrow.parquet as pq
@@ -66,10 +70,14 @@ def table_writer(
     columns = schema(stored, is_default=is_default)
     for field in joined or ():
         columns = columns.append(field)
+    further: dict[bytes, str | bytes] = {}
     if splits:
-        columns = columns.with_metadata({**columns.metadata, _SPLITS: str(splits)})
+        further[_SPLITS] = str(splits)
+    if shard[1] > 1:
+        further[_SHARD] = _shown(shard)
     if skipped:
-        columns = columns.with_metadata({**columns.metadata, _SKIPPED: skipped.encode()})
+        further[_SKIPPED] = skipped.encode()
+    columns = columns.with_metadata({**columns.metadata, **further})
     with (
         written_whole(target) as partial,
         pq.ParquetWriter(
@@ -125,6 +133,19 @@ def stored_splits(path: Path) -> int:
 
     with reading(path):
         return int((pq.read_schema(path).metadata or {}).get(_SPLITS, b"0"))
+
+
+def is_part(path: Path, shard: tuple[int, int]) -> bool:
+    """Whether a data set index was made of this part of the videos of a job."""
+    import pyarrow.parquet as pq
+
+    with reading(path):
+        metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
+    return metadata.get(_SHARD, b"0/1").decode() == _shown(shard)
+
+
+def _shown(shard: tuple[int, int]) -> str:
+    return "/".join(map(str, shard))
 
 
 def stored_skipped(path: Path) -> Skipped:
