@@ -14,6 +14,7 @@ from videoloader.codecs.color import Color
 from videoloader.errors import StaleIndexError
 from videoloader.indexing.packets import (
     PACKET_DTYPE,
+    UNSEEN,
     Exactness,
     Orientation,
     PacketFlags,
@@ -148,7 +149,7 @@ class VideoIndex:
         pts = self.packets["pts"]
         if self.order is not None:
             return self.order, pts[self.order]
-        unseen = self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+        unseen = self._has(UNSEEN)
         shown = np.flatnonzero(~unseen) if unseen.any() else None
         pts = pts.copy() if shown is None else pts[shown]
         if (pts[1:] >= pts[:-1]).all():
@@ -341,7 +342,7 @@ class VideoIndex:
     def _key_packets(self) -> NDArray[np.int64]:
         return np.flatnonzero(self._has(PacketFlags.KEY))
 
-    def _has(self, flags: PacketFlags) -> NDArray[np.bool_]:
+    def _has(self, flags: int | np.uint16) -> NDArray[np.bool_]:
         present: NDArray[np.bool_] = (self.packets["flags"] & np.uint16(flags)) != 0
         return present
 
