@@ -60,7 +60,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     """
     check_target(target)
     if not target.parent.is_dir():
-        raise SourceError(f"{target}: there is no folder {target.parent}; make it first")
+        raise SourceError(f"{target}: cannot be written: there is no folder {target.parent}")
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
     with written(target):
         try:
