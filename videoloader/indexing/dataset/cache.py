@@ -263,7 +263,8 @@ def read_root(path: Path, *, resolved: bool = True) -> str | None:
     Raises:
         FormatError: the file is not a data set index.
     """
-    stored = read_metadata(path).get(b"root", b"").decode() or None
+    with reading(path):
+        stored = read_metadata(path).get(b"root", b"").decode() or None
     return resolve_root(stored, path) if resolved else stored
 
 

@@ -187,12 +187,13 @@ def write_part(
 
 def stored_splits(path: Path) -> int:
     """How often the rows of a data set index were chosen by `split`."""
-    return int(read_metadata(path).get(_SPLITS, b"0"))
+    with reading(path):
+        return int(read_metadata(path).get(_SPLITS, b"0"))
 
 
 def is_part(path: Path, shard: tuple[int, int]) -> bool:
     """Whether a data set index was made of this part of the videos of a job."""
-    return read_metadata(path).get(_SHARD, b"0/1").decode() == _shown(shard)
+    return read_metadata(path).get(_SHARD, b"0/1") == _shown(shard).encode()
 
 
 def _shown(shard: tuple[int, int]) -> str:
