@@ -16,6 +16,7 @@ from videoloader.indexing.packets import (
     PACKET_DTYPE,
     UNSEEN,
     Exactness,
+    Learned,
     Orientation,
     PacketFlags,
     describe_size,
@@ -36,19 +37,6 @@ __all__ = [
     "decode_index",
     "describe_size",
 ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Learned:
-    """What was found in packets of a video when they were read, and is not read again.
-
-    Attributes:
-        disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.
-        preambles: what decoders that begin at a packet get in front of it, by packet.
-    """
-
-    disposable: NDArray[np.int8]
-    preambles: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
