@@ -2,9 +2,10 @@
 
 Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py` and keeps
 finished rows in `journal.py`; `merging.py` joins shards. Reading: start at `reader.py`
-(`DatasetIndex`), which reads single rows from `cache.py`, and `videos.py` (`Videos`), which chooses
-among them: with `filtering.py`, `sql.py`, `dividing.py` and `joining.py`. `rows.py` is one row,
-`skipped.py` what was not indexed; `part.py` writes files, and reads all of their rows.
+(`DatasetIndex`), which reads single rows from `cache.py`, and `videos.py` (`Videos`).
+`selecting.py` chooses among them, with `filtering.py`, `sql.py`, `dividing.py` and `joining.py`.
+`rows.py` is one row, `skipped.py` what was not indexed; `part.py` writes files, and reads all of
+their rows.
 """
 
 from videoloader.indexing.dataset.job import index_dataset
