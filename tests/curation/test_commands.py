@@ -109,6 +109,14 @@ def test_duplicates_are_found_from_hashes_of_several_machines(folder, tmp_path, 
     assert [path.name for path in tmp_path.glob("out*")] == ["out.parquet"]
 
 
+def test_hashes_of_another_number_of_parts_are_deleted_too(folder, tmp_path):
+    out = tmp_path / "out.parquet"
+    for part in ("0/2", "0/3"):
+        run("dedupe", folder.parent / "set.parquet", "-o", out, "--shard", part)
+    run("dedupe", folder.parent / "set.parquet", "-o", out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
 def test_the_videos_of_a_data_set_may_have_moved(folder, tmp_path):
     moved = shutil.copytree(folder, tmp_path / "here")
     vl.index_dataset(moved, tmp_path / "set.parquet", 0).close()

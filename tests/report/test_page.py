@@ -6,13 +6,16 @@ import shutil
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from chromium import Page, needs_chromium
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
+from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import write_part
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.report.page import render_page, write_report
 from videoloader.video import Video
@@ -120,6 +123,25 @@ def test_damaged_frames_are_a_column(dataset):
     damage = pa.table({"path": paths[:2], "member": ["", ""], "frames": [[3, 4], []]})
     found = column(data_of(render_page(dataset, pictures={}, damage=damage)), "damaged_frames")
     assert found == [2, -1, *[None] * (len(items) - 2)]
+
+
+@pytest.mark.parametrize("named", [(), ("3.mp4",)])
+def test_a_data_set_without_a_video_has_a_report_and_a_check(folder, tmp_path, named):
+    """With no row at all, or with a failure only."""
+    with vl.index_dataset(folder, tmp_path / "all.parquet", 0) as dataset:
+        rows = [row for row in range(len(dataset)) if dataset.item(row).name.endswith(named or "?")]
+        write_part(dataset, np.array(rows, np.int64), tmp_path / "set.parquet")
+    with vl.open_dataset(tmp_path / "set.parquet") as dataset:
+        assert len(dataset) == len(named)
+        damage = check_dataset(dataset, tmp_path / "damage.parquet")
+        assert len(damage) == len(pq.read_table(tmp_path / "damage.parquet")) == 0
+        page = write_report(dataset, tmp_path / "report", damage=damage).read_text()
+    data = data_of(page)
+    assert dict(data["totals"])["videos"] == "0"
+    assert column(data, "damaged_frames") == [None] * len(named)
+    assert next(c for c in data["columns"] if c["name"] == "damaged_frames")["kind"] == "number"
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "set.parquet")])
+    assert (result.exit_code, "0 videos decoded, 0 damaged" in result.output) == (0, True)
 
 
 def test_pictures_of_a_video_that_is_gone_are_an_error_in_the_page(folder, tmp_path):

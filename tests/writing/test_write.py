@@ -246,6 +246,7 @@ def test_an_audio_object_is_written(tmp_path):
         (moving(2), {"fps": 0}, "above 0"),
         (moving(2), {"fps": 3, "times": [0, 1]}, "not both"),
         (moving(2), {"codec": "h263"}, "codec must be one of h264"),
+        (moving(2), {"codec": "h264_nvenc"}, "h264, hevc, .* are encoded on the CPU"),
         (moving(2), {"quality": 70}, "0 .best. to 51"),
         (moving(2), {"codec": "av1", "quality": "lossless"}, "cannot be written without loss"),
         (moving(2), {"codec": "ffv1", "quality": 3}, "ffv1 is lossless"),
@@ -265,6 +266,15 @@ def test_an_audio_object_is_written(tmp_path):
 def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, frames, options, message):
     with pytest.raises(vl.VideoError, match=message):
         vl.write_video(frames, tmp_path / "no.mp4", **options)
+    assert not os.listdir(tmp_path)
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    path = tmp_path / "none" / "clip.mp4"
+    with pytest.raises(
+        vl.SourceError, match=rf"clip\.mp4: cannot be written: there is no folder {path.parent}$"
+    ):
+        vl.write_video(moving(2), path)
     assert not os.listdir(tmp_path)
 
 

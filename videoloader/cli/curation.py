@@ -18,7 +18,6 @@ from videoloader.cli.terminal import (
     as_shard,
     complain,
     job_progress,
-    reported,
     say,
 )
 
@@ -141,12 +140,7 @@ def _curate(
     """Run a job of curation; exit code 1 if a video failed."""
     from videoloader.curation.commands import find_source
 
-    with job_progress() as progress, reported(out):
-        task = progress.add_task("decoding", total=None, failed=0)
-
-        def tell(done: int, total: int, failed: int) -> None:
-            progress.update(task, completed=done, total=total, failed=failed)
-
+    with job_progress("decoding", out) as tell:
         source = find_source(sources, root)
         result = run(source, out, progress=tell, shard=as_shard(shard), **options)
     if as_json:

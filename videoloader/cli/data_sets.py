@@ -71,12 +71,7 @@ def index(
     from videoloader.indexing.dataset.skipped import Skipped
 
     begin, skipped = time.perf_counter(), Skipped()
-    with job_progress() as progress, reported(out):
-        task = progress.add_task("indexing", total=None, failed=0)
-
-        def tell(done: int, total: int, failed: int) -> None:
-            progress.update(task, completed=done, total=total, failed=failed)
-
+    with job_progress("indexing", out) as tell:
         dataset = index_dataset(
             sources,
             out,
@@ -198,17 +193,14 @@ def check(
 
     part = "" if shard == "0/1" else f".{shard.replace('/', 'of')}"
     target = dataset.with_suffix(f".damage{part}.parquet") if out is None else out
-    with job_progress() as progress, reported(target):
-        task = progress.add_task("decoding", total=None, failed=0)
-
-        def tell(done: int, total: int, failed: int) -> None:
-            progress.update(task, completed=done, total=total, failed=failed)
-
-        with open_dataset(dataset, root=root, check=as_check(checks)) as opened:
-            count = len(part_of(opened.videos.rows.tolist(), as_shard(shard)))
-            table = check_dataset(
-                opened, target, workers=workers, shard=as_shard(shard), ray=ray, progress=tell
-            )
+    with (
+        job_progress("decoding", target) as tell,
+        open_dataset(dataset, root=root, check=as_check(checks)) as opened,
+    ):
+        count = len(part_of(opened.videos.rows.tolist(), as_shard(shard)))
+        table = check_dataset(
+            opened, target, workers=workers, shard=as_shard(shard), ray=ray, progress=tell
+        )
     damage = table.to_pylist()
     if as_json:
         for row in damage:

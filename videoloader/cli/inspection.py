@@ -110,21 +110,18 @@ def report(
     from videoloader.indexing.dataset import open_dataset
     from videoloader.report.page import write_report
 
-    with job_progress() as progress, reported(out / "index.html"):
-        task = progress.add_task("sheets of frames", total=None, failed=0)
-
-        def tell(done: int, total: int, failed: int) -> None:
-            progress.update(task, completed=done, total=total, failed=failed)
-
-        with open_dataset(dataset, root=root) as opened:
-            page = write_report(
-                opened,
-                out,
-                pictures=pictures,
-                damage=_damage(dataset),
-                workers=workers,
-                progress=tell,
-            )
+    with (
+        job_progress("sheets of frames", out / "index.html") as tell,
+        open_dataset(dataset, root=root) as opened,
+    ):
+        page = write_report(
+            opened,
+            out,
+            pictures=pictures,
+            damage=_damage(dataset),
+            workers=workers,
+            progress=tell,
+        )
     say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
 
 

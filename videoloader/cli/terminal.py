@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -91,9 +91,13 @@ def reported(out: Path | None = None) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def job_progress() -> Progress:
-    """A bar on stderr for tasks with the field `failed`."""
-    return Progress(
+@contextmanager
+def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], None]]:
+    """A bar on stderr for a job that writes `out`; yields what is told how far the job is.
+
+    What ends the job is reported, see `reported`.
+    """
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -103,6 +107,13 @@ def job_progress() -> Progress:
         console=problems,
         transient=True,
     )
+    with bar, reported(out):
+        task = bar.add_task(label, total=None, failed=0)
+
+        def tell(done: int, total: int, failed: int) -> None:
+            bar.update(task, completed=done, total=total, failed=failed)
+
+        yield tell
 
 
 class FilesPerSecond(ProgressColumn):

@@ -86,12 +86,7 @@ def transcode(
     from videoloader.writing.transcode import transcode as run
 
     whole = len(sources) == 1  # a data set index is given alone
-    with job_progress() as progress, reported(out / "transcode"):
-        task = progress.add_task("transcoding", total=None, failed=0)
-
-        def tell(done: int, total: int, failed: int) -> None:
-            progress.update(task, completed=done, total=total, failed=failed)
-
+    with job_progress("transcoding", out / "transcode") as tell:
         made = run(
             sources[0] if whole else sources,
             out,

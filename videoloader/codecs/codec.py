@@ -69,7 +69,6 @@ class NalSyntax:
         random_access: the same for the first slice of a packet.
         record_box: MP4 box type of the decoder configuration record.
         shortest_record: minimum size of that record in bytes.
-        parse_record: record -> picture format and length size; None if it has no parameter sets.
         record_units: record -> its NAL units.
         record_length_size: record -> bytes of the length before each unit.
         parse_sequence: reads a sequence parameter set.
@@ -100,7 +99,6 @@ class NalSyntax:
     random_access: NDArray[np.bool_]
     record_box: bytes
     shortest_record: int
-    parse_record: Callable[[bytes], tuple[PictureFormat, int] | None]
     record_units: Callable[[bytes], Iterator[bytes]]
     record_length_size: Callable[[bytes], int]
     parse_sequence: Callable[[bytes], h264.Sequence | hevc.Sequence]

@@ -103,7 +103,7 @@ def find_duplicates(
         "ray": ray,
         "progress": progress,
     }
-    parts = _hash_files(target)
+    parts, others = _hash_files(target)
     described: list[dict[str, Any]] = []
     for number in range(len(parts)):
         shard = number, len(parts)
@@ -124,8 +124,8 @@ def find_duplicates(
     table = _table(described, copies, near, errors)
     with written_whole(target) as partial_file:
         pq.write_table(table, partial_file, compression="zstd")
-    for part in (*parts, digests):
-        part.unlink(missing_ok=True)
+    for left in (*parts, *others, digests):
+        left.unlink(missing_ok=True)
     return table
 
 
@@ -155,12 +155,14 @@ def hash_videos(
     return map_clips(source, function, path, keep=True, shard=shard, **options)
 
 
-def _hash_files(target: Path) -> list[Path]:
-    """Files of hashes: of as many parts as there are files of, or one."""
+def _hash_files(target: Path) -> tuple[list[Path], list[Path]]:
+    """Files of hashes: of as many parts as there are files of, or one; and those of other jobs."""
     named = re.compile(re.escape(f"{target.name}.hashes.") + r"\d+of(\d+)(\.journal)?")
-    found = (named.fullmatch(path.name) for path in target.parent.glob("*.hashes.*"))
-    count = max((int(each[1]) for each in found if each), default=1)
-    return [target.with_name(f"{target.name}.hashes.{part}of{count}") for part in range(count)]
+    found = {path: named.fullmatch(path.name) for path in target.parent.glob("*.hashes.*")}
+    counts = {path: int(each[1]) for path, each in found.items() if each}
+    count = max(counts.values(), default=1)
+    parts = [target.with_name(f"{target.name}.hashes.{part}of{count}") for part in range(count)]
+    return parts, [path for path in counts if counts[path] != count]
 
 
 def _describe(video: Video, *, count: int) -> dict[str, Any]:

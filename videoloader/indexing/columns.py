@@ -47,15 +47,17 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
         raise UnsupportedError(f"an index of {count} packets is too large to be stored")
     if packets.dtype != PACKET_DTYPE or (order is not None and order.dtype != np.int64):
         raise FormatError("its table is not one of packets")
-    offset, size, pts, dts, duration, flags = [packets[name].astype(np.int64) for name in _NAMES]
+    columns = np.empty((len(_NAMES), count), dtype=np.int64)
+    for column, name in zip(columns, _NAMES, strict=True):
+        column[:] = packets[name]
+    offset, size, pts, dts, duration, flags = columns
     _check_packets(offset, size, flags)
-    gaps = offset.copy()
-    gaps[1:] -= (offset + size)[:-1]
-    steps = np.zeros_like(dts)  # to the next packet; undefined for the last one
-    np.subtract(dts[1:], dts[:-1], out=steps[:-1])
-    if count > 1:
-        steps[-1] = steps[-2]
-    columns = np.stack([gaps, size, pts - dts, steps, duration - steps, flags])
+    start = int(dts[0]) if count else 0
+    offset[1:] -= (offset + size)[:-1]  # gaps between packets
+    pts -= dts
+    dts[:-1] = dts[1:] - dts[:-1]  # steps to the next packet; undefined for the last one
+    dts[-1:] = dts[-2:-1] if count > 1 else 0
+    duration -= dts
     # Packet and frame counts are bounded by the bytes that they take; see the module.
     specs, packed = _pack(columns, first_takes_room=count > FREE_PACKETS)
     if order is not None:
@@ -63,7 +65,7 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
         steps = np.diff(order, prepend=0)
         spec, octets = _pack(steps[None], first_takes_room=len(order) > count)
         specs, packed = specs + spec, packed + octets
-    return [count, int(dts[0]) if count else 0, *specs], b"".join(packed)
+    return [count, start, *specs], b"".join(packed)
 
 
 def decode_columns(specs: Any, data: memoryview) -> tuple[NDArray[Any], Ints | None]:

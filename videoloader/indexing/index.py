@@ -14,7 +14,9 @@ from videoloader.codecs.color import Color
 from videoloader.errors import StaleIndexError
 from videoloader.indexing.packets import (
     PACKET_DTYPE,
+    UNSEEN,
     Exactness,
+    Learned,
     Orientation,
     PacketFlags,
     describe_size,
@@ -35,19 +37,6 @@ __all__ = [
     "decode_index",
     "describe_size",
 ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Learned:
-    """What was found in packets of a video when they were read, and is not read again.
-
-    Attributes:
-        disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.
-        preambles: what decoders that begin at a packet get in front of it, by packet.
-    """
-
-    disposable: NDArray[np.int8]
-    preambles: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +137,7 @@ class VideoIndex:
         pts = self.packets["pts"]
         if self.order is not None:
             return self.order, pts[self.order]
-        unseen = self._has(PacketFlags.DISCARD | PacketFlags.HIDDEN)
+        unseen = self._has(UNSEEN)
         shown = np.flatnonzero(~unseen) if unseen.any() else None
         pts = pts.copy() if shown is None else pts[shown]
         if (pts[1:] >= pts[:-1]).all():
@@ -344,7 +333,7 @@ class VideoIndex:
         places: NDArray[np.int64] = self._has(PacketFlags.KEY).cumsum()[self.frame_packets] - 1
         return places
 
-    def _has(self, flags: PacketFlags) -> NDArray[np.bool_]:
+    def _has(self, flags: int | np.uint16) -> NDArray[np.bool_]:
         present: NDArray[np.bool_] = (self.packets["flags"] & np.uint16(flags)) != 0
         return present
 

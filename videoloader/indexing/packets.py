@@ -1,8 +1,8 @@
-"""The packet table: its columns and flags; and the orientation of pictures."""
+"""The packet table: its columns and flags, and what is learned of it; orientation of pictures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ __all__ = [
     "PACKET_DTYPE",
     "UNSEEN",
     "Exactness",
+    "Learned",
     "Orientation",
     "PacketFlags",
     "believe_pictures",
@@ -56,6 +57,19 @@ class PacketFlags(IntFlag):
 
 UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 """Flags of packets whose frames are not part of the video."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What was found in packets of a video when they were read, and is not read again.
+
+    Attributes:
+        disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.
+        preambles: what decoders that begin at a packet get in front of it, by packet.
+    """
+
+    disposable: NDArray[np.int8]
+    preambles: dict[int, bytes] = field(default_factory=dict)
 
 
 def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:

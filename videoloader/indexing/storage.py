@@ -12,7 +12,9 @@ import os
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args
@@ -68,6 +70,10 @@ _PARTS: dict[str, dict[str, type | UnionType]] = {
         "head": str | None,
     },
 }
+_SHARED_PARTS = ("color", "orientation")
+_SHARED_FACTS = [name for name in FACTS if name != "name"]
+_SHARED = {name: FACTS[name] for name in _SHARED_FACTS}
+_SHARED |= {name: kind for part in _SHARED_PARTS for name, kind in _PARTS[part].items()}
 _BOUNDS = {
     "length_size": (0, 4),
     "sub_layers": (0, 8),
@@ -206,19 +212,30 @@ def _unpack(raw: bytes) -> dict[str, Any]:
 def _facts(head: dict[str, Any]) -> dict[str, Any]:
     """The fields in a JSON head, after checking the type of each."""
     facts = {name: head[name] for name in FACTS}
-    _check(facts, FACTS)
-    if facts["exactness"] not in get_args(Exactness):
-        raise FormatError(f"exactness cannot be {facts['exactness']!r:.80}")
-    check_packing(facts["packing"])
-    for name, kinds in _PARTS.items():
-        _check(head[name], kinds)
+    shared = [facts[name] for name in _SHARED_FACTS]
+    for part in _SHARED_PARTS:
+        shared += [head[part][name] for name in _PARTS[part]]
+    _check_shared(*shared)
+    _check({"name": str}, [facts["name"]])
+    fingerprint = _PARTS["fingerprint"]
+    _check(fingerprint, [head["fingerprint"][name] for name in fingerprint])
     return facts
 
 
-def _check(values: dict[str, Any], kinds: dict[str, type | UnionType]) -> None:
-    for name, kind in kinds.items():
-        if not _is_sound(name, values[name], kind):
-            raise FormatError(f"{name} cannot be {values[name]!r:.80}")
+@lru_cache(maxsize=64, typed=True)
+def _check_shared(*values: Any) -> None:
+    """Check the fields that most videos of a data set have alike."""
+    _check(_SHARED, values)
+    facts = dict(zip(_SHARED, values, strict=True))
+    if facts["exactness"] not in get_args(Exactness):
+        raise FormatError(f"exactness cannot be {facts['exactness']!r:.80}")
+    check_packing(facts["packing"])
+
+
+def _check(kinds: dict[str, type | UnionType], values: Sequence[Any]) -> None:
+    for (name, kind), value in zip(kinds.items(), values, strict=True):
+        if not _is_sound(name, value, kind):
+            raise FormatError(f"{name} cannot be {value!r:.80}")
 
 
 def _is_sound(name: str, value: Any, kind: type | UnionType) -> bool:

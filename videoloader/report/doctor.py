@@ -69,6 +69,11 @@ class Finding:
     advice: str = ""
 
 
+def _finding(group: str, name: str, found: str, advice: str, *, is_good: bool) -> Finding:
+    """A finding that is a note, with advice, unless it is good."""
+    return Finding(group, name, found) if is_good else Finding(group, name, found, "note", advice)
+
+
 def diagnose() -> list[Finding]:
     """Look at software, decoders, machine, GPU and extras; takes a few seconds."""
     checks: list[tuple[str, str, Callable[[], Iterator[Finding]]]] = [
@@ -131,11 +136,10 @@ def _software() -> Iterator[Finding]:
     for name, extra in _requirements():
         if extra:
             continue
-        version = _version(name)
-        if version is None:
-            yield Finding("software", name, "missing", "failed", "pip install videoloader")
-        else:
+        if version := _version(name):
             yield Finding("software", name, version)
+        else:
+            yield Finding("software", name, "missing", "failed", "pip install videoloader")
 
 
 def _ffmpeg() -> Iterator[Finding]:
@@ -188,17 +192,22 @@ def _decode_here() -> str:
 
 
 def _decode_in_worker() -> str:
+    found, expected, _ = _batch_and_frames("cpu", workers=1)
+    if not np.array_equal(found.numpy(), expected.numpy()):
+        raise RuntimeError("the frames of a worker process differ from those of this process")
+    return f"{len(expected)} frames of H.264"
+
+
+def _batch_and_frames(device: str, **options: Any) -> tuple[Any, Any, Any]:
+    """Frames of the clip by `BatchDecoder` and by `Video` on the CPU, and why the CPU helped."""
     from videoloader.decoding.batch_decoder import BatchDecoder
     from videoloader.decoding.request import ClipRequest
     from videoloader.video import Video
 
-    with Video(CLIP) as video, BatchDecoder("cpu", workers=1) as decoder:
+    with Video(CLIP) as video, BatchDecoder(device, **options) as decoder:
         frames = range(len(video))
-        batch = decoder.decode([ClipRequest(CLIP, frames)])
-        expected = video.get_frames(frames).frames
-        if not np.array_equal(batch.clips[0].frames.numpy(), expected.numpy()):
-            raise RuntimeError("the frames of a worker process differ from those of this process")
-    return f"{len(expected)} frames of H.264"
+        found = decoder.decode([ClipRequest(CLIP, frames)]).clips[0].frames.cpu()
+        return found, video.get_frames(frames).frames, decoder.stats().get("routed")
 
 
 def _processors() -> Iterator[Finding]:
@@ -219,10 +228,8 @@ def _memory() -> Iterator[Finding]:
         f"{_size(total)}; a Loader of batches of 32 clips of 16x224x224 shares {_size(needed)} "
         "with its workers"
     )
-    if total < 4 * needed:
-        yield Finding("machine", "memory", found, "note", "use smaller batches or prefetch=1")
-    else:
-        yield Finding("machine", "memory", found)
+    advice = "use smaller batches or prefetch=1"
+    yield _finding("machine", "memory", found, advice, is_good=total >= 4 * needed)
     status = os.statvfs("/dev/shm")
     free = status.f_bavail * status.f_frsize
     count = usable_processors()
@@ -232,22 +239,19 @@ def _memory() -> Iterator[Finding]:
         f"{_size(needed)}"
     )
     advice = "enlarge it (docker run --shm-size), or use Loader, which does not need it"
-    if free < needed:
-        yield Finding("machine", "/dev/shm", found, "note", advice)
-    else:
-        yield Finding("machine", "/dev/shm", found)
+    yield _finding("machine", "/dev/shm", found, advice, is_good=free >= needed)
 
 
 def _open_files() -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
-    if soft != resource.RLIM_INFINITY and soft < _OPEN_FILES:
-        raised = "raise the hard limit" if soft == hard else f"ulimit -n {most}"
-        advice = f"{raised} (files are reopened for each read when half of them are in use)"
-        yield Finding("machine", "open files", f"{soft}, at most {most}", "note", advice)
-    else:
+    if soft == resource.RLIM_INFINITY or soft >= _OPEN_FILES:
         shown = "unlimited" if soft == resource.RLIM_INFINITY else str(soft)
         yield Finding("machine", "open files", shown)
+        return
+    raised = "raise the hard limit" if soft == hard else f"ulimit -n {most}"
+    advice = f"{raised} (files are reopened for each read when half of them are in use)"
+    yield Finding("machine", "open files", f"{soft}, at most {most}", "note", advice)
 
 
 def _gpus_apart() -> Iterator[Finding]:
@@ -339,21 +343,12 @@ def _nvdec(gpu: int) -> Iterator[Finding]:
 
 
 def _decode_on_gpu(gpu: int) -> str:
-    from videoloader.decoding.batch_decoder import BatchDecoder
-    from videoloader.decoding.request import ClipRequest
-    from videoloader.video import Video
-
-    with Video(CLIP) as video, BatchDecoder(f"cuda:{gpu}") as decoder:
-        frames = range(len(video))
-        expected = video.get_frames(frames).frames
-        batch = decoder.decode([ClipRequest(CLIP, frames)])
-        routed = decoder.stats().get("routed")
-        if routed:
-            raise RuntimeError(f"the CPU decoded instead: {', '.join(routed)}")
-        found = batch.clips[0].frames.cpu()
-        apart = float((found.float() - expected.float()).abs().mean(dim=(1, 2, 3)).max())
-        if apart > _GPU_ERROR:
-            raise RuntimeError(f"frames of NVDEC and of the CPU differ by {apart:.2f} of 255")
+    found, expected, routed = _batch_and_frames(f"cuda:{gpu}")
+    if routed:
+        raise RuntimeError(f"the CPU decoded instead: {', '.join(routed)}")
+    apart = float((found.float() - expected.float()).abs().mean(dim=(1, 2, 3)).max())
+    if apart > _GPU_ERROR:
+        raise RuntimeError(f"frames of NVDEC and of the CPU differ by {apart:.2f} of 255")
     return f"{len(expected)} frames of H.264, within {apart:.2f} of 255 of the CPU's"
 
 
@@ -369,11 +364,9 @@ def _extras() -> Iterator[Finding]:
         versions = {name: _version(name) for name in names}
         missing = [name for name, version in versions.items() if version is None]
         there = [f"{name} {version}" for name, version in versions.items() if version]
-        if missing:
-            found = ", ".join([*there, f"missing: {' '.join(missing)}"])
-            yield Finding("extras", extra, found, "note", _command(extra))
-        else:
-            yield Finding("extras", extra, ", ".join(there))
+        lacking = [f"missing: {' '.join(missing)}"] if missing else []
+        found = ", ".join([*there, *lacking])
+        yield _finding("extras", extra, found, _command(extra), is_good=not missing)
 
 
 def _requirements() -> list[tuple[str, str]]:

@@ -250,7 +250,9 @@ def _with_damage(table: pa.Table, damage: pa.Table) -> pa.Table:
         )
     }
     places = zip(table["path"].to_pylist(), table["member"].to_pylist(), strict=True)
-    return table.append_column("damaged_frames", pa.array([found.get(each) for each in places]))
+    return table.append_column(
+        "damaged_frames", pa.array([found.get(each) for each in places], pa.int64())
+    )
 
 
 def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:

@@ -59,6 +59,8 @@ def written_whole(target: Path) -> Iterator[Path]:
         SourceError: it cannot be written; nothing is left behind, and `target` is as it was.
     """
     check_target(target)
+    if not target.parent.is_dir():
+        raise SourceError(f"{target}: cannot be written: there is no folder {target.parent}")
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
     with written(target):
         try:

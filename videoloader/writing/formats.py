@@ -117,6 +117,9 @@ _ENCODERS = (
     ),
 )
 
+# Ends of FFmpeg's names of encoders in hardware. NVIDIA's H100 and H200 have none.
+_OF_HARDWARE = ("_nvenc", "_qsv", "_vaapi", "_amf", "_videotoolbox")
+
 CODECS = tuple(dict.fromkeys(encoder.codec for encoder in _ENCODERS))
 """FFmpeg's names of the codecs that can be written."""
 
@@ -129,7 +132,10 @@ def encoders_of(codec: str) -> list[Encoder]:
     """
     found = [encoder for encoder in _ENCODERS if encoder.codec == codec]
     if not found:
-        raise ArgumentError(f"codec must be one of {', '.join(CODECS)}, got {codec!r}")
+        told = f"codec must be one of {', '.join(CODECS)}, got {codec!r}"
+        if codec.endswith(_OF_HARDWARE):
+            told += "; videos are encoded on the CPU, not by encoders of a GPU"
+        raise ArgumentError(told)
     return found
 
 

@@ -14,7 +14,7 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 import videoloader as vl
 from videoloader.decoding.nvdec import engine
 from videoloader.decoding.nvdec.engine import GpuEngine
-from videoloader.demo.videos import read_frame_number
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import UnsupportedError
 from videoloader.indexing import index_video
 from videoloader.sources.opening import open_source
@@ -121,6 +121,26 @@ def test_crops_and_sizes_may_be_lists_and_arrays(decoder, demo_folder):
     ]
     here, *there = decoder.decode([plain, *others]).frames
     assert all(torch.equal(here, clip) for clip in there)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_packet_cut_in_its_header_costs_what_needs_it_on_either_device(decoder, tmp_path, size):
+    """VP9, whose headers are read before the hardware gets them."""
+    path = tmp_path / "clip.webm"
+    options = {"g": "5", "deadline": "realtime", "lag-in-frames": "0"}
+    encode_video(path, codec="libvpx-vp9", size=(128, 96), frames=15, options=options)
+    index = index_video(path)
+    index.packets["size"][7] = size
+    wanted = [vl.ClipRequest(path, [frame], index=index) for frame in range(15)]
+    for batch in (
+        decoder.decode(wanted, on_error="mask"),
+        vl.decode_batch(wanted, workers=0, on_error="mask"),
+    ):
+        assert [each.frame for each in batch.failures] == [7, 8, 9]
+        assert all("packet 7" in str(each.error) for each in batch.failures)
+        good = [clip for number, clip in enumerate(batch.clips) if number not in (7, 8, 9)]
+        shown = [read_frame_number(clip.frames[0].numpy()) for clip in good]
+        assert shown == [*range(7), *range(10, 15)]
 
 
 def test_a_video_that_is_missing_costs_its_clip_only(decoder, demo_folder):

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -281,6 +282,34 @@ def test_shards_merge_to_the_whole(folder, tmp_path, expected):
     merged = merge_datasets(parts, tmp_path / "all.parquet")
     assert len(merged.videos) == COUNT
     assert (tmp_path / "all.parquet").read_bytes() == expected
+
+
+def test_a_part_does_not_replace_the_index_of_all_videos_or_of_another_part(folder, tmp_path, out):
+    vl.index_dataset(folder, out, workers=0).close()
+    before = out.read_bytes()
+    with pytest.raises(vl.ArgumentError, match=r"not in part 0 of 2, .* a file of its own"):
+        vl.index_dataset(folder, out, workers=0, shard=(0, 2))
+    assert out.read_bytes() == before
+    assert not [*out.parent.glob("*.journal")]
+    part = tmp_path / "part.parquet"
+    vl.index_dataset(folder, part, workers=0, shard=(0, 2)).close()
+    with pytest.raises(vl.ArgumentError, match="not in part 1 of 2"):
+        vl.index_dataset(folder, part, workers=0, shard=(1, 2))
+    vl.index_dataset(folder, part, workers=0).close()  # the whole has all that is there
+    assert part.read_bytes() == before
+
+
+def test_a_part_stays_one_where_videos_are_added(folder, tmp_path):
+    more, part = tmp_path / "more", tmp_path / "part.parquet"
+    shutil.copytree(folder, more)
+    vl.index_dataset(more, part, workers=0, shard=(1, 2)).close()
+    names = sorted(path.name for path in more.iterdir() if path.is_file())
+    for number in range(len(names)):  # behind all others: the part now begins later
+        shutil.copy(more / names[-1], more / f"zz{number}.mp4")
+    with vl.index_dataset(more, part, workers=0, shard=(1, 2)) as dataset:
+        assert all("zz" in key for key in dataset.keys[-len(names) :])
+    with pytest.raises(vl.ArgumentError, match="not in part 0 of 2"):
+        vl.index_dataset(more, part, workers=0, shard=(0, 2))
 
 
 def test_a_data_set_pickles_and_feeds_a_loader(folder, out):

@@ -7,7 +7,7 @@ from synthetic_index import write_index
 
 import videoloader as vl
 from videoloader.indexing.dataset import cache
-from videoloader.indexing.dataset.job import read_rows
+from videoloader.indexing.dataset.part import read_rows
 
 ROWS, INDEX = 16_384, 2000
 PART = 4096 * INDEX  # bytes of the indexes in a row group

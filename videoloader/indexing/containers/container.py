@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -13,7 +13,7 @@ from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.traits import NO_AUDIO, NO_LIGHT, Audio, Light, StreamTraits
-from videoloader.sources.source import Source
+from videoloader.sources.source import Fingerprint, Source
 
 __all__ = ["Container", "Indexed", "Parser", "past_the_end", "table_index"]
 
@@ -81,6 +81,7 @@ def table_index(
         interlaced = picture.interlaced
     if interlaced is None:
         interlaced = codec_of(codec).has_fields
+    state = source.fingerprint
     traits = StreamTraits(audio, aspect or picture.aspect, interlaced, has_edits, light)
     found: dict[str, Any] = {
         "width": picture.width,
@@ -92,7 +93,7 @@ def table_index(
         "color": picture.color,
         "sub_layers": picture.sub_layers,
         "name": source.name,
-        "fingerprint": replace(source.fingerprint, head=source.head),
+        "fingerprint": Fingerprint(state.size, state.mtime_ns, state.etag, source.head),
     }
     return VideoIndex(packets=packets, codec=codec, traits=traits, **(found | properties))
 

@@ -1,14 +1,16 @@
 """Data set indexes: the job that writes a Parquet file of video indexes, and its reader.
 
 Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py` and keeps
-finished rows in `journal.py`. Reading: start at `reader.py` (`DatasetIndex`),
-which reads single rows from `cache.py`, and `videos.py` (`Videos`), which chooses among them: with
-`filtering.py`, `sql.py`, `dividing.py` and `joining.py`. `rows.py` is one row, `skipped.py` what
-was not indexed; `part.py` writes files.
+finished rows in `journal.py`; `merging.py` joins shards. Reading: start at `reader.py`
+(`DatasetIndex`), which reads single rows from `cache.py`, and `videos.py` (`Videos`).
+`selecting.py` chooses among them, with `filtering.py`, `sql.py`, `dividing.py` and `joining.py`.
+`rows.py` is one row, `skipped.py` what was not indexed; `part.py` writes files, and reads all of
+their rows.
 """
 
-from videoloader.indexing.dataset.job import index_dataset, merge_datasets
+from videoloader.indexing.dataset.job import index_dataset
 from videoloader.indexing.dataset.listing import find_items, find_videos
+from videoloader.indexing.dataset.merging import merge_datasets
 from videoloader.indexing.dataset.part import write_part
 from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
 from videoloader.indexing.dataset.sql import count_by, query_rows

@@ -15,11 +15,11 @@ import struct
 import weakref
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage, unreadable
 from videoloader.system.writing import make_folder, written, written_whole
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["Cache", "is_default_root", "open_cache", "read_root", "reading", "resolve_root"]
 
 _MAGIC = b"VLCACHE3"
@@ -39,6 +42,7 @@ _PLACE = struct.Struct("<II")  # bytes of the place of a video, their check sum
 _RANGE = struct.Struct("<QQ")
 _OF_VIDEO = {"path": str, "member": str, "offset": int, "size": int}
 _OF_FAILURE = {"error": str, "kind": str}
+_BATCH = 1024  # rows read at once
 _COLUMNS = ["path", "member", "offset", "size", "error", "error_kind", "index"]
 
 
@@ -214,6 +218,20 @@ def _write(out: BinaryIO, path: Path, of: tuple[bytes, int, int], *, folder: Pat
 
 def _records(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Every row, and whether it is a failure."""
+    for batch in read_batches(path, _COLUMNS):
+        yield from ((_encode(row), row["index"] is None) for row in batch.to_pylist())
+
+
+def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of a data set index, failures included; a part of the file is read at a time.
+
+    Args:
+        path: of the index.
+        columns: that are read, if the file has them; all by default.
+
+    Raises:
+        FormatError: the file is not a data set index, or is damaged.
+    """
     import pyarrow.parquet as pq
 
     with (
@@ -225,9 +243,9 @@ def _records(path: Path) -> Iterator[tuple[bytes, bool]]:
         ) as file,
     ):
         check_schema(file.schema_arrow, path)
-        columns = [name for name in _COLUMNS if name in file.schema_arrow.names]
-        for batch in file.iter_batches(batch_size=1024, columns=columns):
-            yield from ((_encode(row), row["index"] is None) for row in batch.to_pylist())
+        there = file.schema_arrow.names
+        wanted = None if columns is None else [name for name in columns if name in there]
+        yield from file.iter_batches(batch_size=_BATCH, columns=wanted)
 
 
 def _encode(row: dict[str, Any]) -> bytes:
@@ -246,17 +264,22 @@ def read_root(path: Path, *, resolved: bool = True) -> str | None:
         FormatError: the file is not a data set index.
     """
     with reading(path):
-        stored = _metadata(path).get(b"root", b"").decode() or None
+        stored = read_metadata(path).get(b"root", b"").decode() or None
     return resolve_root(stored, path) if resolved else stored
 
 
 def is_default_root(path: Path) -> bool:
     """Whether the user gave no root for a data set index."""
-    metadata = _metadata(path)
+    metadata = read_metadata(path)
     return b"root" not in metadata or b"root_is_default" in metadata
 
 
-def _metadata(path: Path) -> dict[bytes, bytes]:
+def read_metadata(path: Path) -> dict[bytes, bytes]:
+    """What a data set index says of itself.
+
+    Raises:
+        FormatError: the file is not a data set index.
+    """
     import pyarrow.parquet as pq
 
     with reading(path), pq.ParquetFile(path) as file:

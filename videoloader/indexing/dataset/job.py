@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
-from videoloader.indexing.dataset.cache import is_default_root, read_root, reading
+from videoloader.indexing.dataset.cache import read_root
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.indexing.dataset.part import GROUP, stored_skipped, table_writer
+from videoloader.indexing.dataset.part import is_part, read_rows, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
     Row,
     as_error,
-    check_schema,
     failed_row,
-    schema,
     text_at,
+    with_root,
 )
 from videoloader.indexing.dataset.skipped import Skipped
-from videoloader.indexing.index import decode_index
-from videoloader.indexing.storage import encode_index
 from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item, as_root
-from videoloader.sources.source import Check, Fingerprint, as_check, difference
+from videoloader.sources.source import Check, as_check, difference
 from videoloader.system.writing import make_folder
 from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
-__all__ = ["Progress", "index_dataset", "merge_datasets"]
+__all__ = ["Progress", "index_dataset", "part_of"]
 
 Progress = Callable[[int, int, int], None]
 """Called with (videos done, all videos, failed videos)."""
 
 _T = TypeVar("_T")
-_STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
 _AT_ONCE = 16  # remote files that a process indexes, or checks, concurrently
 
@@ -96,7 +88,7 @@ def index_dataset(
 
     Raises:
         SourceError: a source does not exist or has no video.
-        ArgumentError: a video is not under `root`.
+        ArgumentError: a video is not under `root`, or `out` holds videos of other parts.
         VideoError: with `on_error="raise"`, the error of the first bad video.
 
     >>> dataset = index_dataset("videos/", out="new.parquet")
@@ -112,12 +104,11 @@ def index_dataset(
     if skipped is None:
         noted.log()
     _check_places(items)
-    base = _default_root(places, items) if root is None else as_root(root)
-    if base is not None:
-        items = [item.relative_to(base) for item in items]
-    items = part_of(items, shard)
+    base, items = _rooted(places, items, root)
+    every, items = items, part_of(items, shard)
     target = Path(out)
     make_folder(target)
+    _check_part(target, {item.place() for item in every}, items, shard, base)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items, base)
@@ -146,28 +137,32 @@ def index_dataset(
             if progress is not None:
                 progress(done, len(items), failed)
         rows = (journal[item] for item in items)
-        _write(target, rows, base, is_default=root is None, skipped=noted.relative_to(base))
+        stored = noted.relative_to(base)
+        write_rows(target, rows, base, is_default=root is None, shard=shard, skipped=stored)
         journal.remove()
     finally:
         journal.close()
     return open_dataset(target, root=base, check=check, sign=_signatures(items, base))
 
 
-def _default_root(places: list[str | os.PathLike[str]], items: list[Item]) -> str | None:
-    """The folder that was named, if that is all; None if its videos are not all under it."""
-    if len(places) != 1:
-        return None
-    place = local_path(os.fspath(places[0]))
-    if not is_url(place) and not os.path.isdir(place):
-        return None
-    root = as_root(place)
-    # A server may list objects of another address; a name may be no text.
-    with suppress(ArgumentError, UnicodeEncodeError):
-        root.encode()
-        for item in items:
-            item.relative_to(root)
-        return root
-    return None
+def _rooted(
+    places: list[str | os.PathLike[str]], items: list[Item], root: str | os.PathLike[str] | None
+) -> tuple[str | None, list[Item]]:
+    """The root and the items relative to it.
+
+    By default it is the folder that was named, if that is all and the items are under it.
+    """
+    if root is not None:
+        base = as_root(root)
+        return base, [item.relative_to(base) for item in items]
+    place = local_path(os.fspath(places[0])) if len(places) == 1 else ""
+    if is_url(place) or os.path.isdir(place):
+        # A server may list objects of another address; a name may be no text.
+        with suppress(ArgumentError, UnicodeEncodeError):
+            base = as_root(place)
+            base.encode()
+            return base, [item.relative_to(base) for item in items]
+    return None, items
 
 
 def _check_places(items: list[Item]) -> None:
@@ -201,129 +196,46 @@ def part_of(items: list[_T], shard: tuple[int, int]) -> list[_T]:
     return items[part * len(items) // parts : (part + 1) * len(items) // parts]
 
 
-def merge_datasets(
-    parts: Iterable[str | os.PathLike[str]],
-    out: str | os.PathLike[str],
-    *,
-    root: str | os.PathLike[str] | None = None,
-) -> DatasetIndex:
-    """Concatenate data set indexes, such as the shards of one job, in the order given.
-
-    Args:
-        parts: paths of data set indexes. All have a root, or none has a root that was given.
-        out: the Parquet file to write.
-        root: of the result; by default that of the parts, if they have the same. Parts with
-            different roots that were not given by the user are merged with absolute paths.
-
-    Raises:
-        FormatError: a part is not a data set index.
-        ArgumentError: a video is in two parts, or the parts are incompatible.
-    """
-    datasets = [Path(part) for part in parts]
-    if not datasets:
-        raise ArgumentError("nothing to merge")
-    roots = {read_root(part) for part in datasets}
-    are_default = [is_default_root(part) for part in datasets]
-    skipped = Skipped()
-    if len(roots) > 1 and root is None and all(are_default):
-        for part in datasets:
-            skipped.update(stored_skipped(part), read_root(part))
-        rows = _all_once(datasets, are_absolute=True)
-        _write(Path(out), rows, None, skipped=skipped, is_default=False)
-        return open_dataset(out)
-    if None in roots and (len(roots) > 1 or root is not None):
-        raise ArgumentError(
-            "parts without a root have absolute paths, which cannot be merged with relative ones; "
-            "index them with root="
-        )
-    base = next(iter(roots)) if root is None else as_root(root)
-    if len(roots) > 1 and root is None:
-        raise ArgumentError(
-            f"the roots of the parts differ ({', '.join(sorted(map(str, roots)))}); pass root="
-        )
-    for part in datasets:
-        skipped.update(stored_skipped(part))
-    is_default = root is None and all(are_default)
-    _write(Path(out), _all_once(datasets), base, skipped=skipped, is_default=is_default)
-    return open_dataset(out)
-
-
-def _all_once(parts: list[Path], *, are_absolute: bool = False) -> Iterator[Row]:
-    """The rows of all parts, with absolute paths or as they are.
-
-    Raises:
-        ArgumentError: two are of one video.
-    """
-    seen: dict[bytes, int] = {}
-    for number, part in enumerate(parts):
-        earlier = read_root(part) if are_absolute else None
-        for stored in read_rows(part):
-            row = _with_root(stored, earlier, None)
-            place = json.dumps(row.item.place()[:3]).encode()
-            digest = hashlib.blake2b(place, digest_size=16).digest()
-            first = seen.setdefault(digest, number)
-            if first != number:
-                raise ArgumentError(
-                    f"{row.item.name} is in {parts[first]} and in {part}; a video is merged once"
-                )
-            yield row
-
-
-def read_rows(path: Path) -> Iterator[Row]:
-    """All rows of a data set index, failures included."""
-    import pyarrow.parquet as pq
-
-    with (
-        reading(path),
-        pq.ParquetFile(
-            path,
-            page_checksum_verification=True,
-            pre_buffer=False,  # else all of it is in memory
-        ) as file,
-    ):
-        check_schema(file.schema_arrow, path)
-        for batch in file.iter_batches(batch_size=GROUP):
-            for values in batch.to_pylist():
-                values.pop("key", None)
-                item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
-                state = Fingerprint(*(values.pop(name, None) for name in _STATE))
-                item = replace(item, size=state.size if item.member else -1)
-                index, error = values.pop("index") or b"", values.pop("error") or ""
-                kind = values.pop("error_kind", None) or ""
-                is_known = state.mtime_ns is not None or state.etag is not None
-                facts = {} if error else values
-                yield Row(item, state if is_known else None, facts, index, error, kind)
-
-
 def _keep_unchanged(journal: Journal, target: Path, items: list[Item], root: str | None) -> None:
-    """Copy the rows of these videos from an earlier file into the journal; roots may differ."""
+    """Copy the rows of these videos from an earlier file into the journal."""
     if not target.exists():
         return
-    earlier = read_root(target)
     wanted = {item.place() for item in items}
-    for row in read_rows(target):
-        if (earlier is None) != (root is None):
-            row = _with_root(row, earlier, root)
+    for row in _earlier_rows(target, root):
         if row.item.place() in wanted and journal.get(row.item) is None:
             journal.add(row)
 
 
-def _with_root(row: Row, earlier: str | None, root: str | None) -> Row:
-    """A row with its path made relative to a root, or absolute."""
-    if earlier == root:
-        return row
-    item = row.item.under(earlier)
-    if root is not None:
-        try:
-            item = item.relative_to(root)
-        except ArgumentError:
-            return row
-    if not row.index:
-        return replace(row, item=item, error=text_at(row.error, row.item, item))
-    if item.member:
-        return replace(row, item=item)
-    index = replace(decode_index(row.index), name=item.name)
-    return replace(row, item=item, index=encode_index(index))
+def _earlier_rows(target: Path, root: str | None) -> Iterator[Row]:
+    """The rows of an earlier file, with paths as a job with this root stores them."""
+    earlier = read_root(target)
+    for row in read_rows(target):
+        is_as_now = (earlier is None) == (root is None)
+        yield row if is_as_now else with_root(row, earlier, root)
+
+
+def _check_part(
+    target: Path,
+    every: set[tuple[str, str, int, int]],
+    items: list[Item],
+    shard: tuple[int, int],
+    root: str | None,
+) -> None:
+    """Refuse to write a part of the videos over an index of others of them.
+
+    Raises:
+        ArgumentError: the file holds videos of `every` that are not among `items`. A file of the
+            same part may, if the listing has changed.
+    """
+    if shard[1] == 1 or not target.exists() or is_part(target, shard):
+        return
+    others = every.difference(item.place() for item in items)
+    found = next((row for row in _earlier_rows(target, root) if row.item.place() in others), None)
+    if found is not None:
+        raise ArgumentError(
+            f"{target}: holds videos that are not in part {shard[0]} of {shard[1]}, such as "
+            f"{found.item.name}; write each part to a file of its own, or delete this one"
+        )
 
 
 def _current(
@@ -367,34 +279,3 @@ def _is_current(row: Row, item: Item, check: Check) -> bool:
             return difference(row.state, source, check) is None
     except VideoError:
         return False
-
-
-def _write(
-    target: Path, rows: Iterator[Row], root: str | None, *, skipped: Skipped, is_default: bool
-) -> None:
-    """Write the Parquet file, whole or not at all."""
-    with table_writer(target, root, is_default=is_default, skipped=skipped) as writer:
-        while group := list(itertools.islice(rows, GROUP)):
-            writer.write_table(_table(group))
-
-
-def _table(rows: list[Row]) -> pa.Table:
-    import pyarrow as pa
-
-    def values(row: Row) -> dict[str, Any]:
-        state = row.state or Fingerprint(row.item.size)
-        return row.facts | {
-            "key": row.item.key,
-            "path": row.item.path,
-            "member": row.item.member,
-            "offset": row.item.offset,
-            "size": state.size,
-            "mtime_ns": state.mtime_ns,
-            "etag": state.etag,
-            "head": state.head,
-            "error": row.error or None,
-            "error_kind": row.kind or None,
-            "index": row.index or None,
-        }
-
-    return pa.Table.from_pylist([values(row) for row in rows], schema=schema())

@@ -1,10 +1,12 @@
-"""Writes the Parquet file of a data set index, such as some rows of another one."""
+"""Reads and writes the Parquet file of a data set index, such as some rows of another one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.cache import is_default_root, reading
-from videoloader.indexing.dataset.rows import check_schema, completed, schema
+from videoloader.indexing.dataset.cache import (
+    is_default_root,
+    read_batches,
+    read_metadata,
+    reading,
+)
+from videoloader.indexing.dataset.rows import Row, completed, schema
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.sources.address import is_url, local_path
+from videoloader.sources.items import Item
+from videoloader.sources.source import Fingerprint
 from videoloader.system.writing import make_folder, written_whole
 
 if TYPE_CHECKING:
@@ -25,15 +34,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "is_part",
+    "read_rows",
     "stored_skipped",
     "stored_splits",
     "table_writer",
     "write_groups",
     "write_part",
+    "write_rows",
 ]
 
 GROUP = 4096  # rows in a row group
+_STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
+_SHARD = b"shard"  # metadata: which part of the videos of a job, such as 0/2
 _SKIPPED = b"skipped"  # metadata: what the listing passed over
 _DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
 _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
@@ -48,6 +62,7 @@ def table_writer(
     is_default: bool = False,
     joined: pa.Schema | None = None,
     splits: int = 0,
+    shard: tuple[int, int] = (0, 1),
     skipped: Skipped | None = None,
 ) -> Iterator[Any]:
     """A writer of the Parquet file, which appears whole or not at all.
@@ -58,6 +73,7 @@ def table_writer(
         is_default: the root was not given by the user.
         joined: further columns.
         splits: how often the rows were chosen by `split`.
+        shard: part of the videos of a job that they are.
         skipped: what the listing passed over.
     """
     import pyarrow.parquet as pq
@@ -66,10 +82,14 @@ def table_writer(
     columns = schema(stored, is_default=is_default)
     for field in joined or ():
         columns = columns.append(field)
+    further: dict[bytes, str | bytes] = {}
     if splits:
-        columns = columns.with_metadata({**columns.metadata, _SPLITS: str(splits)})
+        further[_SPLITS] = str(splits)
+    if shard[1] > 1:
+        further[_SHARD] = _shown(shard)
     if skipped:
-        columns = columns.with_metadata({**columns.metadata, _SKIPPED: skipped.encode()})
+        further[_SKIPPED] = skipped.encode()
+    columns = columns.with_metadata({**columns.metadata, **further})
     with (
         written_whole(target) as partial,
         pq.ParquetWriter(
@@ -82,6 +102,52 @@ def table_writer(
         ) as writer,
     ):
         yield writer
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """All rows of a data set index, failures included."""
+    for batch in read_batches(path):
+        for values in batch.to_pylist():
+            values.pop("key", None)
+            item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
+            state = Fingerprint(*(values.pop(name, None) for name in _STATE))
+            item = replace(item, size=state.size if item.member else -1)
+            index, error = values.pop("index") or b"", values.pop("error") or ""
+            kind = values.pop("error_kind", None) or ""
+            is_known = state.mtime_ns is not None or state.etag is not None
+            facts = {} if error else values
+            yield Row(item, state if is_known else None, facts, index, error, kind)
+
+
+def write_rows(
+    target: Path, rows: Iterator[Row], root: str | None, *, skipped: Skipped, **facts: Any
+) -> None:
+    """Write the Parquet file, whole or not at all; `facts` are those of `table_writer`."""
+    with table_writer(target, root, skipped=skipped, **facts) as writer:
+        while group := list(islice(rows, GROUP)):
+            writer.write_table(_table(group))
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    import pyarrow as pa
+
+    def values(row: Row) -> dict[str, Any]:
+        state = row.state or Fingerprint(row.item.size)
+        return row.facts | {
+            "key": row.item.key,
+            "path": row.item.path,
+            "member": row.item.member,
+            "offset": row.item.offset,
+            "size": state.size,
+            "mtime_ns": state.mtime_ns,
+            "etag": state.etag,
+            "head": state.head,
+            "error": row.error or None,
+            "error_kind": row.kind or None,
+            "index": row.index or None,
+        }
+
+    return pa.Table.from_pylist([values(row) for row in rows], schema=schema())
 
 
 def write_part(
@@ -121,18 +187,23 @@ def write_part(
 
 def stored_splits(path: Path) -> int:
     """How often the rows of a data set index were chosen by `split`."""
-    import pyarrow.parquet as pq
-
     with reading(path):
-        return int((pq.read_schema(path).metadata or {}).get(_SPLITS, b"0"))
+        return int(read_metadata(path).get(_SPLITS, b"0"))
+
+
+def is_part(path: Path, shard: tuple[int, int]) -> bool:
+    """Whether a data set index was made of this part of the videos of a job."""
+    return read_metadata(path).get(_SHARD, b"0/1") == _shown(shard).encode()
+
+
+def _shown(shard: tuple[int, int]) -> str:
+    return "/".join(map(str, shard))
 
 
 def stored_skipped(path: Path) -> Skipped:
     """What the listing of a data set index passed over."""
-    import pyarrow.parquet as pq
-
     with reading(path):
-        return Skipped.decode((pq.read_schema(path).metadata or {}).get(_SKIPPED, b""))
+        return Skipped.decode(read_metadata(path).get(_SKIPPED, b""))
 
 
 def _further(dataset: DatasetIndex, joined: pa.Table | None) -> pa.Schema:
@@ -150,35 +221,21 @@ def _further(dataset: DatasetIndex, joined: pa.Table | None) -> pa.Schema:
 def _chosen(
     dataset: DatasetIndex, rows: NDArray[np.int64], joined: pa.Table | None, names: list[str]
 ) -> Iterator[pa.Table]:
-    """The rows, in parts of any size; a part of the file is read at a time."""
+    """The rows, in parts of any size."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     first = 0
-    with reading(dataset.path):
-        file = pq.ParquetFile(
-            dataset.path,
-            page_checksum_verification=True,
-            pre_buffer=False,  # else all is in memory
-        )
-    with file:
-        check_schema(file.schema_arrow, dataset.path)
-        batches = file.iter_batches(batch_size=GROUP)
-        while True:
-            with reading(dataset.path):
-                batch = next(batches, None)
-            if batch is None:
-                return
-            begin, end = np.searchsorted(rows, [first, first + len(batch)]).tolist()
-            if end > begin:
-                inside = pa.array(rows[begin:end] - first)
-                table = completed(pa.Table.from_batches([batch]).take(inside))
-                if joined is not None:
-                    further = joined.take(pa.array(rows[begin:end]))
-                    for column in further.column_names:
-                        table = table.append_column(column, further[column])
-                yield table.select(names)
-            first += len(batch)
+    for batch in read_batches(dataset.path):
+        begin, end = np.searchsorted(rows, [first, first + len(batch)]).tolist()
+        if end > begin:
+            inside = pa.array(rows[begin:end] - first)
+            table = completed(pa.Table.from_batches([batch]).take(inside))
+            if joined is not None:
+                further = joined.take(pa.array(rows[begin:end]))
+                for column in further.column_names:
+                    table = table.append_column(column, further[column])
+            yield table.select(names)
+        first += len(batch)
 
 
 def write_groups(writer: Any, tables: Iterable[pa.Table]) -> None:

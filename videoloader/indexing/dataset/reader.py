@@ -16,8 +16,9 @@ from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.joining import check_columns
 from videoloader.indexing.dataset.part import stored_skipped
 from videoloader.indexing.dataset.rows import as_error, text_at
+from videoloader.indexing.dataset.selecting import Selecting
 from videoloader.indexing.dataset.skipped import Skipped
-from videoloader.indexing.dataset.videos import Selecting, Videos
+from videoloader.indexing.dataset.videos import Videos
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item, as_root

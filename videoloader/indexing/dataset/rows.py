@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from videoloader import errors
 from videoloader.codecs.color import Color
-from videoloader.errors import FormatError, SourceError, VideoError
+from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.measures import measures_of
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
 from videoloader.sources.address import shown
@@ -36,6 +36,7 @@ __all__ = [
     "state_of",
     "text_at",
     "with_later_columns",
+    "with_root",
 ]
 
 _LENGTH = struct.Struct("<I")
@@ -165,6 +166,24 @@ def failed_row(item: Item, failure: TaskFailure, root: str | None = None) -> Row
     """The row of a video whose worker died or exceeded the time limit."""
     state = state_of(item.under(root))
     return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
+
+
+def with_root(row: Row, earlier: str | None, root: str | None) -> Row:
+    """A row with its path made relative to a root, or absolute."""
+    if earlier == root:
+        return row
+    item = row.item.under(earlier)
+    if root is not None:
+        try:
+            item = item.relative_to(root)
+        except ArgumentError:
+            return row
+    if not row.index:
+        return replace(row, item=item, error=text_at(row.error, row.item, item))
+    if item.member:
+        return replace(row, item=item)
+    index = replace(decode_index(row.index), name=item.name)
+    return replace(row, item=item, index=encode_index(index))
 
 
 def as_error(kind: str, text: str) -> VideoError:

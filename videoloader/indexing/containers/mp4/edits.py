@@ -165,9 +165,10 @@ def edit_timeline(samples: Samples, edits: list[Edit], *, room: int) -> Timeline
         chosen = slice(first, last + 1)
         shown = shown_at[chosen]
         discard = (shown < edit.start) | (shown >= edit.start + duration)
-        anchor = first + int(np.argmin(discard))  # the first that is shown
-        dts = samples.dts[chosen] + (begin - int(samples.dts[anchor]))
-        if discard.all():
+        if np.count_nonzero(discard) < len(discard):
+            anchor = first + int(discard.argmin())  # the first that is shown
+            dts = samples.dts[chosen] + (begin - int(samples.dts[anchor]))
+        else:
             dts = np.full(len(discard), begin, dtype=np.int64)
         pts = dts + reach
         if samples.composition is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -81,13 +82,29 @@ def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] |
             raise UnsupportedError("the video track is encrypted; decrypt the file first")
         if box.kind not in VIDEO_KINDS:
             return None
-        entry = _entry(box, sample)
+        try:
+            entry = _entry_alone(box.kind, box.data[box.start : box.stop])
+        except _SampleNeededError:
+            entry = _entry(box, sample)
         if entry is None:
             return None
         entries.append(entry)
     if not entries or len({entry.codec for entry in entries}) > 1:
         return None
     return entries
+
+
+class _SampleNeededError(Exception):
+    """A description does not suffice."""
+
+
+def _no_sample() -> bytes:
+    raise _SampleNeededError
+
+
+@lru_cache(maxsize=64)  # most files of a data set have one of a few
+def _entry_alone(kind: bytes, content: bytes) -> VisualEntry | None:
+    return _entry(Box(kind, content, 0, len(content)), _no_sample)
 
 
 def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:

@@ -66,12 +66,14 @@ _MAX_TRACKS = 64  # video tracks
 _SAMPLE = 1 << 20  # bytes of a sample to search for its headers
 _SPARE = 1 << 20  # total bytes by which samples may overlap
 _MAX_TIMESCALE = 1 << 31
+_KEY, _DISCARD = np.uint16(PacketFlags.KEY), np.uint16(PacketFlags.DISCARD)
 _IDENTITY = (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
 
 @dataclass(frozen=True, slots=True)
 class _Track:
     box: Box
+    table: Box
     number: int
     is_default: bool
     matrix: tuple[int, ...]
@@ -119,7 +121,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
         tracks = [track for track in tracks if track.number == stream]
     if not tracks:
         return None  # FFmpeg's demuxer may find video, or explains what the file is
-    track = max(tracks, key=_preference)
+    track = tracks[0] if len(tracks) == 1 else max(tracks, key=_preference)
     if not track.num_samples:
         return None
     samples = concatenate(track.samples, track.added.samples)
@@ -127,7 +129,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
     if samples.sizes.sum() > 2 * source.size + _SPARE:
         raise FormatError("its samples lie over one another")
     entries = read_entries(
-        _table(track.box),
+        track.table,
         lambda: source.read_up_to(int(samples.offsets[0]), min(int(samples.sizes[0]), _SAMPLE)),
     )
     try:
@@ -141,7 +143,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
         raise FormatError(str(error)) from error  # `RepetitionError` is not public
     if entries is None:
         return None
-    if timeline.discard.any() and any(entry.is_reparsed for entry in entries):
+    if any(entry.is_reparsed for entry in entries) and timeline.discard.any():
         return None  # FFmpeg's demuxer hides other frames than the tables
     _check_places(samples, timeline, source)
     end = max([layout.end, *map(referenced_end, layout.segments)])
@@ -162,7 +164,7 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
         believe_pictures(index.packets, [is_intra(start) for start in starts])
     elif (keys := keys_of_pictures(index, source)) is not None:
         believe_pictures(index.packets, keys)
-    if not len(index.packets) or index.packets["flags"][0] & PacketFlags.KEY:
+    if not len(index.packets) or index.packets["flags"][0] & _KEY:
         return settle_order(index, samples, entries, source)
     cut = hide_before_keyframe(index, source)
     return None if cut is None else settle_order(cut, samples, entries, source)
@@ -209,7 +211,7 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> tuple[list[_Trac
         timescale, duration = clock.unpack("IQ" if long else "II", 20 if long else 12)
         if not 0 < timescale < _MAX_TIMESCALE:
             timescale = 1  # as FFmpeg does
-        table = table or _table(box)  # raises the error
+        table = table or box.need(b"mdia", b"minf", b"stbl")  # raises the error
         samples = read_samples(table, file_size=file_size, room=room - claimed)
         claimed += len(samples)
         (identifier,) = head.unpack("I", 20 if wide else 12)
@@ -229,6 +231,7 @@ def _video_tracks(layout: Layout, file_size: int, room: int) -> tuple[list[_Trac
         tracks.append(
             _Track(
                 box=box,
+                table=table,
                 number=number,
                 is_default=bool(head.unpack("I")[0] & 1),
                 matrix=head.unpack("9i", 52 if wide else 40),
@@ -256,10 +259,6 @@ def _is_video(kind: bytes, table: Box | None) -> bool:
     if descriptions is None:
         return False
     return any(entry.kind in VIDEO_KINDS for entry in islice(descriptions.children(skip=8), 1))
-
-
-def _table(track: Box) -> Box:
-    return track.need(b"mdia", b"minf", b"stbl")
 
 
 def _preference(track: _Track) -> tuple[bool, int, int]:
@@ -296,8 +295,8 @@ def _build(
     packets["pts"] = timeline.pts
     packets["dts"] = timeline.dts
     packets["duration"] = samples.durations[chosen]
-    flags = samples.keys[chosen] * np.uint16(PacketFlags.KEY)
-    flags += timeline.discard * np.uint16(PacketFlags.DISCARD)
+    flags = samples.keys[chosen] * _KEY
+    flags += timeline.discard * _DISCARD
     packets["flags"] = flags
     setups = _setups(samples.entries[chosen], entries)
     entry = entries[setups[0][1]] if setups else entries[0]

@@ -173,6 +173,12 @@ def _places(table: Tables, sizes: Ints) -> tuple[Ints, Ints]:
     runs = table.need(b"stsc").table(">u4", width=3)
     if len(runs) and runs[:, 1].min() > 0:  # no chunk is empty
         chunks, runs = chunks[: len(sizes)], runs[: len(sizes)]
+    if len(chunks) == 1 and len(runs) == 1 and runs[0, 0] == 1 and runs[0, 1] >= len(sizes):
+        begin, entry = int(chunks[0]), max(int(runs[0, 2]), 1) - 1
+        if begin >> 63 == 0:
+            offsets = sums_before(sizes)
+            offsets += begin
+            return offsets, _repeated(entry, len(sizes))
     chunks, runs = chunks.astype(np.int64), runs.astype(np.int64)
     np.maximum(runs[:, 2], 1, out=runs[:, 2])  # some writers count descriptions from 0
     if not len(runs) or not len(chunks):
