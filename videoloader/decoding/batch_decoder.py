@@ -22,7 +22,7 @@ from videoloader.decoding.clip_sound import decode_clip_sounds
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
-from videoloader.decoding.failures import FailurePolicy, Failures
+from videoloader.decoding.failures import FailurePolicy, Failures, name_choices
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.limits import (
@@ -42,7 +42,7 @@ from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ClosedError, ResourceError, VideoError
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.system.options import from_options, takes_options
@@ -50,7 +50,6 @@ from videoloader.workers.processors import usable_processors
 
 if TYPE_CHECKING:
     from videoloader.decoding.clip_cache import ClipCache
-    from videoloader.errors import VideoError
     from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
 
@@ -167,50 +166,21 @@ class BatchDecoder:
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         sources, indexes = [each.source for each in wanted], [each.index for each in wanted]
         with self.open(sources, indexes) as videos:
-            choose = partial(_chosen, policy, wanted)
-            return self.run(wanted, videos, form, rules, size=whole, choose=choose)
+            try:
+                begun = self.begin(wanted, videos, form, rules, size=whole)
+                return begun.finish(partial(_chosen, policy, wanted))
+            except VideoError as error:
+                if is_strict and not isinstance(error, ClosedError | ResourceError):
+                    name_choices(error)
+                raise
 
     def open(
         self,
         sources: Sequence[VideoSource | Source | Item],
         indexes: Sequence[VideoIndex | None],
     ) -> AbstractContextManager[list[OpenedVideo | VideoError]]:
-        """Open the videos of a batch for `run`, see `open_videos`."""
+        """Open the videos of a batch for `begin`, see `open_videos`."""
         return open_videos(sources, indexes, self._indexes)
-
-    def run(
-        self,
-        requests: Sequence[ClipRequest | VideoError],
-        videos: Sequence[OpenedVideo | VideoError],
-        output: OutputFormat,
-        rules: DecodingRules,
-        *,
-        size: tuple[int, int] | int | None = None,
-        blanks: Sequence[Blank] = (),
-        choose: Choose | None = None,
-        cache: ClipCache | None = None,
-    ) -> ClipBatch:
-        """Decode clips of videos that are open; those that fail are reported, and masked.
-
-        Args:
-            requests: clips to decode; where there is an error, the clip fails by it.
-            videos: that of each, see `open`.
-            output: form of all clips.
-            rules: how videos are treated.
-            size: (height, width) of clips whose requests name none, or the length of their shorter
-                side.
-            blanks: how long and large each clip is where it fails, instead of what its request
-                says.
-            choose: gives the requests that make up the batch, where some fail; see
-                `Assembly.finish`.
-            cache: gives the clips that it has, and keeps the others.
-
-        Raises:
-            VideoError: the first failure, if `rules` are strict.
-            ClosedError: another thread closes the decoder meanwhile.
-        """
-        begun = self.begin(requests, videos, output, rules, size=size, blanks=blanks, cache=cache)
-        return begun.finish(choose)
 
     def begin(
         self,
@@ -223,7 +193,23 @@ class BatchDecoder:
         blanks: Sequence[Blank] = (),
         cache: ClipCache | None = None,
     ) -> BegunBatch:
-        """Begin to decode clips as `run` does, where a GPU decodes; arguments as of `run`."""
+        """Plan the decoding of clips of videos that are open, and begin it where a GPU decodes.
+
+        Args:
+            requests: clips to decode; where there is an error, the clip fails by it.
+            videos: that of each, see `open`.
+            output: form of all clips.
+            rules: how videos are treated.
+            size: (height, width) of clips whose requests name none, or the length of their shorter
+                side.
+            blanks: how long and large each clip is where it fails, instead of what its request
+                says.
+            cache: gives the clips that it has, and keeps the others.
+
+        Raises:
+            VideoError: the first failure, if `rules` are strict.
+            ClosedError: another thread closes the decoder meanwhile.
+        """
         spare_torch_threads()
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
@@ -353,7 +339,15 @@ class BegunBatch:
         self._assembly, self._steps, self._count, self._keep = assembly, steps, count, keep
 
     def finish(self, choose: Choose | None = None) -> ClipBatch:
-        """Wait for the clips, and decode those of the CPU; arguments and errors as of `run`."""
+        """Wait for the clips, and decode those of the CPU; those that fail are masked.
+
+        Args:
+            choose: gives the requests that make up the batch, where some fail; see
+                `Assembly.finish`.
+
+        Raises:
+            VideoError, ClosedError: as `BatchDecoder.begin`.
+        """
         for _ in self._steps:
             pass
         batch = self._assembly.finish(choose)
