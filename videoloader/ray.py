@@ -40,9 +40,9 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.sampling import ClipSampler, DenseClips
-from videoloader.sampling.clips import usual_shape
 from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.orders.sample_order import SampleOrder
+from videoloader.sampling.several_clips import usual_shape
 from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["read_clips"]
