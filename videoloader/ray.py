@@ -16,21 +16,18 @@ from numpy.typing import NDArray
 from videoloader.clip_samples.batch_content import batch_content
 from videoloader.clip_samples.columns import Columns, SampleColumns
 from videoloader.clip_samples.decoding import SampleDecoder
-from videoloader.clip_samples.known_bad import kept_videos
-from videoloader.clip_samples.label_values import VideoLabels
-from videoloader.clip_samples.labels import LabelOptions
-from videoloader.clip_samples.requests import SampleRequests
-from videoloader.clip_samples.shaped_batches import video_sizes
-from videoloader.clip_samples.sources import (
-    ClipSources,
+from videoloader.clip_samples.epoch_samples import (
     ClipsPerVideo,
-    IndexedVideos,
     Weights,
-    find_labels,
     find_samples,
-    find_sources,
     find_weights,
 )
+from videoloader.clip_samples.known_bad import kept_videos
+from videoloader.clip_samples.label_values import VideoLabels
+from videoloader.clip_samples.labels import LabelOptions, find_labels
+from videoloader.clip_samples.requests import SampleRequests
+from videoloader.clip_samples.shaped_batches import video_sizes
+from videoloader.clip_samples.sources import ClipSources, IndexedVideos, find_sources
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures
 from videoloader.decoding.framing import Framing
