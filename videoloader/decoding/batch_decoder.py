@@ -30,7 +30,6 @@ from videoloader.decoding.limits import (
     LimitOptions,
     WorkerLimits,
     check_limits,
-    machine_memory,
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
@@ -46,7 +45,7 @@ from videoloader.errors import ArgumentError, ClosedError, ResourceError, VideoE
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.system.options import from_options, takes_options
-from videoloader.workers.processors import usable_processors
+from videoloader.workers.processors import machine_memory, usable_processors
 
 if TYPE_CHECKING:
     from videoloader.decoding.clip_cache import ClipCache
@@ -219,12 +218,7 @@ class BatchDecoder:
             limit=machine_memory() if gpu is None else None,
         )
         keep = None if cache is None else cache.read(assembly, self.device)
-        if gpu is None:
-            steps = _decoded_here(cpu, assembly)
-        else:
-            steps = gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
-        if rules.audio:
-            steps = _with_sounds(steps, assembly, cpu)
+        steps = _steps(assembly, cpu, gpu)
         next(steps)
         return BegunBatch(assembly, steps, self._count, keep)
 
@@ -361,16 +355,17 @@ class BegunBatch:
         self._steps.close()
 
 
-def _decoded_here(cpu: CpuEngine | LocalEngine, assembly: Assembly) -> Generator[None, None, None]:
-    yield
-    cpu.decode(assembly.runs(), assembly, assembly.slots())
-
-
-def _with_sounds(
-    steps: Generator[None, None, None], assembly: Assembly, cpu: CpuEngine | LocalEngine
+def _steps(
+    assembly: Assembly, cpu: CpuEngine | LocalEngine, gpu: GpuEngine | None
 ) -> Generator[None, None, None]:
-    yield from steps
-    decode_clip_sounds(assembly, cpu)
+    """Decode the clips of a batch; yields once, when all that a GPU decodes is on its way."""
+    if gpu is None:
+        yield
+        cpu.decode(assembly.runs(), assembly, assembly.slots())
+    else:
+        yield from gpu.decode(assembly.runs(), assembly, cpu, hybrid=assembly.rules.hybrid)
+    if assembly.rules.audio:
+        decode_clip_sounds(assembly, cpu)
 
 
 def _chosen(
