@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ class FakeVideos:
             return DecodeError(f"{path}: packet 3 does not decode")
         return OpenedVideo(path, None, index or self.made(path))
 
-    def run(self, requests, videos, output, rules, *, blanks, cache=None):
+    def begin(self, requests, videos, output, rules, *, blanks, cache=None):
         assert not rules.is_strict
         assert cache is None
         assert len(blanks) == len(requests)
@@ -106,7 +107,8 @@ class FakeVideos:
             clips = torch.stack(clips)
         each = [np.zeros(0)] * len(requests)
         numbers = np.arange(len(requests))
-        return ClipBatch(clips, each, each, each, numbers, failures)
+        batch = ClipBatch(clips, each, each, each, numbers, failures)
+        return SimpleNamespace(finish=lambda: batch)
 
 
 def decoded(request, index):

@@ -15,6 +15,7 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from tagged_videos import tagged_video
 
 import videoloader as vl
+from videoloader.compat import decord
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
@@ -92,6 +93,45 @@ def test_what_is_no_request_is_an_error_that_shows_one(path, wrong, words):
         with pytest.raises(vl.ArgumentError, match=rf"request 1 is a {words}.*\(source, frames\)"):
             decoder.decode([(path, [0]), wrong(path)])
         assert decoder.decode([[path, [0]]]).frames.shape[:2] == (1, 1)
+
+
+@pytest.mark.parametrize("clips", [1.5, -1, "2", None])
+def test_a_number_of_clips_is_a_whole_number(path, clips):
+    with pytest.raises(vl.ArgumentError, match="clips must be a whole number of 0 or more"):
+        vl.ClipRequest(path, [0, 1], clips=clips)
+
+
+def test_a_frame_out_of_range_is_told_in_one_sentence_everywhere(path):
+    with vl.Video(path) as video:
+        number, said = len(video), f"{video.name}: frame {len(video)} requested, the video has "
+        said += f"{len(video)} (0-{len(video) - 1})"
+        for read in (
+            lambda: video[number],
+            lambda: video.get_frames([number]),
+            lambda: decord.VideoReader(str(path))[number],
+            lambda: decord.VideoReader(str(path)).get_batch([0, number]),
+        ):
+            with pytest.raises(vl.FrameRangeError) as error:
+                read()
+            assert str(error.value).startswith(said)
+
+
+def test_errors_that_are_raised_by_default_name_on_error_in_a_note(path, tmp_path):
+    bad = tmp_path / "bad.mp4"
+    bad.write_bytes(path.read_bytes()[:500])
+    clips = vl.UniformClip(2)
+    reads = {
+        "raise": lambda: vl.decode_batch([(bad, [0])], workers=0),
+        "data set": lambda: vl.ClipDataset([bad], clips)[0],
+        "loader": lambda: next(iter(vl.Loader([bad], clips, batch_size=1, workers=0))),
+    }
+    for read in reads.values():
+        with pytest.raises(vl.VideoError) as error:
+            read()
+        assert ["on_error=" in note for note in error.value.__notes__] == [True]
+    with vl.Video(path) as video, pytest.raises(vl.FrameRangeError) as error:
+        video.get_frames([-1])  # which has no on_error
+    assert not hasattr(error.value, "__notes__")
 
 
 def test_an_index_of_a_request_is_an_index(path):

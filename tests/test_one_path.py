@@ -1,6 +1,7 @@
 """Clips of one file that overlap cost no more through a pipeline or a loader than in a batch."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,8 +43,9 @@ class CountingDecoder:
     def decode(self, requests):
         return self._count(self._decoder.decode, requests)
 
-    def run(self, *arguments, **options):
-        return self._count(self._decoder.run, *arguments, **options)
+    def begin(self, *arguments, **options):
+        begun = self._decoder.begin(*arguments, **options)
+        return SimpleNamespace(finish=lambda: self._count(begun.finish))
 
     def _count(self, decode, *arguments, **options):
         with self._lock:

@@ -16,17 +16,13 @@ from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from videoloader.clip_samples.batch_content import seeded
 from videoloader.clip_samples.decoding import SampleDecoder
+from videoloader.clip_samples.epoch_samples import check_clips
 from videoloader.clip_samples.known_bad import kept_videos
-from videoloader.clip_samples.labels import LabelOptions
+from videoloader.clip_samples.labels import LabelOptions, find_labels
 from videoloader.clip_samples.requests import SampleRequests
 from videoloader.clip_samples.samples import of_views, views
 from videoloader.clip_samples.shared_records import SharedRecords, shared
-from videoloader.clip_samples.sources import (
-    ClipSources,
-    check_clips,
-    find_labels,
-    find_sources,
-)
+from videoloader.clip_samples.sources import ClipSources, find_sources
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import Clip, ClipSound, pad_sounds
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache

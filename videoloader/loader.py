@@ -13,20 +13,18 @@ from numpy.typing import NDArray
 from videoloader.clip_samples.batch_content import batch_content, batch_tensors, transformed
 from videoloader.clip_samples.columns import Columns, SampleColumns
 from videoloader.clip_samples.decoding import DecodedSamples, SampleDecoder
+from videoloader.clip_samples.epoch_samples import (
+    ClipsPerVideo,
+    Weights,
+    find_samples,
+    find_weights,
+)
 from videoloader.clip_samples.known_bad import kept_videos
-from videoloader.clip_samples.labels import LabelOptions
+from videoloader.clip_samples.labels import LabelOptions, find_labels
 from videoloader.clip_samples.planned_packets import PlannedPackets, plan_packets
 from videoloader.clip_samples.requests import SampleRequests
 from videoloader.clip_samples.shaped_batches import epoch_order, shaped_batches
-from videoloader.clip_samples.sources import (
-    ClipSources,
-    ClipsPerVideo,
-    Weights,
-    find_labels,
-    find_samples,
-    find_sources,
-    find_weights,
-)
+from videoloader.clip_samples.sources import ClipSources, find_sources
 from videoloader.cuda.streams import stage_stream, wait_for
 from videoloader.decoding.batch_decoder import BatchDecoder, shared_decoder
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache

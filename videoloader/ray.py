@@ -16,21 +16,18 @@ from numpy.typing import NDArray
 from videoloader.clip_samples.batch_content import batch_content
 from videoloader.clip_samples.columns import Columns, SampleColumns
 from videoloader.clip_samples.decoding import SampleDecoder
-from videoloader.clip_samples.known_bad import kept_videos
-from videoloader.clip_samples.label_values import VideoLabels
-from videoloader.clip_samples.labels import LabelOptions
-from videoloader.clip_samples.requests import SampleRequests
-from videoloader.clip_samples.shaped_batches import video_sizes
-from videoloader.clip_samples.sources import (
-    ClipSources,
+from videoloader.clip_samples.epoch_samples import (
     ClipsPerVideo,
-    IndexedVideos,
     Weights,
-    find_labels,
     find_samples,
-    find_sources,
     find_weights,
 )
+from videoloader.clip_samples.known_bad import kept_videos
+from videoloader.clip_samples.label_values import VideoLabels
+from videoloader.clip_samples.labels import LabelOptions, find_labels
+from videoloader.clip_samples.requests import SampleRequests
+from videoloader.clip_samples.shaped_batches import video_sizes
+from videoloader.clip_samples.sources import ClipSources, IndexedVideos, find_sources
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures
 from videoloader.decoding.framing import Framing
@@ -40,9 +37,9 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.sampling import ClipSampler, DenseClips
-from videoloader.sampling.clips import usual_shape
 from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.orders.sample_order import SampleOrder
+from videoloader.sampling.several_clips import usual_shape
 from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["read_clips"]

@@ -36,12 +36,12 @@ from videoloader.decoding.switches import quick_switches
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
-    FrameRangeError,
     VideoError,
 )
 from videoloader.indexing.index import Orientation, VideoIndex, describe_size
 from videoloader.indexing.video import index_video
 from videoloader.sampling import pad_frames, plan_decode, select_frames
+from videoloader.sampling.padding import frame_range_error
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
@@ -185,9 +185,7 @@ class Video:
         """
         self._use.check()
         if not 0 <= start <= len(self):
-            raise FrameRangeError(
-                f"{self.name}: frame {start} requested, the video has {len(self)} frames"
-            )
+            raise frame_range_error(start, len(self), self.name)
         size, resize_shorter = options["size"], options["resize_shorter"]
         whole = None if size is None else normalize_size(size)
         request = ClipRequest(
@@ -225,9 +223,7 @@ class Video:
                 f"{type(key).__name__} {key!r:.80}; video.get_frames([1, 2]) takes several numbers"
             ) from error
         if not -len(self) <= number < len(self):
-            raise FrameRangeError(
-                f"{self.name}: frame {number} requested, the video has {len(self)} frames"
-            )
+            raise frame_range_error(number, len(self), self.name)
         return self.get_frames(frames=[number % len(self)]).frames[0]
 
     @quick_switches()
@@ -365,9 +361,11 @@ class Video:
         if self.device.type == "cuda":
             self._use.check()
             decoder = batches.shared_decoder(self.device)
-            return decoder.run([request], [self._opened], output, rules).clips[0]
+            begun = decoder.begin([request], [self._opened], output, rules)
+            return begun.finish().clips[0]
         with self._lock, self._use:
-            return self._batches.run([request], [self._opened], output, rules).clips[0]
+            begun = self._batches.begin([request], [self._opened], output, rules)
+            return begun.finish().clips[0]
 
     @quick_switches()
     def close(self) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader.decoding.opening.index_cache import IndexCache
+from videoloader.decoding.opening.index_cache import IndexCache, KeptIndexes
 from videoloader.demo.videos import read_frame_number
 from videoloader.indexing import open_source
 
@@ -231,6 +231,27 @@ def test_indexes_are_kept_while_files_stay_and_there_is_room(demo_folder, tmp_pa
     other = find(paths[1])
     assert find(paths[1]) is other
     assert find(paths[0]) is not found
+
+
+def test_what_is_learned_of_an_index_counts_for_the_limit_too(demo_folder):
+    indexes = [vl.index_video(demo_folder / "h264.mp4") for _ in range(3)]
+    kept = KeptIndexes(3 * indexes[0].packets.nbytes + 100_000)
+    for place, index in enumerate(indexes):
+        kept.add(place, index)
+    assert [kept.get(place) for place in range(3)] == indexes
+    for packet in range(10):
+        indexes[2].learned.preambles[packet] = bytes(15_000)
+    assert kept.get(2) is indexes[2]  # counted again at this visit
+    assert [kept.get(place) for place in range(3)] == [None] * 3
+
+
+def test_what_is_worked_out_of_an_index_counts_for_the_limit_too(demo_folder):
+    indexes = [vl.index_video(demo_folder / "h264.mp4") for _ in range(2)]
+    kept = KeptIndexes(2 * indexes[0].packets.nbytes + 8 * len(indexes[0]))
+    for place, index in enumerate(indexes):
+        kept.add(place, index)
+        assert index.seek_packets.nbytes + index.learned.disposable.nbytes > 8 * len(index)
+    assert [kept.get(place) is not None for place in (1, 0)] == [True, False]
 
 
 def test_clips_may_be_given_by_times(decoder, demo_folder):

@@ -13,6 +13,7 @@ from videoloader.decoding import batch_decoder as batches
 from videoloader.decoding import limits
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.sources.opening import open_source
+from videoloader.workers.processors import machine_memory
 
 HUGE = (16000, 16000)
 LARGE = (4000, 4000)  # below the limit, 48 MB a frame
@@ -188,15 +189,16 @@ def test_masked_clips_of_a_refused_file_have_the_form_of_the_others(folder):
     assert not batch.frames[1].any()
 
 
-def test_the_memory_of_the_machine_is_at_most_what_its_control_group_allows(tmp_path, monkeypatch):
+def test_the_memory_of_the_machine_is_at_most_what_its_control_group_allows(tmp_path):
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    group = tmp_path / "memory.max"
-    monkeypatch.setattr(limits, "_CGROUP_LIMITS", (tmp_path / "missing", group))
-    for text, expected in (("max\n", total), ("1000000\n", 1_000_000), (f"{1 << 62}\n", total)):
-        group.write_text(text)
-        limits.machine_memory.cache_clear()
-        assert limits.machine_memory() == expected
-    limits.machine_memory.cache_clear()
+    (tmp_path / "memory").mkdir()
+    for group in ("memory.max", "memory/memory.limit_in_bytes"):
+        for text, expected in (("max\n", total), ("10000\n", 10_000), (f"{1 << 62}\n", total)):
+            (tmp_path / group).write_text(text)
+            machine_memory.cache_clear()
+            assert machine_memory(tmp_path) == expected
+        (tmp_path / group).unlink()
+    machine_memory.cache_clear()
 
 
 def test_a_worker_may_use_a_share_of_the_machine_by_default(monkeypatch):

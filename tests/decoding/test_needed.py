@@ -77,6 +77,26 @@ STREAMS = {
 }
 
 
+@pytest.mark.parametrize("drop", ["disposable", "unneeded"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_keyframe_that_is_learned_to_be_disposable_is_fed_at_every_visit(
+    tmp_path, monkeypatch, drop, is_known
+):
+    path = encode_video(tmp_path / "a.mp4", size=(64, 64), frames=12)
+    index = vl.index_video(path)
+    (run,) = plan_decode(index, [7])
+    if is_known:
+        index.learned.disposable[:] = 1
+    else:
+        every = np.ones(len(index.packets), np.int8)
+        monkeypatch.setattr(needed, "classify_packets", lambda _, payloads: every[: len(payloads)])
+    with open_source(path) as source:
+        for _ in range(2):
+            feed = PacketFeed(index, source, drop=drop)
+            fed = np.concatenate([packets for packets, _ in feed.chunks(run, 4)])
+            assert fed.tolist() == [0, run.packets[-1]]
+
+
 def sequential(path):
     """Hashes of FFmpeg's own full decode, in presentation order."""
     import av

@@ -72,7 +72,7 @@ def test_frames_are_chosen_where_the_index_is_known(paths, decoder):
             vl.ClipRequest(path, [video.index.num_frames - 1])
             for path, video in zip(paths, found, strict=True)
         ]
-        batch = decoder.run(requests, found, OutputFormat(), DecodingRules())
+        batch = decoder.begin(requests, found, OutputFormat(), DecodingRules()).finish()
     for clip, path in zip(batch.clips, paths, strict=True):
         with vl.Video(path) as video:
             assert clip.indices.tolist() == [len(video) - 1]
@@ -131,9 +131,9 @@ def test_a_clip_fails_by_the_error_of_its_choice_and_is_as_long_as_its_blank(pat
         requests = [wrong, vl.ClipRequest(paths[1], [0, 1])]
         blanks = [Blank(3, (90, 160), 7), Blank()]
         with pytest.raises(FormatError, match="nothing to choose"):
-            decoder.run(requests, found, OutputFormat(), STRICT, blanks=blanks)
-        batch = decoder.run(requests, found, OutputFormat(), MASKED, blanks=blanks)
-        like = decoder.run(requests, found, OutputFormat(), MASKED, blanks=[Blank()] * 2)
+            decoder.begin(requests, found, OutputFormat(), STRICT, blanks=blanks).finish()
+        batch = decoder.begin(requests, found, OutputFormat(), MASKED, blanks=blanks).finish()
+        like = decoder.begin(requests, found, OutputFormat(), MASKED, blanks=[Blank()] * 2).finish()
     assert batch.failures[0].error is wrong
     assert batch.frames[0].shape == (3, 90, 160, 3)
     assert (batch.frames[0] == 7).all()

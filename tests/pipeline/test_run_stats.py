@@ -1,6 +1,7 @@
 """Statistics: what they count, in one form for loaders, pipelines and iterators."""
 
 import math
+import re
 import threading
 import time
 
@@ -170,6 +171,20 @@ def some(batches, **others):
         errors=batches // 2,
         **others,
     )
+
+
+def test_a_slow_transform_is_told_though_the_consumer_waits_for_nothing(paths):
+    def slow(sample):
+        time.sleep(0.05)
+        return sample["frames"]
+
+    with loader([paths[0]] * 10, transform=slow) as batches:
+        list(batches)
+        told = batches.stats()
+    assert told["transform"].is_callers
+    assert not told["decode"].is_callers
+    assert re.search(r"; transform took 0\.\d s \(\d+%\) in its thread", str(told))
+    assert "took" not in str(some(4))
 
 
 def test_what_was_done_since_is_the_difference():

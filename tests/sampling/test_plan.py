@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -135,6 +136,18 @@ def test_a_whole_video_is_fed_once(stream):
     plan = plan_decode(stream, range(len(stream.shown)))
     fed = np.concatenate([run.packets for run in plan.runs])
     assert fed.tolist() == list(range(len(stream.shown)))
+
+
+def test_a_run_begins_with_its_keyframe_also_where_that_is_disposable():
+    flags = np.array([True, True, False, True])
+    table = SimpleNamespace(
+        frame_packets=np.arange(4),
+        seek_packets=np.zeros(4, np.int64),
+        end_packets=np.arange(4),
+        disposable=flags,
+    )
+    (run,) = plan_decode(table, [3])
+    assert run.packets.tolist() == [0, 2, 3]
 
 
 def test_frames_outside_must_be_padded_first():

@@ -5,16 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.clip_samples.label_values import VideoLabels, as_classes, as_labels
+from videoloader.clip_samples.sources import (
+    ClipSources,
+    IndexedVideos,
+    ListedVideos,
+    rows_given,
+)
 from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset import Item
 from videoloader.indexing.dataset.joining import On, read_table, rows_once
-from videoloader.sources.address import shown
+from videoloader.sources.address import absolute, is_url, local_path, shown
 
-__all__ = ["LabelColumn", "LabelOptions", "Labels", "labels_of_paths"]
+__all__ = ["LabelColumn", "LabelOptions", "Labels", "find_labels", "labels_of_paths"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +137,85 @@ def _names(
             'missing="drop")'
         )
     return [keys[row] for row in rows.tolist()]
+
+
+def find_labels(
+    videos: ClipSources,
+    found: ListedVideos | IndexedVideos,
+    labels: Labels | None,
+    classes: Sequence[str] | None = None,
+) -> VideoLabels | None:
+    """The label of each video, if there are labels.
+
+    Args:
+        videos: as a user named them.
+        found: these videos, see `find_sources`.
+        labels: one a video or a row, or by key, see `Labels`; None for those of folders, if there
+            are.
+        classes: names of the classes in the order of their numbers, see `as_labels`.
+
+    Raises:
+        ArgumentError: not every video has a label, or one that is not among the classes.
+    """
+    names = as_classes(classes)
+    values: Sequence[Any] | NDArray[Any] | None
+    if labels is not None:
+        values = _given_labels(labels, found)
+    elif isinstance(found, ListedVideos):
+        values = _classes(videos, found.items)
+    else:
+        values = None
+    if values is not None:
+        return as_labels(values, lambda number: found.item(number).name, names)
+    if names:
+        raise ArgumentError(
+            "classes are given, but nothing says of which class a video is; pass labels=, or a "
+            "folder that has a folder for each class"
+        )
+    return None
+
+
+def _given_labels(
+    labels: Labels, found: ListedVideos | IndexedVideos
+) -> Sequence[Any] | NDArray[Any]:
+    """The label of each video, as it was given."""
+    if isinstance(labels, Mapping | LabelColumn):
+        return labels_of_paths(labels, found.paths())
+    if callable(labels):
+        return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
+    if isinstance(labels, str | bytes | os.PathLike):
+        return _column_of_labels(labels, found)
+    values: Sequence[Any] | NDArray[Any] = labels
+    if not isinstance(labels, np.ndarray):
+        # Tensors, series and columns have their elements as Python's.
+        values = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    rows = rows_given("labels", len(values), found)
+    if rows is None:
+        return values
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def _column_of_labels(
+    name: str | bytes | os.PathLike[str], found: ListedVideos | IndexedVideos
+) -> list[Any]:
+    """The labels in a column of a data set index."""
+    columns = found.videos.column_names if isinstance(found, IndexedVideos) else []
+    if not isinstance(found, IndexedVideos) or name not in columns:
+        known = f"; the data set has the columns {', '.join(columns)}" if columns else ""
+        raise ArgumentError(
+            f"labels={name!r:.80} is the name of no column of a data set index; a column of a file "
+            f"is given as LabelColumn(file, label=column){known}"
+        )
+    values = found.videos.columns([str(name)]).column(0).to_pylist()
+    return [values[row] for row in found.rows.tolist()]
+
+
+def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
+    """Name of the class of each video, where one folder has a folder for each class."""
+    if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
+        return None
+    folder = Path(absolute(videos))
+    if not os.path.isdir(folder):
+        return None
+    parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
+    return [part[0] for part in parts] if all(len(part) > 1 for part in parts) else None

@@ -26,8 +26,8 @@ from videoloader.sampling import (
 )
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.batches.clip_lengths import with_count
-from videoloader.sampling.clips import DenseClips, EvenClips, usual_shape
-from videoloader.sampling.several_clips import clip_at
+from videoloader.sampling.clips import DenseClips, EvenClips
+from videoloader.sampling.several_clips import clip_at, usual_shape
 
 __all__ = ["SampleKey", "SampleRequests"]
 

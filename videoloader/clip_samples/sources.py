@@ -1,44 +1,29 @@
-"""The videos that samples are of, listed or of a data set index; their labels and weights."""
+"""The videos that samples are of, listed or of a data set index."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.clip_samples.label_values import VideoLabels, as_classes, as_labels
-from videoloader.clip_samples.labels import (
-    LabelColumn,
-    Labels,
-    labels_of_paths,
-)
 from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
-from videoloader.indexing.dataset.joining import find_rows
 from videoloader.indexing.index import VideoIndex
-from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
-from videoloader.sampling.orders.sample_order import check_together
-from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.sources.address import absolute, is_url, local_path, shown
 
 __all__ = [
     "ClipSources",
-    "ClipsPerVideo",
     "IndexedVideos",
     "ListedVideos",
-    "Weights",
-    "check_clips",
     "filtered",
-    "find_labels",
-    "find_samples",
     "find_sources",
-    "find_weights",
+    "rows_given",
 ]
 
 _READY_BYTES = 1 << 24  # of packet tables that each process keeps
@@ -46,13 +31,6 @@ _READY_BYTES = 1 << 24  # of packet tables that each process keeps
 Place: TypeAlias = "str | os.PathLike[str] | Item"
 ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
 """Folders, globs, text lists, archives, files, URLs, items; a data set index or its path."""
-
-
-Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Callable[[str], float]"
-"""How often videos are drawn: a number for each video or row; or by key, a mapping or function."""
-
-ClipsPerVideo: TypeAlias = 'int | Literal["all"]'
-"""Samples that an epoch has of each video; `all` for every clip of a sampler of several."""
 
 
 class ListedVideos:
@@ -224,196 +202,6 @@ def filtered(videos: ClipSources, wanted: Any) -> Videos:
     return videos.filter(**wanted) if isinstance(wanted, Mapping) else videos.filter(wanted)
 
 
-def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArray[np.float64]:
-    """The weight of each video.
-
-    Raises:
-        ArgumentError: not every video has one.
-    """
-    import pyarrow as pa
-
-    if callable(weights):
-        return np.array([float(weights(key)) for key in found.keys()])  # noqa: SIM118  (a method)
-    if isinstance(weights, Mapping):
-        names, paths = [*weights], found.paths()
-        places = find_rows(pa.array(paths, pa.string()), pa.array(names, pa.string()), "path")
-        if (places < 0).any():
-            raise ArgumentError(f"no weight for {paths[int(np.argmin(places))]!r}")
-        return np.array([float(weights[name]) for name in names])[places]
-    shares = np.asarray(weights, dtype=np.float64).reshape(-1)
-    rows = _rows_given("weights", len(shares), found)
-    return shares if rows is None else shares[rows]
-
-
-def find_labels(
-    videos: ClipSources,
-    found: ListedVideos | IndexedVideos,
-    labels: Labels | None,
-    classes: Sequence[str] | None = None,
-) -> VideoLabels | None:
-    """The label of each video, if there are labels.
-
-    Args:
-        videos: as a user named them.
-        found: these videos, see `find_sources`.
-        labels: one a video or a row, or by key, see `Labels`; None for those of folders, if there
-            are.
-        classes: names of the classes in the order of their numbers, see `as_labels`.
-
-    Raises:
-        ArgumentError: not every video has a label, or one that is not among the classes.
-    """
-    names = as_classes(classes)
-    values: Sequence[Any] | NDArray[Any] | None
-    if labels is not None:
-        values = _given_labels(labels, found)
-    elif isinstance(found, ListedVideos):
-        values = _classes(videos, found.items)
-    else:
-        values = None
-    if values is not None:
-        return as_labels(values, lambda number: found.item(number).name, names)
-    if names:
-        raise ArgumentError(
-            "classes are given, but nothing says of which class a video is; pass labels=, or a "
-            "folder that has a folder for each class"
-        )
-    return None
-
-
-def check_clips(clips_per_video: ClipsPerVideo, sampler: ClipSampler) -> int:
-    """Samples of each video, if such a number makes sense.
-
-    Raises:
-        ArgumentError: it is below 1, or the sampler takes every clip at once.
-    """
-    if clips_per_video == "all":
-        raise ArgumentError('clips_per_video="all" is for Loader; here it is a number')
-    if not isinstance(clips_per_video, int | np.integer) or clips_per_video < 1:
-        raise ArgumentError(f"clips_per_video must be at least 1, got {clips_per_video!r}")
-    if clips_per_video > 1 and isinstance(sampler, DenseClips):
-        raise ArgumentError(
-            "DenseClips takes every clip of a video; for clips_per_video give a sampler that "
-            "draws, such as RandomClip"
-        )
-    return clips_per_video
-
-
-def find_samples(
-    videos: ListedVideos | IndexedVideos,
-    sampler: ClipSampler,
-    clips_per_video: ClipsPerVideo,
-    weights: NDArray[np.float64] | None,
-    labels: VideoLabels | None,
-    *,
-    balanced: bool,
-    together: bool | int = False,
-) -> EpochSamples:
-    """How many samples an epoch has of each video.
-
-    Args:
-        videos: of the data set.
-        sampler: takes the clips.
-        clips_per_video: samples of each video.
-        weights: of each video.
-        labels: of each video, if there are any.
-        balanced: draw videos of every label as often.
-        together: samples of a video that come in one batch.
-
-    Raises:
-        ArgumentError: there are weights and labels to balance by, or no labels; or see
-            `check_clips` and `check_together`.
-    """
-    if clips_per_video != "all":
-        check_clips(clips_per_video, sampler)
-    group = check_together(together, clips_per_video)
-    if weights is not None and balanced:
-        raise ArgumentError("give weights or balanced, not both")
-    if clips_per_video == "all":
-        if weights is not None or balanced:
-            raise ArgumentError(
-                'clips_per_video="all" takes each clip once; leave out weights and balanced'
-            )
-        return EpochSamples(group=group, counts=_count_all(sampler, videos))
-    if weights is not None:
-        return EpochSamples(clips_per_video, weights, group=group)
-    if not balanced:
-        return EpochSamples(clips_per_video, group=group)
-    if labels is None:
-        raise ArgumentError("balanced needs labels")
-    return EpochSamples(clips_per_video, labels=labels.to_balance(), group=group)
-
-
-def _count_all(sampler: ClipSampler, videos: ListedVideos | IndexedVideos) -> NDArray[np.int64]:
-    """Clips of each video."""
-    if isinstance(sampler, EvenClips):
-        return np.full(len(videos), sampler.clips, dtype=np.int64)
-    if not isinstance(sampler, DenseClips):
-        raise ArgumentError(
-            'clips_per_video="all" takes a sampler of several clips, DenseClips or EvenClips; '
-            f"got {sampler!r}"
-        )
-    if not isinstance(videos, IndexedVideos):
-        raise ArgumentError(
-            "all clips of DenseClips are counted by a data set index; make one with "
-            'index_dataset(videos, "set.parquet") and give that'
-        )
-    if sampler.fps is None:
-        counts = count_clips_by_length(sampler, videos.num_frames)
-    else:
-        numbers = range(len(videos))
-        counts = np.array([count_clips(sampler, videos.index(number)) for number in numbers])
-    if not counts.any():
-        raise ArgumentError(f"none of the {len(videos)} videos is long enough for {sampler}")
-    return counts
-
-
-def _given_labels(
-    labels: Labels, found: ListedVideos | IndexedVideos
-) -> Sequence[Any] | NDArray[Any]:
-    """The label of each video, as it was given."""
-    if isinstance(labels, Mapping | LabelColumn):
-        return labels_of_paths(labels, found.paths())
-    if callable(labels):
-        return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
-    if isinstance(labels, str | bytes | os.PathLike):
-        return _column_of_labels(labels, found)
-    values: Sequence[Any] | NDArray[Any] = labels
-    if not isinstance(labels, np.ndarray):
-        # Tensors, series and columns have their elements as Python's.
-        values = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    rows = _rows_given("labels", len(values), found)
-    if rows is None:
-        return values
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
-
-
-def _column_of_labels(
-    name: str | bytes | os.PathLike[str], found: ListedVideos | IndexedVideos
-) -> list[Any]:
-    """The labels in a column of a data set index."""
-    columns = found.videos.column_names if isinstance(found, IndexedVideos) else []
-    if not isinstance(found, IndexedVideos) or name not in columns:
-        known = f"; the data set has the columns {', '.join(columns)}" if columns else ""
-        raise ArgumentError(
-            f"labels={name!r:.80} is the name of no column of a data set index; a column of a file "
-            f"is given as LabelColumn(file, label=column){known}"
-        )
-    values = found.videos.columns([str(name)]).column(0).to_pylist()
-    return [values[row] for row in found.rows.tolist()]
-
-
-def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
-    """Name of the class of each video, where one folder has a folder for each class."""
-    if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
-        return None
-    folder = Path(absolute(videos))
-    if not os.path.isdir(folder):
-        return None
-    parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
-    return [part[0] for part in parts] if all(len(part) > 1 for part in parts) else None
-
-
 def _items(places: Iterable[Place]) -> Iterable[Item]:
     for place in places:
         if isinstance(place, Item):
@@ -434,10 +222,19 @@ def _check_there(item: Item) -> None:
         raise SourceError(f"{shown(path)}: no such folder or file")
 
 
-def _rows_given(
+def rows_given(
     what: str, count: int, videos: ListedVideos | IndexedVideos
 ) -> NDArray[np.int64] | None:
-    """Which of the values that were given the videos have, where there is one for each row."""
+    """The rows of videos, for values that are given by row; None where each video has one.
+
+    Args:
+        what: the values, for messages.
+        count: of them.
+        videos: that they are for.
+
+    Raises:
+        ArgumentError: there are neither as many as videos nor as many as rows.
+    """
     if count == len(videos):
         return None
     rows = ""

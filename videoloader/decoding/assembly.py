@@ -114,6 +114,8 @@ class Assembly:
         self.clips: dict[int, OpenClip] = {}
         self.failures: list[ClipFailure] = []
         self._requests = requests
+        self.num_requests = len(requests)
+        """Number of requests, failed ones included."""
         self._blanks = blanks
         self._block: torch.Tensor | None = None
         self._rows: list[int | None] = []
@@ -237,11 +239,6 @@ class Assembly:
             number: as_slots(clip.memory, self.output, clip.row)
             for number, clip in self.clips.items()
         }
-
-    @property
-    def num_requests(self) -> int:
-        """Number of requests, failed ones included."""
-        return len(self._requests)
 
     def count(self, work: Work) -> None:
         """Add work that was done for the batch. Threads may share it."""

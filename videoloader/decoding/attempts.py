@@ -274,4 +274,5 @@ def _decode(
     with decoder.open(sources, indexes) as videos:
         requests = requests_for(videos, [clip.request for clip in clips])
         blanks = [clip.blank for clip in clips]
-        return decoder.run(requests, videos, output, rules, blanks=blanks, cache=cache)
+        begun = decoder.begin(requests, videos, output, rules, blanks=blanks, cache=cache)
+        return begun.finish()

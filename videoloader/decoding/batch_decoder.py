@@ -22,7 +22,7 @@ from videoloader.decoding.clip_sound import decode_clip_sounds
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.images import Decoded
 from videoloader.decoding.cpu.local import LocalEngine
-from videoloader.decoding.failures import FailurePolicy, Failures
+from videoloader.decoding.failures import FailurePolicy, Failures, name_choices
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.limits import (
@@ -30,7 +30,6 @@ from videoloader.decoding.limits import (
     LimitOptions,
     WorkerLimits,
     check_limits,
-    machine_memory,
 )
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
@@ -42,15 +41,14 @@ from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ClosedError, ResourceError, VideoError
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.system.options import from_options, takes_options
-from videoloader.workers.processors import usable_processors
+from videoloader.workers.processors import machine_memory, usable_processors
 
 if TYPE_CHECKING:
     from videoloader.decoding.clip_cache import ClipCache
-    from videoloader.errors import VideoError
     from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
 
@@ -167,50 +165,21 @@ class BatchDecoder:
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         sources, indexes = [each.source for each in wanted], [each.index for each in wanted]
         with self.open(sources, indexes) as videos:
-            choose = partial(_chosen, policy, wanted)
-            return self.run(wanted, videos, form, rules, size=whole, choose=choose)
+            try:
+                begun = self.begin(wanted, videos, form, rules, size=whole)
+                return begun.finish(partial(_chosen, policy, wanted))
+            except VideoError as error:
+                if is_strict and not isinstance(error, ClosedError | ResourceError):
+                    name_choices(error)
+                raise
 
     def open(
         self,
         sources: Sequence[VideoSource | Source | Item],
         indexes: Sequence[VideoIndex | None],
     ) -> AbstractContextManager[list[OpenedVideo | VideoError]]:
-        """Open the videos of a batch for `run`, see `open_videos`."""
+        """Open the videos of a batch for `begin`, see `open_videos`."""
         return open_videos(sources, indexes, self._indexes)
-
-    def run(
-        self,
-        requests: Sequence[ClipRequest | VideoError],
-        videos: Sequence[OpenedVideo | VideoError],
-        output: OutputFormat,
-        rules: DecodingRules,
-        *,
-        size: tuple[int, int] | int | None = None,
-        blanks: Sequence[Blank] = (),
-        choose: Choose | None = None,
-        cache: ClipCache | None = None,
-    ) -> ClipBatch:
-        """Decode clips of videos that are open; those that fail are reported, and masked.
-
-        Args:
-            requests: clips to decode; where there is an error, the clip fails by it.
-            videos: that of each, see `open`.
-            output: form of all clips.
-            rules: how videos are treated.
-            size: (height, width) of clips whose requests name none, or the length of their shorter
-                side.
-            blanks: how long and large each clip is where it fails, instead of what its request
-                says.
-            choose: gives the requests that make up the batch, where some fail; see
-                `Assembly.finish`.
-            cache: gives the clips that it has, and keeps the others.
-
-        Raises:
-            VideoError: the first failure, if `rules` are strict.
-            ClosedError: another thread closes the decoder meanwhile.
-        """
-        begun = self.begin(requests, videos, output, rules, size=size, blanks=blanks, cache=cache)
-        return begun.finish(choose)
 
     def begin(
         self,
@@ -223,7 +192,23 @@ class BatchDecoder:
         blanks: Sequence[Blank] = (),
         cache: ClipCache | None = None,
     ) -> BegunBatch:
-        """Begin to decode clips as `run` does, where a GPU decodes; arguments as of `run`."""
+        """Plan the decoding of clips of videos that are open, and begin it where a GPU decodes.
+
+        Args:
+            requests: clips to decode; where there is an error, the clip fails by it.
+            videos: that of each, see `open`.
+            output: form of all clips.
+            rules: how videos are treated.
+            size: (height, width) of clips whose requests name none, or the length of their shorter
+                side.
+            blanks: how long and large each clip is where it fails, instead of what its request
+                says.
+            cache: gives the clips that it has, and keeps the others.
+
+        Raises:
+            VideoError: the first failure, if `rules` are strict.
+            ClosedError: another thread closes the decoder meanwhile.
+        """
         spare_torch_threads()
         gpu = self._gpu_engine() if self.device.type == "cuda" else None
         cpu = self._cpu_engine()
@@ -233,12 +218,7 @@ class BatchDecoder:
             limit=machine_memory() if gpu is None else None,
         )
         keep = None if cache is None else cache.read(assembly, self.device)
-        if gpu is None:
-            steps = _decoded_here(cpu, assembly)
-        else:
-            steps = gpu.decode(assembly.runs(), assembly, cpu, hybrid=rules.hybrid)
-        if rules.audio:
-            steps = _with_sounds(steps, assembly, cpu)
+        steps = _steps(assembly, cpu, gpu)
         next(steps)
         return BegunBatch(assembly, steps, self._count, keep)
 
@@ -353,7 +333,15 @@ class BegunBatch:
         self._assembly, self._steps, self._count, self._keep = assembly, steps, count, keep
 
     def finish(self, choose: Choose | None = None) -> ClipBatch:
-        """Wait for the clips, and decode those of the CPU; arguments and errors as of `run`."""
+        """Wait for the clips, and decode those of the CPU; those that fail are masked.
+
+        Args:
+            choose: gives the requests that make up the batch, where some fail; see
+                `Assembly.finish`.
+
+        Raises:
+            VideoError, ClosedError: as `BatchDecoder.begin`.
+        """
         for _ in self._steps:
             pass
         batch = self._assembly.finish(choose)
@@ -367,16 +355,17 @@ class BegunBatch:
         self._steps.close()
 
 
-def _decoded_here(cpu: CpuEngine | LocalEngine, assembly: Assembly) -> Generator[None, None, None]:
-    yield
-    cpu.decode(assembly.runs(), assembly, assembly.slots())
-
-
-def _with_sounds(
-    steps: Generator[None, None, None], assembly: Assembly, cpu: CpuEngine | LocalEngine
+def _steps(
+    assembly: Assembly, cpu: CpuEngine | LocalEngine, gpu: GpuEngine | None
 ) -> Generator[None, None, None]:
-    yield from steps
-    decode_clip_sounds(assembly, cpu)
+    """Decode the clips of a batch; yields once, when all that a GPU decodes is on its way."""
+    if gpu is None:
+        yield
+        cpu.decode(assembly.runs(), assembly, assembly.slots())
+    else:
+        yield from gpu.decode(assembly.runs(), assembly, cpu, hybrid=assembly.rules.hybrid)
+    if assembly.rules.audio:
+        decode_clip_sounds(assembly, cpu)
 
 
 def _chosen(

@@ -33,6 +33,7 @@ __all__ = [
     "Records",
     "SampleFailure",
     "SkipKnown",
+    "name_choices",
 ]
 
 _log = logging.getLogger(__name__)
@@ -44,6 +45,10 @@ MOST_RECORDS = 10_000
 """Failures that are kept; later ones are counted, and written to the log."""
 
 _LEAST_SAMPLES = 100  # the fewest samples that a share (`max_errors=0.01`) is taken of
+_CHOICES = (
+    'on_error="raise" is the default; "skip", "replace" and "mask" go on where a sample fails, see '
+    "docs/failures.md"
+)
 _NAMED = 3  # failures that `TooManyFailuresError` names
 
 
@@ -168,6 +173,12 @@ class FailurePolicy:
         return most is None or failed <= most
 
 
+def name_choices(error: Exception) -> None:
+    """Add a note to an error that names the other choices of `on_error`."""
+    if _CHOICES not in getattr(error, "__notes__", ()):
+        error.add_note(_CHOICES)
+
+
 class Records(Protocol):
     """Where failures are kept and counted."""
 
@@ -283,6 +294,7 @@ class Failures:
             drop_frames(error)
             raise TooManyFailuresError(self._too_many(failure, asked, failed)) from error
         if self.policy.on_error == "raise":
+            name_choices(error)
             raise error
 
     def _too_many(self, last: SampleFailure, asked: int, failed: int) -> str:

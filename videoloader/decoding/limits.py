@@ -6,14 +6,11 @@ allocated for them.
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from videoloader.errors import ArgumentError, OutOfMemoryError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.workers.processors import machine_memory
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -26,7 +23,6 @@ __all__ = [
     "check_max_pixels",
     "check_pixels",
     "check_time_limit",
-    "machine_memory",
     "too_large",
     "worker_limit",
 ]
@@ -60,11 +56,6 @@ DEFAULT_LIMITS: LimitOptions = {"time_limit": TIME_LIMIT, "memory_limit": "auto"
 
 _WORKER_SHARE = 4  # of the machine's memory, one part in so many for a worker
 _WORKER_LEAST = 2 << 30
-
-_CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
 
 
 def check_max_pixels(max_pixels: int) -> int:
@@ -119,16 +110,6 @@ def check_pixels(index: VideoIndex, max_pixels: int) -> None:
             f"{index.name}: pictures of {index.width}x{index.height} are over the limit of "
             f"max_pixels={max_pixels}; the file may be damaged, or pass a larger max_pixels"
         )
-
-
-@cache
-def machine_memory() -> int:
-    """Bytes of memory that this machine has, or that its control group allows."""
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for path in _CGROUP_LIMITS:
-        with suppress(OSError, ValueError):  # not there, or "max"
-            total = min(total, int(path.read_text()))
-    return total
 
 
 def too_large(name: str, count: int, size: tuple[int, int], needed: int) -> OutOfMemoryError:

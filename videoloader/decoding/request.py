@@ -80,8 +80,8 @@ class ClipRequest:
             check_snap(self.snap)
         if self.resize_shorter is not None:
             check_resizing(self.size, self.resize_shorter)
-        if self.clips < 0:
-            raise ArgumentError(f"clips must be 0 or more, got {self.clips}")
+        if not isinstance(self.clips, int | np.integer) or self.clips < 0:
+            raise ArgumentError(f"clips must be a whole number of 0 or more, got {self.clips!r}")
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

@@ -21,7 +21,7 @@ import numpy as np
 
 from videoloader.codecs.registry import CODECS
 from videoloader.errors import UnsupportedError
-from videoloader.workers.processors import cpu_quota, usable_processors
+from videoloader.workers.processors import cpu_quota, machine_memory, usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
 
 if TYPE_CHECKING:
@@ -219,8 +219,6 @@ def _processors() -> Iterator[Finding]:
 
 
 def _memory() -> Iterator[Finding]:
-    from videoloader.decoding.limits import machine_memory
-
     # Batches of worker processes lie in memory files, which count as memory, not as /dev/shm.
     needed = _LOADER_BATCHES * _BATCH
     total = machine_memory()

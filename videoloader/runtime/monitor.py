@@ -160,6 +160,8 @@ class Monitor:
     def stats(self, runner: RunStats, failures: _Failures, engines: Mapping[str, int]) -> RunStats:
         """What was done since `begin`, for a loader."""
         operators = self.meter.read_all()
+        if "transform" in operators:
+            operators["transform"] = replace(operators["transform"], is_callers=True)
         if "decode" in operators:
             operators["decode"] = replace(operators["decode"], failures=failures.pairs())
         return replace(

@@ -22,6 +22,9 @@ _COUNTED = ("batches", "samples", "first_samples", "seconds", "waited", "work", 
 """Attributes of `RunStats` that count from the beginning of a run."""
 
 
+_MUCH = 0.1  # of the time of the consumer that an operator takes, from which it is told
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What decoders have done for some clips. Work that ended in an error is not counted.
@@ -89,12 +92,14 @@ class OperatorStats:
 
     `seconds` is the sum over all threads, so two busy threads make two seconds a second.
     `failures` are (file, what went wrong) of samples that failed: each of them once, however often
-    it happened, and the first 10,000; `Pipeline.failures` has more of them.
+    it happened, and the first 10,000; `Pipeline.failures` has more of them. With `is_callers` it
+    runs in the thread of the consumer, which does nothing else meanwhile.
     """
 
     samples: int = 0
     seconds: float = 0.0
     failures: tuple[tuple[str, str], ...] = ()
+    is_callers: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,16 +264,22 @@ class RunStats(Mapping[str, OperatorStats]):
         return line
 
     def _waiting(self) -> str:
-        """Whether the consumer waits, and for which stage."""
+        """Whether the consumer waits, and for which stage; and what takes its own time."""
         if self.batches < 2:
             return "nothing was waited for yet"
         if self.waited_share < 0.01:
-            return f"the consumer does not wait ({self.waited_share:.1%} of {self.seconds:.1f} s)"
-        slowest = max(self.stages, key=lambda stage: stage.busy)
-        return (
-            f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s "
-            f"({self.waited_share:.0%}), for {slowest.name} (busy {slowest.busy:.1f} s)"
-        )
+            line = f"the consumer does not wait ({self.waited_share:.1%} of {self.seconds:.1f} s)"
+        else:
+            slowest = max(self.stages, key=lambda stage: stage.busy)
+            line = (
+                f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s "
+                f"({self.waited_share:.0%}), for {slowest.name} (busy {slowest.busy:.1f} s)"
+            )
+        for name, one in self.operators.items():
+            share = one.seconds / self.seconds if one.is_callers and self.seconds > 0 else 0.0
+            if share >= _MUCH:
+                line += f"; {name} took {one.seconds:.1f} s ({min(share, 1):.0%}) in its thread"
+        return line
 
     def __repr__(self) -> str:
         return f"<RunStats: {self}>"

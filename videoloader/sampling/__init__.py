@@ -11,13 +11,11 @@ from videoloader.sampling.batches.buckets import Buckets, aspect_buckets
 from videoloader.sampling.batches.packs import Packing
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.clips import (
-    ClipSampler,
     DenseClips,
     EvenClips,
     RandomClip,
     SegmentClip,
     UniformClip,
-    sample_frames,
 )
 from videoloader.sampling.closure import needed_pictures
 from videoloader.sampling.orders.batch_order import BatchOrder
@@ -25,6 +23,7 @@ from videoloader.sampling.orders.sample_order import EpochSamples
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, plan_decode, plan_runs
 from videoloader.sampling.random import generator
+from videoloader.sampling.sampler import ClipSampler, sample_frames
 from videoloader.sampling.selection import (
     SNAPS,
     Snap,

@@ -1,8 +1,4 @@
-"""Clip samplers: values that say which frames of a video make up its clips.
-
-Every sampler has `frames(num_frames, fps=, rng=)`, which returns frame numbers in presentation
-order. They may be past the end of a short video; the decoder's pad mode decides what is shown
-there. Samplers are stateless: equal arguments and generators give equal clips.
+"""Clip samplers: values that say which frames of a video make up its clips; see `ClipSampler`.
 
 A sampler with a target rate makes a grid of times, 1/rate seconds apart, and selects for each the
 frame with the nearest presentation time (of two at equal distance, the later). So its clips are
@@ -12,24 +8,18 @@ instead, as if all frames had the average duration.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
-from inspect import signature
 from itertools import pairwise
-from types import MethodType
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
 
 __all__ = [
-    "ClipSampler",
     "DenseClips",
     "EvenClips",
     "RandomClip",
@@ -38,25 +28,20 @@ __all__ = [
     "UniformClip",
     "check_length",
     "count_even",
-    "sample_frames",
-    "usual_length",
-    "usual_shape",
 ]
 
-_LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 _MOST_FRAMES = 1 << 24  # of a clip: 155 hours at 30 a second
 
-Frames = NDArray[np.int64]
 Timing = Literal["times", "frames"]
 
 
-@runtime_checkable
-class ClipSampler(Protocol):
-    """The interface of clip samplers.
+class _Sampler:
+    """Samplers by frame numbers or, at a target rate, by the times of the frames."""
 
-    A sampler that uses times has one more argument, `boundaries=None`: the start of each frame in
-    seconds, ascending, and the end of the last, shape (num_frames + 1,). See `sample_frames`.
-    """
+    __slots__ = ()
+
+    fps: float | None
+    timing: Timing
 
     def frames(
         self,
@@ -64,83 +49,26 @@ class ClipSampler(Protocol):
         *,
         fps: float | None = None,
         rng: np.random.Generator | None = None,
+        boundaries: ArrayLike | None = None,
     ) -> Frames:
-        """Frame numbers of the clip, shape (F,), or of all clips, shape (clips, F).
+        """Frame numbers of the clip, or of all clips; for the arguments see `ClipSampler`."""
+        if num_frames < 1:
+            raise ArgumentError(f"cannot sample from a video of {num_frames} frames")
+        if self.fps is not None and self.timing == "times":
+            return self._by_time(Timeline.of(num_frames, fps, boundaries), self.fps, rng)
+        return self._by_number(num_frames, fps, rng)
 
-        Args:
-            num_frames: frames in the video, at least 1.
-            fps: average frame rate of the video. Without the times of the frames, a sampler with a
-                target rate assumes that it is constant.
-            rng: random generator; without one, a random sampler takes the middle choice.
-        """
-        ...
+    def _by_time(self, line: Timeline, rate: float, rng: np.random.Generator | None) -> Frames:
+        raise NotImplementedError
 
-
-class SampledVideo(Protocol):
-    """Properties of a video that sampling needs; `VideoIndex` has them."""
-
-    @property
-    def name(self) -> str:
-        """Name of the file, for messages."""
-
-    @property
-    def num_frames(self) -> int:
-        """Number of frames."""
-
-    @property
-    def average_fps(self) -> float | Fraction:
-        """Frames a second, 0 if unknown."""
-
-    @property
-    def boundaries(self) -> NDArray[np.float64]:
-        """Start of each frame and end of the last, in seconds, (num_frames + 1,)."""
-
-
-def sample_frames(
-    sampler: ClipSampler,
-    video: SampledVideo,
-    *,
-    start: int = 0,
-    stop: int | None = None,
-    rng: np.random.Generator | None = None,
-) -> Frames:
-    """The frame numbers that a sampler selects from a video, or from a range of it.
-
-    Args:
-        sampler: any sampler; if its `frames` takes `boundaries`, it gets the times of the frames.
-        video: its index.
-        start: first frame of the range.
-        stop: end of the range, exclusive; the end of the video by default.
-        rng: random generator.
-
-    Raises:
-        ArgumentError: the sampler does not accept this video; the message names it.
-    """
-    stop = video.num_frames if stop is None else stop
-    times: dict[str, Any] = {}
-    frames = sampler.frames
-    if isinstance(frames, MethodType):
-        takes_boundaries = _method_takes_boundaries(frames.__func__)
-    else:  # of a user, perhaps without a hash
-        takes_boundaries = _takes_boundaries(frames)
-    if takes_boundaries:
-        times["boundaries"] = video.boundaries[start : stop + 1]
-    fps = float(video.average_fps) or None
-    try:
-        return start + frames(stop - start, fps=fps, rng=rng, **times)
-    except ArgumentError as error:
-        raise ArgumentError(f"{video.name}: {error}") from error
-
-
-def _takes_boundaries(frames: Callable[..., Any]) -> bool:
-    return "boundaries" in signature(frames).parameters
-
-
-_method_takes_boundaries = lru_cache(maxsize=64)(_takes_boundaries)
+    def _by_number(
+        self, num_frames: int, fps: float | None, rng: np.random.Generator | None
+    ) -> Frames:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class RandomClip:
+class RandomClip(_Sampler):
     """`count` frames, `stride` apart or at a target rate, from a random start.
 
     All starts at which the clip fits are equally likely. In a video shorter than the clip, the
@@ -159,25 +87,19 @@ class RandomClip:
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
 
-    def frames(
-        self,
-        num_frames: int,
-        *,
-        fps: float | None = None,
-        rng: np.random.Generator | None = None,
-        boundaries: ArrayLike | None = None,
+    def _by_time(self, line: Timeline, rate: float, rng: np.random.Generator | None) -> Frames:
+        steps = _steps(self.count, rate)
+        return line.frames(line.start(steps[-1], line.begin, line.end, rng) + steps)
+
+    def _by_number(
+        self, num_frames: int, fps: float | None, rng: np.random.Generator | None
     ) -> Frames:
-        """Frame numbers, shape (count,)."""
-        _check_num_frames(num_frames)
-        if self.fps is not None and self.timing == "times":
-            line, steps = Timeline.of(num_frames, fps, boundaries), _steps(self.count, self.fps)
-            return line.frames(line.start(steps[-1], line.begin, line.end, rng) + steps)
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         return offsets + _pick(max(num_frames - int(offsets[-1]), 1), rng)
 
 
 @dataclass(frozen=True, slots=True)
-class UniformClip:
+class UniformClip(_Sampler):
     """`count` frames spread over the whole video, or as many as a target rate gives.
 
     `rule="ends"` takes the first and the last frame and rounds in between, as DALI's
@@ -208,18 +130,9 @@ class UniformClip:
         if self.rule not in ("ends", "centers"):
             raise ArgumentError(f'rule must be "ends" or "centers", got {self.rule!r}')
 
-    def frames(
-        self,
-        num_frames: int,
-        *,
-        fps: float | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002  (the protocol of all samplers)
-        boundaries: ArrayLike | None = None,
+    def _by_number(
+        self, num_frames: int, fps: float | None, _: np.random.Generator | None
     ) -> Frames:
-        """Frame numbers, shape (count,)."""
-        _check_num_frames(num_frames)
-        if self.fps is not None and self.timing == "times":
-            return self._at_rate(self.fps, Timeline.of(num_frames, fps, boundaries))
         count = self.count
         if count is None:
             count = max(1, round(num_frames / _step(self.fps, fps)))
@@ -230,7 +143,7 @@ class UniformClip:
             return position
         return (2 * position * (num_frames - 1) + count - 1) // (2 * (count - 1))
 
-    def _at_rate(self, rate: float, line: Timeline) -> Frames:
+    def _by_time(self, line: Timeline, rate: float, _: np.random.Generator | None) -> Frames:
         duration = line.end - line.begin
         steps = _steps(max(1, round(duration * rate)), rate)
         before = (duration - steps[-1]) / 2 if self.rule == "centers" else 0
@@ -238,7 +151,7 @@ class UniformClip:
 
 
 @dataclass(frozen=True, slots=True)
-class DenseClips:
+class DenseClips(_Sampler):
     """All clips of `count` frames that start `step` frames apart; by default contiguous.
 
     `partial` keeps one last clip that extends past the end of the video: the pad mode decides what
@@ -263,18 +176,9 @@ class DenseClips:
         if self.step is not None and self.step < 1:
             raise ArgumentError(f"step must be at least 1, got {self.step}")
 
-    def frames(
-        self,
-        num_frames: int,
-        *,
-        fps: float | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002  (the protocol of all samplers)
-        boundaries: ArrayLike | None = None,
+    def _by_number(
+        self, num_frames: int, fps: float | None, _: np.random.Generator | None
     ) -> Frames:
-        """Frame numbers, shape (clips, count)."""
-        _check_num_frames(num_frames)
-        if self.fps is not None and self.timing == "times":
-            return self._at_rate(self.fps, Timeline.of(num_frames, fps, boundaries))
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         span = int(offsets[-1]) + 1
         step = span if self.step is None else self.step
@@ -282,7 +186,7 @@ class DenseClips:
         starts: Frames = step * np.arange(clips, dtype=np.int64)
         return starts[:, None] + offsets
 
-    def _at_rate(self, rate: float, line: Timeline) -> Frames:
+    def _by_time(self, line: Timeline, rate: float, _: np.random.Generator | None) -> Frames:
         num_frames, steps = len(line.begins), _steps(self.count, rate)
         after = line.frames(line.begins + steps[-1]) + 1  # of the last frame of each clip
         starts: list[int] = []
@@ -312,7 +216,7 @@ def count_even(num_frames: Any, span: int, step: int, *, partial: bool) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class EvenClips:
+class EvenClips(_Sampler):
     """`clips` clips of `count` frames, spread evenly over the video: views for testing.
 
     If a clip fits at N starts, clip i has start number floor(i (N - 1) / (clips - 1) + 0.5): the
@@ -337,20 +241,14 @@ class EvenClips:
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
 
-    def frames(
-        self,
-        num_frames: int,
-        *,
-        fps: float | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002  (the protocol of all samplers)
-        boundaries: ArrayLike | None = None,
+    def _by_time(self, line: Timeline, rate: float, _: np.random.Generator | None) -> Frames:
+        steps = _steps(self.count, rate)
+        starts = self._starts(line.num_starts(steps[-1]))
+        return line.frames(line.begins[starts][:, None] + steps)
+
+    def _by_number(
+        self, num_frames: int, fps: float | None, _: np.random.Generator | None
     ) -> Frames:
-        """Frame numbers, shape (clips, count)."""
-        _check_num_frames(num_frames)
-        if self.fps is not None and self.timing == "times":
-            line, steps = Timeline.of(num_frames, fps, boundaries), _steps(self.count, self.fps)
-            starts = self._starts(line.num_starts(steps[-1]))
-            return line.frames(line.begins[starts][:, None] + steps)
         offsets = _offsets(self.count, self.stride, self.fps, fps)
         return self._starts(num_frames - int(offsets[-1]))[:, None] + offsets
 
@@ -365,13 +263,13 @@ class EvenClips:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentClip:
+class SegmentClip(_Sampler):
     """A snippet of `length` frames from each of `segments` equal parts of the video.
 
     This is the sampling of temporal segment networks (Wang et al., ECCV 2016, section 3.1): at a
     random position in each part, or in its middle without a generator or with `center`. At a
     target rate the parts are equal in time; a snippet that fits at no frame of its part starts at
-    the beginning of the part.
+    the beginning of the part. The frame numbers, (segments * length,), are segment after segment.
 
     >>> SegmentClip(3).frames(9)
     array([1, 4, 7])
@@ -389,30 +287,21 @@ class SegmentClip:
         _check_count(self.length)
         _check_rate(self.stride, self.fps, self.timing)
 
-    def frames(
-        self,
-        num_frames: int,
-        *,
-        fps: float | None = None,
-        rng: np.random.Generator | None = None,
-        boundaries: ArrayLike | None = None,
+    def _by_number(
+        self, num_frames: int, fps: float | None, rng: np.random.Generator | None
     ) -> Frames:
-        """Frame numbers, shape (segments * length,), segment after segment."""
-        _check_num_frames(num_frames)
-        draw = None if self.center else rng
-        if self.fps is not None and self.timing == "times":
-            return self._at_rate(self.fps, Timeline.of(num_frames, fps, boundaries), draw)
         offsets = _offsets(self.length, self.stride, self.fps, fps)
         edges = np.arange(self.segments + 1, dtype=np.int64) * num_frames // self.segments
         room = np.maximum(np.diff(edges) - offsets[-1], 1)
-        starts: Frames = (room - 1) // 2 if draw is None else draw.integers(room)
+        starts: Frames = (room - 1) // 2 if self.center or rng is None else rng.integers(room)
         frames: Frames = ((edges[:-1] + starts)[:, None] + offsets).reshape(-1)
         return frames
 
-    def _at_rate(self, rate: float, line: Timeline, rng: np.random.Generator | None) -> Frames:
+    def _by_time(self, line: Timeline, rate: float, rng: np.random.Generator | None) -> Frames:
+        draw = None if self.center else rng
         steps = _steps(self.length, rate)
         edges = np.linspace(line.begin, line.end, self.segments + 1).tolist()
-        starts = [line.start(steps[-1], low, high, rng) for low, high in pairwise(edges)]
+        starts = [line.start(steps[-1], low, high, draw) for low, high in pairwise(edges)]
         return line.frames((np.array(starts)[:, None] + steps).reshape(-1))
 
 
@@ -455,11 +344,6 @@ def check_length(count: int) -> None:
         raise ArgumentError(f"a clip has at most {_MOST_FRAMES} frames, got {count}")
 
 
-def _check_num_frames(num_frames: int) -> None:
-    if num_frames < 1:
-        raise ArgumentError(f"cannot sample from a video of {num_frames} frames")
-
-
 def _check_rate(stride: int, fps: float | None, timing: str) -> None:
     if timing not in get_args(Timing):
         raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
@@ -467,19 +351,3 @@ def _check_rate(stride: int, fps: float | None, timing: str) -> None:
         raise ArgumentError(f"stride must be at least 1, got {stride}")
     if fps is not None and (not 0 < fps < np.inf or stride != 1):
         raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")
-
-
-def usual_length(sampler: ClipSampler) -> int:
-    """Frames of a sample whose video is long enough."""
-    return math.prod(usual_shape(sampler))
-
-
-def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
-    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
-    count = getattr(sampler, "count", None)
-    if isinstance(sampler, EvenClips):
-        return sampler.clips, sampler.count
-    if isinstance(count, int):
-        return (1, count) if isinstance(sampler, DenseClips) else (count,)
-    frames = sampler.frames(_LONG, fps=_USUAL_FPS, rng=np.random.default_rng(0))
-    return np.asarray(frames).shape

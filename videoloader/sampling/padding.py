@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
 
-__all__ = ["FILLED", "PAD_MODES", "PadMode", "check_pad_mode", "pad_frames"]
+__all__ = ["FILLED", "PAD_MODES", "PadMode", "check_pad_mode", "frame_range_error", "pad_frames"]
 
 PadMode: TypeAlias = Literal[
     "none",
@@ -85,7 +85,9 @@ def pad_frames(
     if mode == "constant":
         return np.where(inside, frames, FILLED), inside
     if mode == "none" or start == stop:
-        raise FrameRangeError(_describe(frames[~inside].flat[0], start, stop, num_frames, name))
+        frame = int(frames[~inside].flat[0])
+        hint = 'pass pad_mode="edge" to repeat the edge frame'
+        raise frame_range_error(frame, num_frames, name, start=start, stop=stop, hint=hint)
     folded = _fold(frames - start, stop - start, mode) + start
     return np.where(inside, frames, folded), inside
 
@@ -105,11 +107,25 @@ def _fold(offsets: NDArray[np.int64], length: int, mode: str) -> NDArray[np.int6
             return np.where(phase < length, phase, period - phase)
 
 
-def _describe(frame: int, start: int, stop: int, num_frames: int, name: str) -> str:
+def frame_range_error(
+    frame: int,
+    num_frames: int,
+    name: str,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    hint: str = "",
+) -> FrameRangeError:
+    """The error of a frame number that the video, or the range from `start` to `stop`, lacks.
+
+    >>> frame_range_error(900, 900, "clip.mp4")
+    FrameRangeError('clip.mp4: frame 900 requested, the video has 900 (0-899)')
+    """
+    stop = num_frames if stop is None else stop
     if start == stop:
-        return f"{name}: frame {frame} requested, but there is no frame to show or repeat"
-    inside = f"the video has {num_frames}"
-    if (start, stop) != (0, num_frames):
-        inside = "the range has frames"
-    hint = 'pass pad_mode="edge" to repeat the edge frame'
-    return f"{name}: frame {frame} requested, {inside} ({start}-{stop - 1}); {hint}"
+        inside, hint = "but there is no frame to show or repeat", ""
+    elif (start, stop) == (0, num_frames):
+        inside = f"the video has {num_frames} (0-{num_frames - 1})"
+    else:
+        inside = f"the range has frames ({start}-{stop - 1})"
+    return FrameRangeError(f"{name}: frame {frame} requested, {inside}{hint and '; '}{hint}")

@@ -20,8 +20,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.errors import FrameRangeError
-from videoloader.sampling.padding import FILLED
+from videoloader.sampling.padding import FILLED, frame_range_error
 
 __all__ = [
     "DecodePlan",
@@ -114,8 +113,9 @@ def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
     num_frames = len(index.frame_packets)
     outside = (requested < -1) | (requested >= num_frames)
     if outside.any():
-        bad = requested[outside][0]
-        raise FrameRangeError(f"frame {bad} requested, the video has {num_frames}; pad it first")
+        raise frame_range_error(
+            int(requested[outside][0]), num_frames, "video", hint="pad it first"
+        )
     wanted, positions = np.unique(requested, return_inverse=True)
     if len(wanted) and wanted[0] == -1:
         wanted, positions = wanted[1:], positions - 1
@@ -152,6 +152,7 @@ def plan_run(
     packets = np.arange(begin, end + 1)
     if index.disposable is not None:
         needed = ~index.disposable[begin : end + 1]
+        needed[0] = True  # decoders begin there, whatever its header says
         needed[frame_packets - begin] = True
         packets = packets[needed]
     return Run(packets, frames, frame_packets)

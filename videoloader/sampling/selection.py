@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.clips import SampledVideo, check_length
+from videoloader.sampling.clips import check_length
+from videoloader.sampling.sampler import SampledVideo
 from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
 

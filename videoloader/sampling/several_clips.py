@@ -1,20 +1,18 @@
-"""Samplers of several clips of a video: how many it has, and one of them without the others."""
+"""How many clips a sampler takes of a video, one of them alone, and the usual shape of a sample."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.sampling.clips import (
-    ClipSampler,
-    DenseClips,
-    EvenClips,
-    SampledVideo,
-    count_even,
-    sample_frames,
-)
+from videoloader.sampling.clips import DenseClips, EvenClips, count_even
+from videoloader.sampling.sampler import ClipSampler, SampledVideo, sample_frames
 
-__all__ = ["clip_at", "count_clips", "count_clips_by_length"]
+__all__ = ["clip_at", "count_clips", "count_clips_by_length", "usual_length", "usual_shape"]
+
+_LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 
 
 def count_clips(
@@ -75,3 +73,19 @@ def _even(sampler: DenseClips) -> tuple[int, int]:
     """Frames from the first to the last of a clip, and from one start to the next."""
     span = (sampler.count - 1) * sampler.stride + 1
     return span, sampler.step or span
+
+
+def usual_length(sampler: ClipSampler) -> int:
+    """Frames of a sample whose video is long enough."""
+    return math.prod(usual_shape(sampler))
+
+
+def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
+    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
+    count = getattr(sampler, "count", None)
+    if isinstance(sampler, EvenClips):
+        return sampler.clips, sampler.count
+    if isinstance(count, int):
+        return (1, count) if isinstance(sampler, DenseClips) else (count,)
+    frames = sampler.frames(_LONG, fps=_USUAL_FPS, rng=np.random.default_rng(0))
+    return np.asarray(frames).shape

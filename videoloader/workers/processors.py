@@ -1,4 +1,4 @@
-"""Number of processors that this process should use."""
+"""Processors and memory that this process may use, control groups included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["cpu_quota", "usable_processors"]
+__all__ = ["cpu_quota", "machine_memory", "usable_processors"]
+
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def usable_processors() -> int:
@@ -31,7 +33,7 @@ def usable_processors() -> int:
 
 
 @cache
-def cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> float | None:
+def cpu_quota(root: Path = _CONTROL_GROUP) -> float | None:
     """Processors that the control group may keep busy, version 2 or 1; None for no limit."""
     with suppress(OSError, ValueError):  # not there, or "max"
         quota, period = (root / "cpu.max").read_text().split()
@@ -41,6 +43,16 @@ def cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> float | None:
         if quota_us > 0:
             return quota_us / int((root / "cpu" / "cpu.cfs_period_us").read_text())
     return None
+
+
+@cache
+def machine_memory(root: Path = _CONTROL_GROUP) -> int:
+    """Bytes of memory that this machine has, or that the control group allows, version 2 or 1."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # not there, or "max"
+            total = min(total, int((root / name).read_text()))
+    return total
 
 
 def _allowed(pid: int) -> int:

@@ -46,9 +46,14 @@ def task_of(pool, path, frames, *, source=None, output=None, view=None, index=No
     view = view or View(SIZE)
     clip = pool.allocate(output.clip_shape(len(frames), view.size), output.numpy_dtype)
     clip[...] = 77
-    target = Target(np.array(frames), output.slots(clip), view)
+    target = Target(output.slots(clip), view)
     index = index or vl.index_video(path)
-    return clip, CpuTask(source or path, index, (target,), output)
+    return clip, CpuTask(source or path, index, {0: target}, wants_of(0, frames), output)
+
+
+def wants_of(clip, frames):
+    """The places of a clip to fill; none where a frame is -1."""
+    return [(frame, clip, place) for place, frame in enumerate(frames) if frame >= 0]
 
 
 def decode(pool, tasks):
@@ -72,11 +77,10 @@ def test_every_form_and_view_of_one_video_in_one_task(clips, pool):
     memory = [pool.allocate(output.clip_shape(3, v.size), output.numpy_dtype) for v in views]
     for clip in memory:
         clip[...] = 5
-    targets = [
-        Target(np.array(f), output.slots(clip), v)
-        for f, clip, v in zip(frames, memory, views, strict=True)
-    ]
-    task = CpuTask(clips[0], vl.index_video(clips[0]), tuple(targets), output)
+    targets = {7: Target(output.slots(memory[0]), views[0])}
+    targets[3] = Target(output.slots(memory[1]), views[1])
+    wants = wants_of(7, frames[0]) + wants_of(3, frames[1])
+    task = CpuTask(clips[0], vl.index_video(clips[0]), targets, wants, output)
     assert decode(pool, [task]) == {0: None}
     with vl.Video(clips[0]) as video:
         for wanted, clip, view in zip(frames, memory, views, strict=True):
@@ -134,7 +138,8 @@ def test_memory_is_used_again_when_nothing_views_it():
 
 def test_slots_of_other_memory_are_refused(clips, pool):
     slots = np.zeros((1, *SIZE, 3), np.uint8)
-    task = CpuTask(clips[0], vl.index_video(clips[0]), (Target(np.array([1]), slots, View(SIZE)),))
+    target = Target(slots, View(SIZE))
+    task = CpuTask(clips[0], vl.index_video(clips[0]), {0: target}, [(1, 0, 0)])
     assert isinstance(decode(pool, [task])[0], ArgumentError)
 
 
@@ -254,7 +259,7 @@ path, how = sys.argv[1:]
 pool, index = CpuPool(2), vl.index_video(path)
 def task(source):
     slots = pool.allocate((1, 96, 128, 3), np.uint8)
-    return CpuTask(source, index, (Target(np.array([3]), slots, View((96, 128))),))
+    return CpuTask(source, index, {0: Target(slots, View((96, 128)))}, [(3, 0, 0)])
 assert dict(pool.decode([task(path), task(path)])) == {0: None, 1: None}
 print(*(p for t in os.listdir("/proc/self/task")
         for p in open(f"/proc/self/task/{t}/children").read().split()), flush=True)

@@ -255,6 +255,20 @@ def test_black_and_white_are_exactly_that():
     assert (slot == 255).all()
 
 
+def test_one_converter_takes_pictures_of_8_and_10_bits_in_turns():
+    """Its memory is used again for samples of another size, and other pictures do not show."""
+    pictures = [Gradient(32, 48, name) for name in ("yuv420p", "yuv420p10le", "yuv422p")]
+    sized = View((16, 24))
+    shared = RgbConverter(pictures[0].color(), Orientation())
+    for picture in [*pictures, *reversed(pictures)]:
+        for view, shape in ((None, (32, 48, 3)), (sized, (16, 24, 3))):
+            slot, alone = np.zeros((2, *shape), np.uint8)
+            shared.write(Surface(picture.frame()), slot, view)
+            fresh = RgbConverter(picture.color(), Orientation())
+            fresh.write(Surface(picture.frame()), alone, view)
+            assert (slot == alone).all()
+
+
 @pytest.mark.parametrize("pixel_format", ["rgb24", "bgra", "gbrp", "gray", "yuyv422", "rgb48le"])
 @pytest.mark.parametrize("size", [(48, 64), (24, 32)])
 def test_formats_without_planes_of_chroma(pixel_format, size):

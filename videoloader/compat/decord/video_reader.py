@@ -25,6 +25,7 @@ from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context
 from videoloader.compat.opening import ClosedWhenCollected, frame_rate, open_video
 from videoloader.compat.single_frames import KeptFrames
 from videoloader.errors import DecodeError, FrameRangeError
+from videoloader.sampling.padding import frame_range_error
 from videoloader.video import Video
 
 __all__ = ["VideoReader"]
@@ -107,9 +108,7 @@ class VideoReader:
             return self.get_batch(range(*idx.indices(len(self))))
         number = as_integer(idx, "a frame number")
         if not -len(self) <= number < len(self):
-            raise FrameRangeError(
-                f"{self._video.name}: frame {number} requested, the video has {len(self)} frames"
-            )
+            raise frame_range_error(number, len(self), self._video.name)
         return bridge_out(self._frame(number % len(self)))
 
     def __iter__(self) -> Iterator[Frames]:
@@ -188,10 +187,7 @@ class VideoReader:
             numbers = np.asarray(indices).astype(np.int64)
         outside = (numbers < -len(self)) | (numbers >= len(self))
         if outside.any():
-            raise FrameRangeError(
-                f"{self._video.name}: frame {numbers[outside][0]} requested, the video has "
-                f"{len(self)} frames"
-            )
+            raise frame_range_error(int(numbers[outside][0]), len(self), self._video.name)
         return np.where(numbers < 0, numbers + len(self), numbers)
 
     def _frame(self, number: int) -> torch.Tensor:

@@ -103,23 +103,11 @@ class LocalEngine:
 
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
         """Decode images: the pixels of each, or why there are none."""
-        results: list[Decoded] = []
-        for request in requests:
-            try:
-                results.append(request.decode(form))
-            except VideoError as error:
-                results.append(error)
-        return results
+        return [_made(request.decode, form) for request in requests]
 
     def decode_sounds(self, requests: Sequence[SoundWork[Made]]) -> list[Made | Exception]:
         """Decode sounds: what each gives, or why it gives nothing."""
-        results: list[Made | Exception] = []
-        for request in requests:
-            try:
-                results.append(request.decode())
-            except VideoError as error:
-                results.append(error)
-        return results
+        return [_made(request.decode) for request in requests]
 
     def sound_source(self, given: object, source: Source) -> Source:  # noqa: ARG002
         """What a `ClipSoundRequest` of a video that is open reads; see `CpuEngine`."""
@@ -296,6 +284,14 @@ class LocalEngine:
         """In a fork: decoders may have been in use by threads that are not here."""
         self._lanes = []
         self._use.forget()
+
+
+def _made(make: Callable[..., Made], *given: Any) -> Made | VideoError:
+    """What a function gives, or its `VideoError`."""
+    try:
+        return make(*given)
+    except VideoError as error:
+        return error
 
 
 def _side_by_side(work: Sequence[Callable[[], None]]) -> None:

@@ -185,7 +185,7 @@ class _Packer:
         if isinstance(task.source, bytes):
             values.append(self._file(task.source))
             task = replace(task, source=values[-1].value)
-        return Parcel(task, [target.slots for target in task.targets], values)
+        return Parcel(task, [target.slots for target in task.targets.values()], values)
 
     def close(self) -> None:
         """Close the files."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from mmap import mmap
@@ -25,7 +25,7 @@ from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.runtime.run_stats import Work
-from videoloader.sampling import FILLED, Run, plan_decode
+from videoloader.sampling import Run, plan_decode
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
@@ -34,7 +34,7 @@ from videoloader.workers.protocol import Worker
 
 if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly
-    from videoloader.sampling.plan import MergedRun
+    from videoloader.sampling.plan import MergedRun, Want
 
 __all__ = [
     "SPARE_THREADS",
@@ -60,15 +60,8 @@ SPARE_THREADS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Frames of a clip, and the slots that they fill.
+    """The slots of a clip, (F, H, W, C) of any memory, and the part of a picture that fills one."""
 
-    Attributes:
-        frames: F numbers, in any order and repeated; -1 where nothing is to be written.
-        slots: (F, H, W, 3), any view of its memory.
-        view: which part of a picture fills a slot.
-    """
-
-    frames: Sequence[int] | NDArray[np.int64]
     slots: NDArray[Any]
     view: View
 
@@ -80,7 +73,8 @@ class CpuTask:
     Attributes:
         source: where the video is; what it is opened by in the worker.
         index: of the video.
-        targets: what is filled.
+        targets: the clips, by number.
+        wants: what is filled: (frame, number of the clip, position in it).
         output: form of what slots hold.
         rotate: turn pictures as the container says.
         threads: of the codec.
@@ -93,7 +87,8 @@ class CpuTask:
 
     source: TaskSource
     index: VideoIndex
-    targets: tuple[Target, ...]
+    targets: Mapping[int, Target]
+    wants: Sequence[Want]
     output: OutputFormat = field(default_factory=OutputFormat)
     rotate: bool = True
     threads: int = 1
@@ -106,9 +101,7 @@ class CpuTask:
     @property
     def frames(self) -> NDArray[np.int64]:
         """Distinct frames, ascending."""
-        wanted = [target.frames for target in self.targets]
-        frames = np.unique(np.concatenate(wanted)) if wanted else np.empty(0, np.int64)
-        return frames[frames >= 0]
+        return np.array(sorted({frame for frame, _, _ in self.wants}), np.int64)
 
     def perform(self, worker: Worker) -> Work:
         """Decode in a worker process; returns what it took."""
@@ -153,21 +146,14 @@ def task_of(
         threads: of the codec.
         reads_on: see `CpuDecoder.decode`.
     """
-    wanted: dict[int, list[int]] = {}  # by clip: the frame at each position
-    for run in runs:
-        for number, owner, position in run.wants:
-            if frame is None or frame == number:
-                if owner not in wanted:
-                    length = len(assembly.clips[owner].frames)
-                    wanted[owner] = [FILLED] * length
-                wanted[owner][position] = number
+    wants = [want for run in runs for want in run.wants if frame is None or frame == want[0]]
     clip = assembly.clips[runs[0].clip]
     index = clip.index
-    targets = [Target(wanted[n], slots[n], assembly.clips[n].view) for n in wanted]
     return CpuTask(
         source=source,
         index=index,
-        targets=tuple(targets),
+        targets={n: Target(slots[n], assembly.clips[n].view) for n in {n for _, n, _ in wants}},
+        wants=wants,
         output=assembly.output,
         rotate=clip.orientation == index.orientation,
         threads=threads,
@@ -249,7 +235,7 @@ class Decoders:
                 packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
                 frames = decoder.decode(runs, reads_on=task.reads_on)
                 try:
-                    converting = self._fill(frames, task.targets, converter, opened.index)
+                    converting = self._fill(frames, task, converter)
                 finally:
                     frames.close()
                 return Work(
@@ -286,27 +272,24 @@ class Decoders:
     def _fill(
         self,
         frames: Iterator[tuple[int, Surface]],
-        targets: Sequence[Target],
+        task: CpuTask,
         converter: SurfaceConverter,
-        index: VideoIndex,
     ) -> float:
         """Write each frame into the first slot that wants it, and copy it to others of its view.
 
         Args:
-            frames: number and surface of each distinct frame; every one is of a target.
-            targets: what is filled.
+            frames: number and surface of each distinct frame of the task.
+            task: says what is filled.
             converter: from surfaces to slots.
-            index: of the video.
 
         Returns:
             The seconds that writing took.
         """
         seconds = 0.0
+        index = task.index
         places: dict[int, list[tuple[Target, int]]] = {}
-        for target in targets:
-            for place, number in enumerate(target.frames):
-                if number >= 0:
-                    places.setdefault(number, []).append((target, place))
+        for number, owner, place in task.wants:
+            places.setdefault(number, []).append((task.targets[owner], place))
         first = (index.width, index.height)
         for number, surface in frames:
             if self._is_abandoned:

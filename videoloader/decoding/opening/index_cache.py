@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
+import numpy as np
+
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex, decode_index
@@ -16,15 +18,15 @@ from videoloader.system.forking import ForkSafeLock
 
 __all__ = ["IndexCache", "KeptIndexes"]
 
-_CACHED_BYTES = 1 << 28  # of packet tables that are kept
-_OVERHEAD = 200  # bytes of a packed index besides its own
+_CACHED_BYTES = 1 << 28  # of indexes that are kept
+_OVERHEAD = 200  # bytes of a packed index, or of what was learned of a packet, besides its own
 
 
 class KeptIndexes:
     """The indexes used last. Threads may share it.
 
     Args:
-        ready: bytes of packet tables that are kept as they are used.
+        ready: bytes of indexes that are kept as they are used, with what was learned of them.
         packed: bytes of the indexes that are kept besides, as they are stored.
     """
 
@@ -32,7 +34,7 @@ class KeptIndexes:
         self.ready, self.packed = ready, packed
         self.packed_bytes = 0
         self._ready_bytes = 0
-        self._ready: OrderedDict[Hashable, VideoIndex] = OrderedDict()
+        self._ready: OrderedDict[Hashable, tuple[VideoIndex, int]] = OrderedDict()
         self._packed: OrderedDict[Hashable, bytes] = OrderedDict()
         self._lock = ForkSafeLock()
 
@@ -41,8 +43,9 @@ class KeptIndexes:
         with self._lock:
             if place in self._packed:
                 self._packed.move_to_end(place)
-            if (index := self._ready.get(place)) is not None:
-                self._ready.move_to_end(place)
+            if place in self._ready:
+                index, _ = self._ready[place]
+                self._keep_ready(place, index)  # more may have been learned of it
                 return index
             if (data := self._packed.get(place)) is None:
                 return None
@@ -67,18 +70,29 @@ class KeptIndexes:
 
     def _keep_ready(self, place: Hashable, index: VideoIndex) -> None:
         self._drop_ready(place)
-        self._ready[place] = index
-        self._ready_bytes += index.packets.nbytes
+        size = _memory_of(index)
+        self._ready[place] = index, size
+        self._ready_bytes += size
         while self._ready_bytes > self.ready:
             self._drop_ready(next(iter(self._ready)))
 
     def _drop_ready(self, place: Hashable) -> None:
-        if (index := self._ready.pop(place, None)) is not None:
-            self._ready_bytes -= index.packets.nbytes
+        if (kept := self._ready.pop(place, None)) is not None:
+            self._ready_bytes -= kept[1]
 
     def _drop_packed(self, place: Hashable) -> None:
         if (data := self._packed.pop(place, None)) is not None:
             self.packed_bytes -= len(data) + _OVERHEAD
+
+
+def _memory_of(index: VideoIndex) -> int:
+    """Bytes of an index: its tables, those worked out from them, and what was learned."""
+    tables = [value.nbytes for value in [*vars(index).values()] if isinstance(value, np.ndarray)]
+    if "learned" in vars(index):
+        preambles = [*index.learned.preambles.values()]  # a copy: threads may add to them
+        tables += [index.learned.disposable.nbytes, len(preambles) * _OVERHEAD]
+        tables += map(len, preambles)
+    return sum(tables)
 
 
 class IndexCache:
@@ -87,7 +101,7 @@ class IndexCache:
     Args:
         indexer: makes those of files that FFmpeg has to look at; None for this process, without
             protection.
-        limit: bytes of packet tables that are kept ready.
+        limit: bytes of indexes that are kept ready.
         packed_limit: bytes of the indexes that are kept besides, as they are stored.
     """
 

@@ -67,6 +67,7 @@ def needed_packets(
         known = index.learned.disposable[run.packets]
         keep = known != 1  # others need not be read
         keep[run.packets.searchsorted(run.frame_packets)] = True
+        keep[:1] = True  # as in `plan_run`
         run = replace(run, packets=run.packets[keep])
         if not follows and (known >= 0).all():
             drop = "nothing"  # that is left
@@ -121,6 +122,7 @@ def _without_disposable(index: VideoIndex, fed: Fed, run: Run) -> Fed:
     wanted = run.frame_packets
     inside = (wanted >= fed.packets[0]) & (wanted <= fed.packets[-1])
     keep[np.searchsorted(fed.packets, wanted[inside])] = True
+    keep[:1] |= fed.packets[:1] == run.packets[0]
     return Fed(fed.packets[keep], fed.payloads.some(keep))
 
 

@@ -18,9 +18,9 @@ from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.planned import Companion, Identity, PlannedClip, SharedClip
 from videoloader.readers.video.scopes import Scopes
 from videoloader.sampling import generator, pad_frames
-from videoloader.sampling.clips import usual_length
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
 from videoloader.sampling.orders.reader_order import ReaderOrder
+from videoloader.sampling.several_clips import usual_length
 
 __all__ = ["ClipReader"]
 

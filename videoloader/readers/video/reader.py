@@ -8,16 +8,11 @@ from typing import Any
 
 import torch
 
+from videoloader.clip_samples.epoch_samples import find_weights
 from videoloader.clip_samples.known_bad import read_known
 from videoloader.clip_samples.label_values import as_labels
-from videoloader.clip_samples.sources import (
-    IndexedVideos,
-    ListedVideos,
-    filtered,
-    find_labels,
-    find_sources,
-    find_weights,
-)
+from videoloader.clip_samples.labels import find_labels
+from videoloader.clip_samples.sources import IndexedVideos, ListedVideos, filtered, find_sources
 from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError
 from videoloader.operators.batch_source import SourceContext

@@ -24,9 +24,9 @@ from videoloader.sampling.batches.batch_plan import (
 )
 from videoloader.sampling.batches.clip_lengths import frames_offered
 from videoloader.sampling.batches.video_sizes import VideoSizes
-from videoloader.sampling.clips import ClipSampler
 from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
+from videoloader.sampling.sampler import ClipSampler
 
 __all__ = ["RATIOS", "Buckets", "aspect_buckets"]
 

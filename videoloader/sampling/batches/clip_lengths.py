@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.video_sizes import VideoSizes
-from videoloader.sampling.clips import ClipSampler, RandomClip, UniformClip
+from videoloader.sampling.clips import RandomClip, UniformClip
+from videoloader.sampling.sampler import ClipSampler
 from videoloader.sampling.times import NANOSECOND
 
 __all__ = ["check_length_varies", "frames_offered", "with_count"]

@@ -22,8 +22,8 @@ from videoloader.sampling.batches.batch_plan import (
 from videoloader.sampling.batches.buckets import as_shape
 from videoloader.sampling.batches.clip_lengths import check_length_varies, frames_offered
 from videoloader.sampling.batches.video_sizes import VideoSizes
-from videoloader.sampling.clips import ClipSampler
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
+from videoloader.sampling.sampler import ClipSampler
 
 __all__ = ["Packing", "pack_first_fit"]
 
