@@ -127,8 +127,9 @@ def test_later_epochs_of_a_loader_request_nothing(server, folder, tmp_path, work
     vl.index_dataset(urls, out, 0).close()
     server.forget()
     clips = vl.RandomClip(4)
+    limit = {"time_limit": 77}  # other than of other tests, whose processes have no such variable
     with (
-        vl.Loader(out, clips, batch_size=3, workers=workers) as remote,
+        vl.Loader(out, clips, batch_size=3, workers=workers, **limit) as remote,
         vl.Loader(paths, clips, batch_size=3, workers=0) as local,
     ):
         for _ in range(3):
