@@ -5,7 +5,7 @@ BENCH := .venv-bench
 DOCS := .venv-docs
 # Heavy packages that we work with, tested by `make integrations`; the marker `needs` names them.
 INTEGRATIONS := .venv-integrations
-PACKAGES ?= jax paddle ray tensorflow
+PACKAGES ?= jax paddle pyspark ray tensorflow
 comma := ,
 space := $(subst ,, )
 PEERS := torchcodec==0.13.0 decord2==3.4.0 transformers==5.23.0

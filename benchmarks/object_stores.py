@@ -10,7 +10,8 @@ the tables in front of one and at the end of the other.
 Measured: `videoloader index s3://bucket/prefix` (requests, bytes, seconds), the listing of 10,000
 keys, and clips of 16 frames with a stride of 2, drawn at random: requests and bytes of a clip
 beside those of the packets of other such clips, and what share of the bytes were fetched before, in
-the same epoch and in earlier ones: what a cache of bytes without a bound could save.
+the same epoch and in earlier ones; and the same with blocks kept in a folder, without a bound and
+with one of a fifth of the files.
 """
 
 from __future__ import annotations
@@ -191,13 +192,20 @@ def listing(count: int, latency: float, files: list[bytes]) -> dict[str, Any]:
     return {"keys": found, "seconds": seconds, "requests": requests}
 
 
-def clips(store: Store, path: Path, epochs: int, count: int) -> dict[str, Any]:
-    """Clips of a loader, epoch by epoch."""
+def clips(
+    store: Store, path: Path, epochs: int, count: int, time_limit: float = 60
+) -> dict[str, Any]:
+    """Clips of a loader, epoch by epoch; processes of another limit take the environment anew."""
     found: dict[str, Any] = {"epochs": []}
     with vl.open_dataset(path, root="s3://videos/clips") as whole:
         dataset = whole.sample(min(count, len(whole)), seed=1)
         loader = vl.Loader(
-            dataset, vl.RandomClip(16, stride=2), batch_size=16, workers=2, size=(112, 112)
+            dataset,
+            vl.RandomClip(16, stride=2),
+            batch_size=16,
+            workers=2,
+            size=(112, 112),
+            time_limit=time_limit,
         )
         seen: dict[str, np.ndarray[Any, Any]] = {}
         store.requests()
@@ -279,7 +287,13 @@ def main() -> None:
         }
         print(json.dumps(results, indent=1), flush=True)
         results["clips"] = clips(store, out, arguments.epochs, arguments.clips)
-        print(json.dumps(results["clips"], indent=1), flush=True)
+        os.environ["VIDEOLOADER_BLOCKS"] = str(Path(place) / "blocks")
+        results["clips_with_blocks"] = clips(store, out, arguments.epochs, arguments.clips, 61)
+        share = sum(map(len, files)) * min(arguments.clips, arguments.files) // len(files) // 5
+        os.environ["VIDEOLOADER_BLOCKS"] += "-few"
+        os.environ["VIDEOLOADER_BLOCKS_SIZE"] = str(share)
+        results["clips_with_few_blocks"] = clips(store, out, arguments.epochs, arguments.clips, 62)
+        print(json.dumps(results, indent=1), flush=True)
         store.close()
         results["listing"] = listing(10 * KEYS, arguments.latency / 1000, files)
         print(json.dumps(results["listing"]), flush=True)

@@ -7,6 +7,7 @@ decoder has; see `FakeDecoder.begin_sequence`.
 """
 
 import ctypes
+import sys
 import threading
 from contextlib import nullcontext
 from enum import Enum
@@ -223,8 +224,7 @@ class FakeStream:
         pass
 
 
-@pytest.fixture
-def fake_gpu(monkeypatch):
+def put_in_place(monkeypatch):
     """NVDEC and CUDA of this machine in the place of a GPU's; gives the decoders' library."""
     library = FakeNvdec()
     cuda = SimpleNamespace(
@@ -232,7 +232,7 @@ def fake_gpu(monkeypatch):
         Stream=FakeStream,
         Event=FakeEvent,
     )
-    monkeypatch.setitem(__import__("sys").modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     hardware.capabilities.cache_clear()
     hardware._decoder_kind.cache_clear()
     for module in (hardware, hardware_feed):
@@ -242,7 +242,13 @@ def fake_gpu(monkeypatch):
     )
     monkeypatch.setattr(nvdec, "gpu_memory", lambda gpu: 16 << 30)
     monkeypatch.setattr(convert, "Converter", FakeConverter)
-    yield library
+    return library
+
+
+@pytest.fixture
+def fake_gpu(monkeypatch):
+    """The library of `put_in_place`, until the test ends."""
+    yield put_in_place(monkeypatch)
     while OPENED:
         OPENED.pop().close()
     hardware.capabilities.cache_clear()

@@ -72,4 +72,5 @@ def make(*, dies_on=(), cpus=2, has_cluster=True):
     ray.wait = lambda calls, num_returns: (calls[-1:], calls[:-1])
     ray.cancel = ray.cancelled.append
     ray.cluster_resources = lambda: {"CPU": cpus}
+    ray.nodes = lambda: [{"Alive": True, "Resources": {"CPU": cpus}}]
     return ray

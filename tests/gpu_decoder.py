@@ -20,8 +20,8 @@ class Consumer(FakeStream):
         self.waited += 1
 
 
-@pytest.fixture
-def consumer(fake_gpu, monkeypatch):
+def follow(monkeypatch):
+    """Streams of torch on that GPU; gives the one that is current."""
     stream = Consumer()
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
     monkeypatch.setattr(torch.cuda, "device", nullcontext)
@@ -33,10 +33,20 @@ def consumer(fake_gpu, monkeypatch):
     return stream
 
 
+def make_decoder():
+    decoder = vl.BatchDecoder(workers=0)
+    decoder.device = torch.device("cuda", 0)
+    engine = decoder._gpu_engine()
+    engine._device = torch.device("cpu")  # the memory of this GPU
+    return decoder
+
+
+@pytest.fixture
+def consumer(fake_gpu, monkeypatch):
+    return follow(monkeypatch)
+
+
 @pytest.fixture
 def decoder(consumer):
-    with vl.BatchDecoder(workers=0) as decoder:
-        decoder.device = torch.device("cuda", 0)
-        engine = decoder._gpu_engine()
-        engine._device = torch.device("cpu")  # the memory of this GPU
+    with make_decoder() as decoder:
         yield decoder

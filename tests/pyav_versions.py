@@ -7,7 +7,8 @@ __all__ = ["IS_BEFORE_16", "IS_BEFORE_17", "IS_BEFORE_18"]
 _VERSION = int(av.__version__.partition(".")[0])
 
 IS_BEFORE_16 = _VERSION < 16
-"""FFmpeg 7: where an MP4 table of times falls short, its last duration goes on; later it is 0."""
+"""FFmpeg 7: where an MP4 table of times falls short, its last duration goes on; later it is 0.
+PyAV has no table of the packets of a stream, so compressed sound is decoded from the beginning."""
 
 IS_BEFORE_17 = _VERSION < 17
 """FFmpeg 7 and 8.0: 100 kB of garbage before an MP3 are passed over, and ProRes has no range of

@@ -229,7 +229,7 @@ LAYERS = {
     "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
     "epoch_sampler",
     "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
-    "ray": "errors system sampling decoding clip_samples",
+    "ray": "errors system sampling workers decoding clip_samples",
     "curation": "errors system codecs sampling sources workers indexing audio decoding "
     "clip_samples video",
     "report": "errors views system runtime codecs sources workers indexing decoding video",

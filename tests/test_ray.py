@@ -9,7 +9,7 @@ import torch
 from test_docs_blocks import blocks_of
 
 import videoloader as vl
-from videoloader.demo.videos import encode_video
+from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.ray import read_clips
 
 
@@ -172,6 +172,46 @@ def test_a_reader_on_a_gpu_is_an_actor_that_takes_one(cluster, dataset, monkeypa
     read_clips(dataset, vl.RandomClip(2), device="cuda", read_args={"concurrency": 2})
     assert asked.pop("compute").min_size == 1
     assert asked == {"num_gpus": 1, "concurrency": 2}
+
+
+@on_ray
+def test_a_cluster_without_enough_gpus_is_named_before_ray_waits_for_one(cluster, dataset):
+    with pytest.warns(RuntimeWarning, match=r"needs 2 GPU .+ more than 1; Ray waits") as warned:
+        read_clips(dataset, vl.RandomClip(2), device="cuda", read_args={"num_gpus": 2})
+    assert warned[0].filename == __file__
+
+
+def beside_a_gpu(count):
+    """A sampler; where it is unpickled, a GPU made of FFmpeg decodes, and the CPU cannot."""
+    import gpu_decoder
+    from fake_gpu import put_in_place
+
+    import videoloader.ray
+    from videoloader.decoding.cpu.local import LocalEngine
+
+    patch = pytest.MonkeyPatch()
+    put_in_place(patch)
+    gpu_decoder.follow(patch)
+    decoder = gpu_decoder.make_decoder()
+    patch.delattr(LocalEngine, "_decode_video")
+    patch.setattr(videoloader.ray, "shared_decoder", lambda device, workers, **_: decoder)
+    return vl.UniformClip(count)
+
+
+class Sampler(vl.UniformClip):
+    def __reduce__(self):
+        return beside_a_gpu, (self.count,)
+
+
+@on_ray
+def test_readers_on_a_gpu_give_the_clips_that_nvdec_decodes_there(cluster, dataset):
+    videos = dataset.filter(min_width=64)
+    rows = rows_of(read_clips(videos, Sampler(3), device="cuda", layout="FHWC"))
+    assert len(rows) == 5
+    for row in rows:
+        numbers = [read_frame_number(frame) for frame in row["frames"]]
+        assert numbers == row["frame_numbers"].tolist()
+        assert numbers[-1] == videos[row["sample"]].num_frames - 1
 
 
 @on_ray

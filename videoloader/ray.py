@@ -41,6 +41,7 @@ from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.several_clips import usual_shape
 from videoloader.system.options import documented, from_options, takes_options
+from videoloader.workers.on_ray import warn_of_missing_gpus
 
 __all__ = ["read_clips"]
 
@@ -104,7 +105,8 @@ def read_clips(
         clips: which frames of a video make up its clip.
         columns: as of `Loader`.
         device: that decodes, `cpu` or `cuda`: then each reader takes a GPU, which need not be on
-            this machine, and gives frames in main memory.
+            this machine, and gives frames in main memory. A `RuntimeWarning` says if no node has
+            one: Ray then waits for such a node.
         clips_per_video: as of `Loader`.
         weights: as of `Loader`.
         balanced: as of `Loader`.
@@ -138,10 +140,12 @@ def read_clips(
         workers=whole_number("workers", workers),
         epochs=_epochs(epoch, num_epochs),
     )
-    how: dict[str, Any] = {}
+    source, how = _datasource(plan), dict(read_args or {})
     if device != "cpu":  # actors keep their decoders from one read task to the next
-        how = {"num_gpus": 1, "compute": ray.data.ActorPoolStrategy(min_size=1)}
-    return ray.data.read_datasource(_datasource(plan), **how, **(read_args or {}))
+        on_gpu = {"num_gpus": 1, "compute": ray.data.ActorPoolStrategy(min_size=1)}
+        how = on_gpu | how
+        warn_of_missing_gpus(ray, how["num_gpus"])
+    return ray.data.read_datasource(source, **how)
 
 
 @dataclass(frozen=True, eq=False)

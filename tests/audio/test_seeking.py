@@ -7,6 +7,7 @@ import av
 import numpy as np
 import pytest
 from audio_files import decode_all, make_signal, write_sound
+from pyav_versions import IS_BEFORE_16
 
 import videoloader as vl
 from videoloader.audio.seeking import PacketTable, TwinDecoder
@@ -81,7 +82,7 @@ def test_the_samples_after_a_seek_are_those_of_the_whole_decode(write, monkeypat
     seeks = seeks_of(monkeypatch)
     whole = check_places(write(name), 30)
     assert np.array_equal(whole, decode_all(write(name))[0])
-    assert sum(seeks) > 20
+    assert sum(seeks) > 20 or IS_BEFORE_16
 
 
 def test_the_end_of_a_sound_is_reached_by_a_seek(write, monkeypatch):
@@ -91,7 +92,7 @@ def test_the_end_of_a_sound_is_reached_by_a_seek(write, monkeypatch):
     for begin in (whole.shape[1] - 1, whole.shape[1] + 9):
         with vl.Audio(write("plain.mp4")) as audio:
             assert np.array_equal(audio[begin : begin + 500], whole[:, begin:])
-    assert sum(seeks) == 2
+    assert sum(seeks) == 2 or IS_BEFORE_16
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -136,9 +137,10 @@ def test_seeking_in_fragments_and_behind_an_edit_list(write, tmp_path, monkeypat
     seeks = seeks_of(monkeypatch)
     whole = check_places(path, 15)
     assert np.array_equal(whole, decode_all(path)[0])
-    assert sum(seeks) > 8
+    assert sum(seeks) > 8 or IS_BEFORE_16
 
 
+@pytest.mark.skipif(IS_BEFORE_16, reason="all from the beginning on is decoded, the damage too")
 def test_damage_behind_a_seek_is_an_error_as_ever(write, tmp_path):
     path, data = tmp_path / "damaged.mp4", bytearray(write("plain.mp4").read_bytes())
     with av.open(str(write("plain.mp4"))) as container:

@@ -30,6 +30,7 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.index import Orientation, VideoIndex
 from videoloader.sampling import DenseClips, EvenClips, RandomClip, UniformClip
 from videoloader.sources.items import Item
+from videoloader.system.kept_files import as_bytes, held
 
 COUNT = 3
 CLIP_BYTES = 2 * 96 * 128 * 3
@@ -262,7 +263,7 @@ def test_processes_share_a_cache(cache):
                 hits += 1
                 assert (memory.numpy() == number).all()
             if turn % 7 == 0:
-                shared._path(keys[(turn + 1) % 3]).unlink(missing_ok=True)
+                shared._kept.path(keys[(turn + 1) % 3]).unlink(missing_ok=True)
         assert hits > 100
 
     for pid in [fork(run), fork(run)]:
@@ -292,7 +293,7 @@ def test_a_killed_process_leaves_no_half_clip(cache, monkeypatch):
 def test_who_finds_another_one_removing_files_keeps_nothing(paths, cache):
     limit = COUNT * (CLIP_BYTES + 100)
     epoch_of(loader(paths, cache=cache, cache_size=limit))
-    with clip_cache._held(cache / "remove.lock") as is_held:
+    with held(cache / "remove.lock") as is_held:
         assert is_held
         before = files(cache)
         epoch_of(loader(paths, cache=cache, cache_size=limit, size=90))
@@ -354,7 +355,7 @@ def test_wrong_options_are_refused(paths, options):
     [(7, 7), ("50GB", 50 * 10**9), ("1.5 TB", 15 * 10**11), ("2GiB", 2 << 30), ("9B", 9)],
 )
 def test_sizes_are_bytes(given, size):
-    assert clip_cache._as_bytes(given) == size
+    assert as_bytes("size", given) == size
 
 
 def key_of(

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from videoloader.errors import SourceError, StaleIndexError, UnsupportedError
 from videoloader.sources.address import WEB, parse_url, shown
+from videoloader.sources.blocks import block_cache
 from videoloader.sources.redirects import basic, find_landing
 from videoloader.sources.refusals import RefusedError, asked
 from videoloader.sources.source import Fingerprint, Source
@@ -197,6 +198,8 @@ class _RemoteSource(Source):
         super().__init__(name=f"{remote.name}/{name}" if name else remote.name, size=size)
         self._base = base
         self._is_known = known is not None
+        has_state = known is not None and (known.mtime_ns, known.etag) != (None, None)
+        self._blocks = block_cache() if has_state else None
         self._block = block
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, bytes] = OrderedDict()
@@ -253,7 +256,12 @@ class _RemoteSource(Source):
         return data
 
     def _request(self, offset: int, size: int) -> bytes:
-        begin = self._base + offset
+        if self._blocks is None:
+            return self._get(self._base + offset, size)
+        whole, url = self.whole, self._object.url
+        return self._blocks.read(url, whole, self._base + offset, size, self._get)
+
+    def _get(self, begin: int, size: int) -> bytes:
         state, data = self._object.get(begin, begin + size)
         if not state.is_same(self.whole):
             kind = StaleIndexError if self._is_known else SourceError

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["PACKAGE", "frame_of_user", "warn_deprecated"]
+__all__ = ["PACKAGE", "frame_of_user", "warn_deprecated", "warn_user"]
 
 PACKAGE = str(Path(os.path.abspath(__file__)).parents[1]) + os.sep
 """The folder of this package: code in it is not the user's."""
@@ -22,15 +22,20 @@ def frame_of_user() -> FrameType:
     return frame
 
 
-def warn_deprecated(text: str) -> None:
-    """Give a `DeprecationWarning` that points at the innermost line outside of this package."""
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Give a warning that points at the innermost line outside of this package."""
     frame = frame_of_user()
     names = frame.f_globals
     warnings.warn_explicit(
         text,
-        DeprecationWarning,
+        category,
         frame.f_code.co_filename,
         frame.f_lineno,
         module=names.get("__name__"),
         registry=names.setdefault("__warningregistry__", {}),
     )
+
+
+def warn_deprecated(text: str) -> None:
+    """Give a `DeprecationWarning` that points at the innermost line outside of this package."""
+    warn_user(text, DeprecationWarning)

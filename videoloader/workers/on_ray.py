@@ -20,10 +20,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from videoloader.errors import ResourceError, UnsupportedError, VideoError
+from videoloader.system.callers import warn_user
 from videoloader.workers.supervisor import TaskFailure
 from videoloader.workers.task_workers import Job, TaskWorkers
 
-__all__ = ["connect", "run_on_ray"]
+__all__ = ["connect", "run_on_ray", "warn_of_missing_gpus"]
 
 _MOST_TASKS = 64  # of a call, so that progress shows and little is repeated
 _SHARE = 4  # calls for each place at least, so that all places end at about the same time
@@ -49,6 +50,7 @@ def run_on_ray(
         ResourceError: there is no such cluster, or a node lacks what a task needs.
     """
     module = connect(ray)
+    warn_of_missing_gpus(module, gpus)
     stored = module.put(pickle.dumps(job))
     call = module.remote(num_gpus=gpus, max_calls=0)(_call)  # 0: Ray workers are kept, GPU or not
     size = min(ahead, _MOST_TASKS, max(1, len(tasks) // (_SHARE * max(1, _places(module, gpus)))))
@@ -104,6 +106,18 @@ def connect(ray: bool | str) -> Any:
                 "and `local` in place of an address one on this machine alone"
             ) from error
     return module
+
+
+def warn_of_missing_gpus(module: Any, gpus: float) -> None:
+    """Give a `RuntimeWarning` if no node has so many GPUs: Ray waits for one without an error."""
+    nodes = (node["Resources"] for node in module.nodes() if node["Alive"])
+    most = max((node.get("GPU", 0.0) for node in nodes), default=0.0)
+    if most < gpus:
+        warn_user(
+            f"each decoder needs {gpus:g} GPU on one node, and the Ray cluster has none with more "
+            f'than {most:g}; Ray waits until such a node joins. device="cpu" decodes without GPUs',
+            RuntimeWarning,
+        )
 
 
 def _places(module: Any, gpus: int) -> int:

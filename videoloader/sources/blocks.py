@@ -1,0 +1,114 @@
+"""Blocks of remote files kept in a local folder, for epochs that read the same bytes again.
+
+Switched on by the environment, so that processes that are started inherit it: VIDEOLOADER_BLOCKS is
+the folder, VIDEOLOADER_BLOCKS_SIZE the bytes that it may take. A block is one of `KeptFiles`, named
+by a digest of the URL, the state of the object and the number of the block, and ends with a
+checksum. What is damaged is removed and requested again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from videoloader.errors import ArgumentError
+from videoloader.sources.source import Fingerprint
+from videoloader.system.kept_files import KeptFiles, as_bytes
+
+__all__ = ["BlockCache", "block_cache"]
+
+BLOCK = 1 << 18  # bytes; smaller ones cost more files, larger ones more bytes around a clip
+_CRC = 4  # bytes of the checksum
+
+
+def block_cache() -> BlockCache | None:
+    """The cache that the environment names, if it names one.
+
+    Raises:
+        ArgumentError: VIDEOLOADER_BLOCKS is a file, or VIDEOLOADER_BLOCKS_SIZE no number of bytes.
+    """
+    folder = os.environ.get("VIDEOLOADER_BLOCKS")
+    return _cache(folder, os.environ.get("VIDEOLOADER_BLOCKS_SIZE", "50GB")) if folder else None
+
+
+@lru_cache(maxsize=1)
+def _cache(folder: str, size: str) -> BlockCache:
+    path = Path(folder).absolute()
+    if path.exists() and not path.is_dir():
+        raise ArgumentError(f"VIDEOLOADER_BLOCKS={folder!r} is a file; name a folder")
+    limit = as_bytes("VIDEOLOADER_BLOCKS_SIZE", int(size) if size.isdecimal() else size)
+    return BlockCache(path, limit)
+
+
+class BlockCache:
+    """Blocks in a folder. Threads and processes may share it.
+
+    Args:
+        folder: need not be there.
+        limit: bytes that the blocks may take, as for `KeptFiles`.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._kept = KeptFiles(folder, "block", limit, what="blocks of remote files")
+
+    def read(
+        self,
+        url: str,
+        state: Fingerprint,
+        offset: int,
+        size: int,
+        request: Callable[[int, int], bytes],
+    ) -> bytes:
+        """Bytes of an object; those that are not kept by one request of whole blocks.
+
+        Args:
+            url: of the object.
+            state: of the object, with a time or etag.
+            offset: of the first byte.
+            size: at least 1, to the end of the object at most.
+            request: gives the bytes of an (offset, size).
+        """
+        first, stop = offset // BLOCK, -(-(offset + size) // BLOCK)
+        keys = [_key(url, state, number) for number in range(first, stop)]
+        blocks = [self._read(key) for key in keys]
+        missing = [at for at, block in enumerate(blocks) if block is None]
+        if missing:
+            begin, end = missing[0], missing[-1] + 1
+            start = (first + begin) * BLOCK
+            data = request(start, min((first + end) * BLOCK, state.size) - start)
+            for at in range(begin, end):
+                block = data[(at - begin) * BLOCK : (at - begin + 1) * BLOCK]
+                if blocks[at] is None:
+                    self._kept.write(keys[at], block, _checksum(keys[at], block))
+                blocks[at] = block
+        whole = b"".join(block for block in blocks if block is not None)
+        return whole[offset - first * BLOCK :][:size]
+
+    def _read(self, key: str) -> bytes | None:
+        """A block, if it is kept and sound."""
+        path = self._kept.path(key)
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+                block, checksum = data[:-_CRC], data[-_CRC:]
+                if _checksum(key, block) != checksum:
+                    path.unlink(missing_ok=True)
+                    return None
+                self._kept.note_use(path, os.fstat(file.fileno()))
+        except OSError:
+            return None
+        return block
+
+
+def _key(url: str, state: Fingerprint, number: int) -> str:
+    text = repr((url, state.size, state.etag or state.mtime_ns, number))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _checksum(key: str, block: bytes) -> bytes:
+    """CRC of a block; of its name too, so that one which was renamed is none."""
+    return zlib.crc32(block, zlib.crc32(key.encode())).to_bytes(_CRC, "little")

@@ -1,0 +1,158 @@
+"""A folder of files that take no more than a number of bytes: those unused for longest go.
+
+Files have hexadecimal names, in one of 256 folders. Processes share them without locks: one is
+written under a temporary name and renamed, so it is whole or not there, and read through one
+descriptor, so it may be removed meanwhile. Only who removes files holds a lock, which nobody waits
+for.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from videoloader.errors import ArgumentError, SourceError
+from videoloader.system.forking import ForkSafeLock
+from videoloader.system.writing import written, written_whole
+
+__all__ = ["KeptFiles", "as_bytes", "held"]
+
+_LOCK = "remove.lock"
+_REMOVED = 16  # one part in so many is free after files were removed
+_SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
+_USED = 3600.0  # seconds after which the use of a file is noted once more
+_ABANDONED = 3600.0  # seconds after which an unfinished file is one of a process that was killed
+
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(i?)B")
+
+
+def as_bytes(name: str, size: int | str) -> int:
+    """A number of bytes, or such as `50GB` or `50GiB`.
+
+    Raises:
+        ArgumentError: it is neither, or below 1; names `name`.
+    """
+    if isinstance(size, str) and (match := _SIZE.fullmatch(size)):
+        number, unit, is_binary = match.groups()
+        size = int(float(number) * (1024 if is_binary else 1000) ** _UNITS[unit])
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ArgumentError(f'{name} is a number of bytes, or such as "50GB", got {size!r}')
+    return size
+
+
+class KeptFiles:
+    """Files by key, 32 hexadecimal digits. Threads and processes may share it.
+
+    Args:
+        folder: need not be there; others of its files are left alone.
+        ending: of the names of its files.
+        limit: bytes that they may take. With several processes they may take 1/32 of it more for
+            each further process that writes.
+        what: is kept, for the log.
+
+    Attributes:
+        writes: False after a file that could not be written: this process then keeps nothing more.
+    """
+
+    def __init__(self, folder: Path, ending: str, limit: int, *, what: str) -> None:
+        self.folder, self.limit = folder, limit
+        self._ending, self._what = ending, what
+        self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+\.partial)?")
+        self._room = 0  # bytes that may be written before the folder is looked at again
+        self.writes = True
+        self._lock = ForkSafeLock()
+
+    def path(self, key: str) -> Path:
+        """Where the file of a key is, if it is kept."""
+        return self.folder / key[:2] / f"{key}.{self._ending}"
+
+    def note_use(self, path: Path, status: os.stat_result) -> None:
+        """Let a file that was read stay for longer."""
+        if time.time() - status.st_mtime > _USED:
+            with suppress(OSError):  # a read-only folder
+                os.utime(path)
+
+    def write(self, key: str, *parts: bytes | memoryview) -> None:
+        """Keep a file, unless it is there or has no room; logs if it cannot be written."""
+        if not self.writes:
+            return
+        path, size = self.path(key), sum(memoryview(part).nbytes for part in parts)
+        try:
+            with written(self.folder):
+                if path.exists() or not self._has_room(size):
+                    return
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with written_whole(path) as unfinished, open(unfinished, "wb") as file:
+                    file.writelines(parts)
+        except SourceError as error:
+            with self._lock:
+                if self.writes:
+                    log = logging.getLogger(__name__)
+                    log.warning("%s; %s are no longer kept by this process", error, self._what)
+                self.writes = False
+
+    def _has_room(self, size: int) -> bool:
+        """Whether so many bytes may be written now; they then are counted."""
+        if size > self.limit:
+            return False
+        with self._lock:
+            if self._room < size:
+                self._room = self._make_room(size)
+            if self._room < size:
+                return False
+            self._room -= size
+            return True
+
+    def _make_room(self, size: int) -> int:
+        """Bytes that may be written, after files were removed if need be.
+
+        0 where another process is removing files.
+        """
+        files = sorted(self._files())
+        total = sum(length for _, length, _ in files)
+        if total + size > self.limit:
+            with held(self.folder / _LOCK) as is_held:
+                if not is_held:
+                    return 0
+                for _, length, path in files:
+                    if total <= self.limit - max(self.limit // _REMOVED, size):
+                        break
+                    path.unlink(missing_ok=True)
+                    total -= length
+        return min(self.limit - total, max(self.limit // _SHARE, size))
+
+    def _files(self) -> Iterator[tuple[float, int, Path]]:
+        """Time of last use, bytes and path of each file, without those that were left behind."""
+        now = time.time()
+        for number in range(256):
+            with suppress(FileNotFoundError), os.scandir(self.folder / f"{number:02x}") as entries:
+                for entry in entries:
+                    if (match := self._name.fullmatch(entry.name)) is None:
+                        continue
+                    with suppress(FileNotFoundError):  # removed by another process
+                        status = entry.stat()
+                        if match[1] and now - status.st_mtime > _ABANDONED:
+                            os.unlink(entry.path)
+                        else:
+                            yield status.st_mtime, status.st_size, Path(entry.path)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Hold a lock, if no other process or thread does; the system releases it with the process."""
+    with open(path, "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:  # a file system without locks; two that remove files remove too many
+            pass
+        yield True
