@@ -1,7 +1,9 @@
 """The site: pages, links and names of the reference, without building it (`make docs` does)."""
 
+import doctest
 import gc
 import importlib
+import inspect
 import re
 import runpy
 import warnings
@@ -9,6 +11,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+
+import videoloader as vl
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -25,6 +29,11 @@ MODULES = (
     *(f"videoloader.{name}" for name in ("plugin.pytorch", "ray", "sampling", "tensors")),
     *(f"videoloader.plugin.{name}" for name in ("jax", "jax.fn", "paddle", "tf")),
 )
+# Examples of names that need a large package are blocks of these pages, which run too.
+GUIDES = {
+    **{f"videoloader.plugin.{name}": "frameworks" for name in ("jax", "jax.fn", "paddle", "tf")},
+    "videoloader.ray": "cluster",
+}
 WHOLE = ("backend", "errors", "math", "tfrecord", "types")  # by automodule
 OTHERS = {
     *("curation", "errors", "experimental", "fn", "indexing", "math", "ops", "pipeline", "proxy"),
@@ -61,6 +70,39 @@ def toctree(page):
     lines = [line for block in blocks for line in block.splitlines()]
     names = [line for line in lines if line and not line.startswith(":")]
     return [(DOCS / page).parent.joinpath(name).resolve().relative_to(DOCS) for name in names]
+
+
+def documented():
+    """Names in the reference, whole."""
+    found, module = [], ""
+    for text in (text for page, text in PAGES.items() if page.startswith("reference/")):
+        for kind, name in re.findall(r"^\.\. (\w+):: ([\w.]+)$", text, re.MULTILINE):
+            if kind == "currentmodule":
+                module = name
+            elif kind != "automodule":
+                found.append(f"{module}.{name}")
+    return found
+
+
+def members():
+    """Names that are in the reference by their module."""
+    for name in WHOLE:
+        module = importlib.import_module(f"videoloader.{name}")
+        yield from (f"videoloader.{name}.{each}" for each in module.__all__)
+
+
+def examples(text):
+    """The examples of a docstring, each with what it prints."""
+    found = doctest.DocTestParser().get_examples(text or "")
+    return [f"{example.source}{example.want}" for example in found]
+
+
+def examples_of(own):
+    """Examples in the docstrings of a name and of its public members."""
+    inside = vars(own).items() if inspect.isclass(own) else ()
+    inside = [getattr(each, "__func__", each) for name, each in inside if not name.startswith("_")]
+    for each in (own, *(each for each in inside if callable(each) or isinstance(each, property))):
+        yield from examples(each.__doc__)
 
 
 def test_every_page_is_in_one_toctree():
@@ -102,24 +144,29 @@ def test_the_reference_has_each_public_name_once(name):
     }
 
 
-def documented():
-    """Names in the reference, whole."""
-    found, module = [], ""
-    for text in (text for page, text in PAGES.items() if page.startswith("reference/")):
-        for kind, name in re.findall(r"^\.\. (\w+):: ([\w.]+)$", text, re.MULTILINE):
-            if kind == "currentmodule":
-                module = name
-            elif kind != "automodule":
-                found.append(f"{module}.{name}")
-    return found
-
-
 def test_the_reference_names_only_what_is_there():
     for name in documented():
         module, _, last = name.rpartition(".")
         assert hasattr(importlib.import_module(module), last), name
     text = "".join(text for page, text in PAGES.items() if page.startswith("reference/"))
     assert all(f".. automodule:: videoloader.{name}\n" in text for name in WHOLE)
+
+
+@pytest.mark.parametrize("name", [*documented(), *members()])
+def test_a_name_of_the_reference_has_an_example_that_runs(name):
+    """If this fails: add two to six lines with `>>>` to its docstring."""
+    module, _, last = name.rpartition(".")
+    own = getattr(importlib.import_module(module), last)
+    shared = "".join(examples(importlib.import_module(module).__doc__))
+    if module in GUIDES:
+        shared += "".join(re.findall(r"^```python\n(.*?)^```$", PAGES[GUIDES[module]], re.M | re.S))
+    assert list(examples_of(own)) or re.search(rf"\b{last}\b", shared)
+
+
+def test_examples_are_found_in_members():
+    assert list(examples("A line.\n\n>>> 1 + 1\n2\n")) == ["1 + 1\n2\n"]
+    assert any("get_frames" in each for each in examples_of(vl.Video))
+    assert not list(examples_of(test_examples_are_found_in_members))
 
 
 def test_each_operator_has_a_picture_or_a_reason_for_none(monkeypatch):
