@@ -51,8 +51,9 @@ autodoc_default_options = {"members": True}
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
-# Words in single backticks link to the object of that name, where there is one.
+# Words in single backticks link to the object of that name, where there is one; `seed` has several.
 nitpick_ignore_regex = [("py:.*", ".*")]
+suppress_warnings = ["ref.python"]
 linkcode_resolve = source_pages.address_of_object
 
 # Learn

@@ -82,7 +82,10 @@ def file_of(node: nodes.Element, page: str) -> tuple[str, str]:
     target, _, anchor = unquote(node["reftarget"]).partition("#")
     if node.get("refdomain") == "doc":  # a Markdown file, without its ending
         target, anchor = f"{target}.md", node.get("reftargetid") or ""
-    path = posixpath.normpath(posixpath.join(ROOT, "docs", posixpath.dirname(page), target))
+    # An included file has links from the root; MyST has made those into docs/ relative to the page.
+    is_from_root = page in PAGES.values() and target in PAGES
+    folder = "" if is_from_root else posixpath.join("docs", posixpath.dirname(page))
+    path = posixpath.normpath(posixpath.join(ROOT, folder, target))
     return posixpath.relpath(path, ROOT), anchor and f"#{anchor}"
 
 

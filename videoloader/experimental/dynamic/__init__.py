@@ -1,4 +1,6 @@
-"""DALI's dynamic mode: operators as plain calls on `Tensor`s and `Batch`es, and readers to iterate.
+"""DALI's dynamic mode: operators as plain calls on `Tensor` and `Batch`, and readers to iterate.
+
+::
 
     from videoloader.experimental import dynamic as ndd
 

@@ -71,7 +71,7 @@ class Reader:
     def next_epoch(
         self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: bool = False
     ) -> Iterator[Any]:
-        """The next epoch: tuples of `Batch`es, or of `Tensor`s without any batch size.
+        """The next epoch: tuples of `Batch`, or of `Tensor` where there is no batch size.
 
         Readers whose outputs have names, such as `TFRecord`, give dictionaries. An iterator that
         was left before its end has used up what it gave: the next epoch begins behind that.

@@ -254,7 +254,7 @@ class Batch(Value):
 
     @property
     def slice(self) -> _SampleSlice:
-        """Index and slice each sample, `batch.slice[0:2]`; a `Batch` has a bound for each."""
+        """Index and slice each sample: ``batch.slice[0:2]``; a `Batch` has a bound for each."""
         return _SampleSlice(self)
 
     def select(self, samples: Any) -> Any:
