@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "making.command_page",
     "making.diagrams",
+    "making.links",
     "making.operator_gallery",
     "making.source_pages",
 ]

@@ -9,6 +9,7 @@ import runpy
 import warnings
 from pathlib import Path
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -174,6 +175,41 @@ def test_each_operator_has_a_picture_or_a_reason_for_none(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     gallery = importlib.import_module("making.operator_gallery")
     assert not gallery.unexplained()
+
+
+@pytest.mark.parametrize("program", LEARN, ids=lambda path: path.stem)
+def test_lessons_and_guides_lead_to_each_other(program):
+    """If this fails: name a guide in the docstring of the lesson, and the lesson in that guide."""
+    guides = re.findall(r":doc:`/([\w-]+)`", program.read_text(encoding="utf-8").split('"""')[1])
+    assert guides
+    for guide in guides:
+        assert f"](../samples/learn/{program.name})" in PAGES[guide], guide
+
+
+def test_external_addresses_are_plausible():
+    """If this fails: look the new address up, and add its site."""
+    sites = {"arxiv.org", "download.pytorch.org", "keepachangelog.com", "semver.org"}
+    examples = {"host"}
+    files = [ROOT / "README.md", *INCLUDED.values(), *DOCS.rglob("*.md"), *LEARN]
+    for file in files:
+        for found in re.findall(r"https?://[^\s)\]`\"'>]+", file.read_text(encoding="utf-8")):
+            parts = urlsplit(found.rstrip(".,;:"))
+            assert parts.hostname in sites | examples, f"{file}: {found}"
+            assert parts.scheme == "https", f"{file}: {found}"
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    broken_links = importlib.import_module("making.links").broken_links
+    page = (
+        '<a class="x" href="b.html#there">1</a> <img src="a%20b.png"> <a href="https://else">2</a>'
+    )
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "b.html").write_text('<h1 id="there">B</h1> <a href="#there">3</a>')
+    (tmp_path / "a b.png").touch()
+    assert broken_links(tmp_path) == []
+    (tmp_path / "b.html").write_text('<a href="a.html#no">3</a> <a href="c.html">4</a>')
+    assert broken_links(tmp_path) == ["a.html: b.html#there", "b.html: a.html#no", "b.html: c.html"]
 
 
 def test_each_program_of_the_gallery_has_a_place(monkeypatch):

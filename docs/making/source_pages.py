@@ -23,11 +23,14 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("videoloader", "samples", "benchmarks")
+LESSONS = "samples/learn/"
 PAGES = {"README.md": "index", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
 
 
 def page_name(path: str) -> str:
     """The page that shows a file, by its path in the repository."""
+    if path.startswith(LESSONS):
+        return f"learn/{posixpath.basename(path).removesuffix('.py')}"
     return PAGES.get(path) or f"code/{path}"
 
 
@@ -43,6 +46,8 @@ def pages(_: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         linenos="inline", anchorlinenos=True, lineanchors="line", lineseparator="\n"
     )
     for path in shown_files():
+        if path.startswith(LESSONS):  # the gallery shows it
+            continue
         text = (ROOT / path).read_text(encoding="utf-8")
         body = highlight(text, get_lexer_for_filename(path), formatter)
         context = {"title": path, "body": f"<h1>{path}</h1>{body}", "parents": []}
