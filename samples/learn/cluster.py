@@ -110,5 +110,5 @@ loader.close()
 #     srun torchrun --nnodes $SLURM_NNODES --nproc-per-node 8 \
 #         --rdzv-backend c10d --rdzv-endpoint $HEAD train.py
 #
-# `samples/train_action_recognition.py` is a program for torchrun; :doc:`resume` goes on with another
-# number of ranks.
+# `samples/train_action_recognition.py` is a program for torchrun; :doc:`resume` goes on with
+# another number of ranks.
