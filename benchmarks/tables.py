@@ -354,7 +354,8 @@ def front() -> str:
     index = {row["contender"]: row for row in newest("indexing")[1]["cases"]["MP4"]["measurements"]}
     rows = [
         _front_row(
-            "find every frame of a 10 minute MP4, ms, CPU",
+            "ms to find every frame of a 10 minute MP4, CPU",
+            "indexing",
             *(_cell(index.get(name)) for name in ("videoloader", "torchcodec, exact", "decord2")),
         )
     ]
@@ -364,27 +365,28 @@ def front() -> str:
         if not row["busy"]
     }
     jobs = {
-        ("h264-1080p", "clips"): "clips of 16 frames, 1080p H.264, ms, CPU",
-        ("hevc-1080p", "random"): "random frames, 1080p HEVC, ms, CPU",
+        ("h264-1080p", "clips"): "ms to decode clips of 16 frames, 1080p H.264, CPU",
+        ("hevc-1080p", "random"): "ms to decode random frames, 1080p HEVC, CPU",
     }
     peers = ("videoloader", "torchcodec, approx.", "decord2")
     rows += [
-        _front_row(text, *(_milliseconds(cpu.get((*job, name))) for name in peers))
+        _front_row(text, "decoding", *(_milliseconds(cpu.get((*job, name))) for name in peers))
         for job, text in jobs.items()
     ]
     gpu = newest("gpu")[1]["results"]
-    for video in ("h264-1080p", "hevc-1080p"):
+    for video, name in {"h264-1080p": "1080p H.264", "hevc-1080p": "1080p HEVC"}.items():
         ours, peer, ceiling = (
-            _rate({"clips": gpu[video][name]["clips"]}, "clips")  # without the busy thread
-            for name in ("videoloader", "torchcodec", _CEILING)
+            _rate({"clips": gpu[video][contender]["clips"]}, "clips")  # without the busy thread
+            for contender in ("videoloader", "torchcodec", _CEILING)
         )
-        text = f"clips of 16 frames a second, {video}, H200 (NVDEC alone: {ceiling})"
-        rows.append(_front_row(text, ours, peer))
+        text = f"clips of 16 frames a second, {name}, H200 (NVDEC alone: {ceiling})"
+        rows.append(_front_row(text, "gpu", ours, peer))
     images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
     training = images["files, image, random_resized_crop, crop_mirror_normalize"]
     rows.append(
         _front_row(
-            "training pipeline of JPEGs, images a second, CPU",
+            "images a second of a training pipeline of JPEGs, CPU",
+            "pipeline",
             _samples(training["videoloader"]),
             dali=_samples(training["dali"]),
         )
@@ -393,9 +395,9 @@ def front() -> str:
 
 
 def _front_row(
-    job: str, ours: str, torchcodec: str = "-", decord: str = "-", dali: str = "-"
+    job: str, program: str, ours: str, torchcodec: str = "-", decord: str = "-", dali: str = "-"
 ) -> list[str]:
-    return [job, f"**{ours}**", torchcodec, decord, dali]
+    return [f"[{job}](benchmarks/{program}.py)", f"**{ours}**", torchcodec, decord, dali]
 
 
 def ray_data() -> str:
