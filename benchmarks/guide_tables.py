@@ -73,9 +73,9 @@ def duplicates() -> str:
         f"% of those reported were right, in {ours['seconds']:.1f} s of processor time for the "
         f"{measured['files']} files. `videohash` found {100 * peer['recall']:.1f} % of the pairs; "
         f"{100 * peer['precision']:.1f} % of those it reported were right; it took "
-        f"{peer['wall_seconds']:.0f} s. One hash takes {hashed['videoloader']:.0f} microseconds, that of `imagehash` "
-        f"{hashed['imagehash']:.0f}. Pairs among 100,000 videos take {many['seconds']:.0f} s "
-        f"({links}, with `duplicates`)."
+        f"{peer['wall_seconds']:.0f} s. One hash takes {hashed['videoloader']:.0f} microseconds, "
+        f"that of `imagehash` {hashed['imagehash']:.0f}. Pairs among 100,000 videos take "
+        f"{many['seconds']:.0f} s ({links}, with `duplicates`)."
     )
 
 
