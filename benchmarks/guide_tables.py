@@ -212,7 +212,7 @@ def several_gpus() -> str:
     return (
         "Each GPU has its own decoding engines, so decoding scales with the number of GPUs: "
         f"{most} {found['run']['gpu']} of one host gave {times:.2f} times the clips of "
-        f"{fewest} ({links})."
+        f"{'one' if fewest == '1' else fewest} ({links})."
     )
 
 
