@@ -1,4 +1,4 @@
-"""Files for the examples in docstrings: `clip.mp4`, `videos/` with two classes, `set.parquet`."""
+"""Files for the examples in docstrings; `videos/` has two classes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from pathlib import Path
 
 import pytest
 
-FILES = ("clip.mp4", "videos/", "set.parquet")
+import videoloader  # noqa: F401  (else pytest imports videoloader/errors.py a second time)
+
+FILES = ("clip.mp4", "videos/", "set.parquet", "photo.jpg", "silent.mp4")
 
 
 @pytest.fixture(scope="session")
 def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files, made once: 90 frames of 96x64 with 3 seconds of sound."""
+    import cv2
     import numpy as np
 
     import videoloader as vl
     from videoloader.demo.videos import encode_video
 
     folder = tmp_path_factory.mktemp("examples")
-    with vl.Video(encode_video(folder / "a.mp4", size=(96, 64), frames=90)) as video:
+    with vl.Video(encode_video(folder / "silent.mp4", size=(96, 64), frames=90)) as video:
         frames = video.get_frames()
     sound = np.sin(np.arange(48000) / 10, dtype=np.float32)[None] / 2
     vl.write_video(frames, folder / "clip.mp4", fps=30, gop=12, audio=(sound, 16000))
+    cv2.imwrite(str(folder / "photo.jpg"), frames.frames[0].numpy())
     for name in ("jump/0.mp4", "jump/1.mp4", "run/2.mp4", "run/3.mp4"):
         (folder / "videos" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "clip.mp4", folder / "videos" / name)

@@ -1,24 +1,19 @@
-"""Write the tables of docs/benchmarks.md and the README from the newest measurements.
+"""Write the figures of the README, docs/benchmarks.md and guides from the newest measurements.
 
 python benchmarks/tables.py
 """
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
+from figures import RESULTS, ROOT, as_table, newest
+from guide_tables import guides
+
 _CEILING = "NVDEC alone"
 SIDES = ("ours", "peer")
-
-
-def newest(name: str) -> tuple[Path, dict[str, Any]]:
-    path = max(RESULTS.glob(f"{name}-*.json"))
-    return path, json.loads(path.read_text())
 
 
 def indexing() -> str:
@@ -47,7 +42,7 @@ def _times(cases: dict[str, Any]) -> str:
             for measured in tables.values()
         ]
         rows.append([_bold(name), *map(_cell, found)])
-    return _table(["", *tables], rows)
+    return as_table(["", *tables], rows)
 
 
 def _reading(run: dict[str, Any]) -> list[str]:
@@ -79,7 +74,7 @@ def _reading(run: dict[str, Any]) -> list[str]:
         ]
         for row, cell in zip(rows.values(), cells, strict=True):
             row.append(cell)
-    return [text, _table(["", *run["cases"]], [[name, *row] for name, row in rows.items()])]
+    return [text, as_table(["", *run["cases"]], [[name, *row] for name, row in rows.items()])]
 
 
 def _many(run: dict[str, Any]) -> list[str]:
@@ -96,12 +91,7 @@ def _many(run: dict[str, Any]) -> list[str]:
     rows = [
         [_bold(row["contender"]), f"{row['files_a_second']:,.0f}" + _wrong(row)] for row in measured
     ]
-    return [text, _table(["", "files a second"], rows)]
-
-
-def _table(heads: list[str], rows: list[list[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("|  |", "| |")
+    return [text, as_table(["", "files a second"], rows)]
 
 
 def _bold(name: str) -> str:
@@ -131,7 +121,7 @@ def decoding() -> str:
         }
         cells = [_milliseconds(found.get(name)) for name in names]
         table.append([f"{video}, {case}", *cells])
-    return "\n\n".join([text, _table(["", *names], table)])
+    return "\n\n".join([text, as_table(["", *names], table)])
 
 
 def gpu() -> str:
@@ -161,7 +151,7 @@ def gpu() -> str:
         memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
         cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
         rows.append([f"{label}, GPU memory", *cells])
-    return "\n\n".join([text, _table(["", *names], rows)])
+    return "\n\n".join([text, as_table(["", *names], rows)])
 
 
 def training() -> str:
@@ -202,7 +192,7 @@ def _mixed() -> list[str]:
         f"GOPs of 12 to 250, shuffled, batches of 32 ([measurement](benchmarks/results/{path.name}"
         "); [cases](benchmarks/web_videos.py)). `one by one` has batches of one size, codec and "
         "GOP each, by the same decoder.",
-        _table(["", *rates], [["clips a second", *(f"{rate:.1f}" for rate in rates.values())]]),
+        as_table(["", *rates], [["clips a second", *(f"{rate:.1f}" for rate in rates.values())]]),
     ]
 
 
@@ -216,7 +206,7 @@ def _proxy() -> list[str]:
     return [
         f"{report['run']['gpu']}, a `DataLoader` with four workers and a proxy "
         f"([measurement](benchmarks/results/{path.name}); [cases](benchmarks/proxy.py)).",
-        _table(["", "Loader", "proxy"], rows),
+        as_table(["", "Loader", "proxy"], rows),
     ]
 
 
@@ -241,7 +231,7 @@ def drop_ins() -> str:
         if row["peer_ms"] is not None
     ]
     names = ["", "", "here", "there", "here, CPU", "there, CPU"]
-    return f"{text}\n\n{_table(names, rows)}"
+    return f"{text}\n\n{as_table(names, rows)}"
 
 
 def pipelines() -> str:
@@ -265,7 +255,7 @@ def pipelines() -> str:
             ]
             for row in report["cases"]
         ]
-        parts.append(_table(["", "", "here", "DALI", "here over DALI"], rows))
+        parts.append(as_table(["", "", "here", "DALI", "here over DALI"], rows))
     return "\n\n".join(parts)
 
 
@@ -293,7 +283,7 @@ def data_sets() -> str:
         for name, found in report["files"].items()
     ]
     names = ["", "files", "processor s", "files a processor s", "wall s", "files a s", "load"]
-    return f"{text}\n\n{_table(names, rows)}"
+    return f"{text}\n\n{as_table(names, rows)}"
 
 
 def _samples(found: dict[str, Any]) -> str:
@@ -310,7 +300,7 @@ def _training_table(results: dict[str, Any]) -> str:
     rows = [
         [video, *(_clips(found.get(name)) for name in names)] for video, found in results.items()
     ]
-    return _table(["", *names], rows)
+    return as_table(["", *names], rows)
 
 
 def _clips(found: dict[str, Any] | None) -> str:
@@ -354,7 +344,8 @@ def front() -> str:
     index = {row["contender"]: row for row in newest("indexing")[1]["cases"]["MP4"]["measurements"]}
     rows = [
         _front_row(
-            "find every frame of a 10 minute MP4, ms, CPU",
+            "ms to find every frame of a 10 minute MP4, CPU",
+            "indexing",
             *(_cell(index.get(name)) for name in ("videoloader", "torchcodec, exact", "decord2")),
         )
     ]
@@ -364,38 +355,39 @@ def front() -> str:
         if not row["busy"]
     }
     jobs = {
-        ("h264-1080p", "clips"): "clips of 16 frames, 1080p H.264, ms, CPU",
-        ("hevc-1080p", "random"): "random frames, 1080p HEVC, ms, CPU",
+        ("h264-1080p", "clips"): "ms to decode clips of 16 frames, 1080p H.264, CPU",
+        ("hevc-1080p", "random"): "ms to decode random frames, 1080p HEVC, CPU",
     }
     peers = ("videoloader", "torchcodec, approx.", "decord2")
     rows += [
-        _front_row(text, *(_milliseconds(cpu.get((*job, name))) for name in peers))
+        _front_row(text, "decoding", *(_milliseconds(cpu.get((*job, name))) for name in peers))
         for job, text in jobs.items()
     ]
     gpu = newest("gpu")[1]["results"]
-    for video in ("h264-1080p", "hevc-1080p"):
+    for video, name in {"h264-1080p": "1080p H.264", "hevc-1080p": "1080p HEVC"}.items():
         ours, peer, ceiling = (
-            _rate({"clips": gpu[video][name]["clips"]}, "clips")  # without the busy thread
-            for name in ("videoloader", "torchcodec", _CEILING)
+            _rate({"clips": gpu[video][contender]["clips"]}, "clips")  # without the busy thread
+            for contender in ("videoloader", "torchcodec", _CEILING)
         )
-        text = f"clips of 16 frames a second, {video}, H200 (NVDEC alone: {ceiling})"
-        rows.append(_front_row(text, ours, peer))
+        text = f"clips of 16 frames a second, {name}, H200 (NVDEC alone: {ceiling})"
+        rows.append(_front_row(text, "gpu", ours, peer))
     images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
     training = images["files, image, random_resized_crop, crop_mirror_normalize"]
     rows.append(
         _front_row(
-            "training pipeline of JPEGs, images a second, CPU",
+            "images a second of a training pipeline of JPEGs, CPU",
+            "pipeline",
             _samples(training["videoloader"]),
             dali=_samples(training["dali"]),
         )
     )
-    return _table(["", "videoloader", "torchcodec", "decord2", "DALI"], rows)
+    return as_table(["", "videoloader", "torchcodec", "decord2", "DALI"], rows)
 
 
 def _front_row(
-    job: str, ours: str, torchcodec: str = "-", decord: str = "-", dali: str = "-"
+    job: str, program: str, ours: str, torchcodec: str = "-", decord: str = "-", dali: str = "-"
 ) -> list[str]:
-    return [job, f"**{ours}**", torchcodec, decord, dali]
+    return [f"[{job}](benchmarks/{program}.py)", f"**{ours}**", torchcodec, decord, dali]
 
 
 def ray_data() -> str:
@@ -417,7 +409,7 @@ def ray_data() -> str:
         ours, peer = (run[name][each] / unit for each in ("videoloader", "ray.data.read_videos"))
         rows.append([text, f"**{ours:,.1f}**", f"{peer:,.1f}", f"{peer / ours:.1f}"])
     head = ["", "videoloader.ray.read_clips", "ray.data.read_videos", "times"]
-    return "\n\n".join([intro, _table(head, rows)])
+    return "\n\n".join([intro, as_table(head, rows)])
 
 
 def filled(page: str, tables: dict[str, str]) -> str:
@@ -443,10 +435,11 @@ def pages() -> dict[Path, str]:
         "pipelines": pipelines(),
         "data sets": data_sets(),
     }
-    below = {
-        name: table.replace("](benchmarks/", "](../benchmarks/") for name, table in tables.items()
-    }
-    found = {ROOT / "README.md": {"front": front()}, ROOT / "docs" / "benchmarks.md": below}
+    found = {ROOT / "README.md": {"front": front()}}
+    for page, places in {"benchmarks": tables, **guides()}.items():
+        found[ROOT / "docs" / f"{page}.md"] = {
+            name: text.replace("](benchmarks/", "](../benchmarks/") for name, text in places.items()
+        }
     return {path: filled(path.read_text(), mine) for path, mine in found.items()}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
@@ -29,6 +31,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "making.command_page",
     "making.diagrams",
+    "making.links",
     "making.operator_gallery",
     "making.source_pages",
 ]
@@ -51,8 +54,9 @@ autodoc_default_options = {"members": True}
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
-# Words in single backticks link to the object of that name, where there is one.
+# Words in single backticks link to the object of that name, where there is one; `seed` has several.
 nitpick_ignore_regex = [("py:.*", ".*")]
+suppress_warnings = ["ref.python"]
 linkcode_resolve = source_pages.address_of_object
 
 # Learn
@@ -77,6 +81,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "videoloader"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -91,3 +96,18 @@ html_theme_options = {
     "pygments_light_style": "default",
     "pygments_dark_style": "github-dark",
 }
+
+
+def name_aliases(*event: Any) -> tuple[str | None, str | None]:
+    """Write `ArrayLike`, not `TypeAliasForwardRef('ArrayLike')`, as Sphinx does in unions."""
+    *_, arguments, result = event
+    arguments, result = (
+        each and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", each)
+        for each in (arguments, result)
+    )
+    return arguments, result
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", name_aliases)

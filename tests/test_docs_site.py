@@ -1,14 +1,19 @@
 """The site: pages, links and names of the reference, without building it (`make docs` does)."""
 
+import doctest
 import gc
 import importlib
+import inspect
 import re
 import runpy
 import warnings
 from pathlib import Path
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import pytest
+
+import videoloader as vl
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -25,6 +30,11 @@ MODULES = (
     *(f"videoloader.{name}" for name in ("plugin.pytorch", "ray", "sampling", "tensors")),
     *(f"videoloader.plugin.{name}" for name in ("jax", "jax.fn", "paddle", "tf")),
 )
+# Examples of names that need a large package are blocks of these pages, which run too.
+GUIDES = {
+    **{f"videoloader.plugin.{name}": "frameworks" for name in ("jax", "jax.fn", "paddle", "tf")},
+    "videoloader.ray": "cluster",
+}
 WHOLE = ("backend", "errors", "math", "tfrecord", "types")  # by automodule
 OTHERS = {
     *("curation", "errors", "experimental", "fn", "indexing", "math", "ops", "pipeline", "proxy"),
@@ -61,6 +71,39 @@ def toctree(page):
     lines = [line for block in blocks for line in block.splitlines()]
     names = [line for line in lines if line and not line.startswith(":")]
     return [(DOCS / page).parent.joinpath(name).resolve().relative_to(DOCS) for name in names]
+
+
+def documented():
+    """Names in the reference, whole."""
+    found, module = [], ""
+    for text in (text for page, text in PAGES.items() if page.startswith("reference/")):
+        for kind, name in re.findall(r"^\.\. (\w+):: ([\w.]+)$", text, re.MULTILINE):
+            if kind == "currentmodule":
+                module = name
+            elif kind != "automodule":
+                found.append(f"{module}.{name}")
+    return found
+
+
+def members():
+    """Names that are in the reference by their module."""
+    for name in WHOLE:
+        module = importlib.import_module(f"videoloader.{name}")
+        yield from (f"videoloader.{name}.{each}" for each in module.__all__)
+
+
+def examples(text):
+    """The examples of a docstring, each with what it prints."""
+    found = doctest.DocTestParser().get_examples(text or "")
+    return [f"{example.source}{example.want}" for example in found]
+
+
+def examples_of(own):
+    """Examples in the docstrings of a name and of its public members."""
+    inside = vars(own).items() if inspect.isclass(own) else ()
+    inside = [getattr(each, "__func__", each) for name, each in inside if not name.startswith("_")]
+    for each in (own, *(each for each in inside if callable(each) or isinstance(each, property))):
+        yield from examples(each.__doc__)
 
 
 def test_every_page_is_in_one_toctree():
@@ -102,18 +145,6 @@ def test_the_reference_has_each_public_name_once(name):
     }
 
 
-def documented():
-    """Names in the reference, whole."""
-    found, module = [], ""
-    for text in (text for page, text in PAGES.items() if page.startswith("reference/")):
-        for kind, name in re.findall(r"^\.\. (\w+):: ([\w.]+)$", text, re.MULTILINE):
-            if kind == "currentmodule":
-                module = name
-            elif kind != "automodule":
-                found.append(f"{module}.{name}")
-    return found
-
-
 def test_the_reference_names_only_what_is_there():
     for name in documented():
         module, _, last = name.rpartition(".")
@@ -122,11 +153,63 @@ def test_the_reference_names_only_what_is_there():
     assert all(f".. automodule:: videoloader.{name}\n" in text for name in WHOLE)
 
 
+@pytest.mark.parametrize("name", [*documented(), *members()])
+def test_a_name_of_the_reference_has_an_example_that_runs(name):
+    """If this fails: add two to six lines with `>>>` to its docstring."""
+    module, _, last = name.rpartition(".")
+    own = getattr(importlib.import_module(module), last)
+    shared = "".join(examples(importlib.import_module(module).__doc__))
+    if module in GUIDES:
+        shared += "".join(re.findall(r"^```python\n(.*?)^```$", PAGES[GUIDES[module]], re.M | re.S))
+    assert list(examples_of(own)) or re.search(rf"\b{last}\b", shared)
+
+
+def test_examples_are_found_in_members():
+    assert list(examples("A line.\n\n>>> 1 + 1\n2\n")) == ["1 + 1\n2\n"]
+    assert any("get_frames" in each for each in examples_of(vl.Video))
+    assert not list(examples_of(test_examples_are_found_in_members))
+
+
 def test_each_operator_has_a_picture_or_a_reason_for_none(monkeypatch):
     """If this fails: add a call or a reason to docs/making/operator_gallery.py."""
     monkeypatch.syspath_prepend(str(DOCS))
     gallery = importlib.import_module("making.operator_gallery")
     assert not gallery.unexplained()
+
+
+@pytest.mark.parametrize("program", LEARN, ids=lambda path: path.stem)
+def test_lessons_and_guides_lead_to_each_other(program):
+    """If this fails: name a guide in the docstring of the lesson, and the lesson in that guide."""
+    guides = re.findall(r":doc:`/([\w-]+)`", program.read_text(encoding="utf-8").split('"""')[1])
+    assert guides
+    for guide in guides:
+        assert f"](../samples/learn/{program.name})" in PAGES[guide], guide
+
+
+def test_external_addresses_are_plausible():
+    """If this fails: look the new address up, and add its site."""
+    sites = {"arxiv.org", "download.pytorch.org", "keepachangelog.com", "semver.org"}
+    examples = {"host"}
+    files = [ROOT / "README.md", *INCLUDED.values(), *DOCS.rglob("*.md"), *LEARN]
+    for file in files:
+        for found in re.findall(r"https?://[^\s)\]`\"'>]+", file.read_text(encoding="utf-8")):
+            parts = urlsplit(found.rstrip(".,;:"))
+            assert parts.hostname in sites | examples, f"{file}: {found}"
+            assert parts.scheme == "https", f"{file}: {found}"
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    broken_links = importlib.import_module("making.links").broken_links
+    page = (
+        '<a class="x" href="b.html#there">1</a> <img src="a%20b.png"> <a href="https://else">2</a>'
+    )
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "b.html").write_text('<h1 id="there">B</h1> <a href="#there">3</a>')
+    (tmp_path / "a b.png").touch()
+    assert broken_links(tmp_path) == []
+    (tmp_path / "b.html").write_text('<a href="a.html#no">3</a> <a href="c.html">4</a>')
+    assert broken_links(tmp_path) == ["a.html: b.html#there", "b.html: a.html#no", "b.html: c.html"]
 
 
 def test_each_program_of_the_gallery_has_a_place(monkeypatch):

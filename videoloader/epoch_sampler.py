@@ -29,6 +29,9 @@ class Draw(NamedTuple):
         sample: number of the sample.
         epoch: pass over the data.
         draw: how many times the sample was drawn before in that epoch.
+
+    >>> list(EpochSampler(4, shuffle=False))[1]
+    Draw(sample=1, epoch=0, draw=0)
     """
 
     sample: int

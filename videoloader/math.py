@@ -2,6 +2,28 @@
 
 The result has the type of floating point operands, FLOAT for integers; `abs`, `min`, `max`, `clamp`
 and `pow` keep the type in which their operands meet.
+
+>>> import torch
+>>> from videoloader import math
+>>> values = torch.tensor([0.0, 0.25, 1.0])
+>>> math.sqrt(values), math.ceil(values), math.floor(values)
+(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 1.]), tensor([0., 0., 1.]))
+>>> math.abs(-3).item(), math.fabs(-3).item(), math.clamp(7, 0, 5).item()
+(3, 3.0, 5)
+>>> math.min(2, 3).item(), math.max(2, 3).item(), math.pow(2, 3).item(), math.fpow(4, 0.5).item()
+(2, 3, 8, 2.0)
+>>> math.rsqrt(4.0).item(), math.cbrt(8.0).item(), math.log2(8.0).item(), math.log10(1.0).item()
+(0.5, 2.0, 3.0, 0.0)
+>>> [f(1.0).item() for f in (math.log, math.acos, math.acosh)]
+[0.0, 0.0, 0.0]
+>>> [f(0.0).item() for f in (math.exp, math.cos, math.cosh)]
+[1.0, 1.0, 1.0]
+>>> [f(0.0).item() for f in (math.sin, math.tan, math.asin, math.atan)]
+[0.0, 0.0, 0.0, 0.0]
+>>> [f(0.0).item() for f in (math.sinh, math.tanh, math.asinh, math.atanh)]
+[0.0, 0.0, 0.0, 0.0]
+>>> math.atan2(0.0, 1.0).item()
+0.0
 """
 
 from __future__ import annotations

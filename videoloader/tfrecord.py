@@ -1,4 +1,13 @@
-"""`nvidia.dali.tfrecord`: the features to read from the records of a TFRecord file."""
+"""`nvidia.dali.tfrecord`: the features to read from the records of a TFRecord file.
+
+>>> features = {
+...     "image/encoded": FixedLenFeature([], string, ""),
+...     "label": FixedLenFeature([1], int64, -1),
+...     "boxes": VarLenFeature([4], float32, 0.0),
+... }
+>>> features["label"].dtype is FeatureType.int64
+True
+"""
 
 from __future__ import annotations
 
@@ -21,7 +30,11 @@ __all__ = [
 
 
 class FeatureType(IntEnum):
-    """Element type of a feature."""
+    """Element type of a feature.
+
+    >>> string, FeatureType(2) is float32
+    (<FeatureType.string: 1>, True)
+    """
 
     int64 = 0
     string = 1
@@ -40,6 +53,9 @@ class Feature:
         default: of a record that does not have the feature.
         shape: of the tensor; None for a vector of as many values as there are.
         is_partial: `shape` has all dimensions but the first, which depends on the record.
+
+    >>> FixedLenFeature([3, 4], float32, 0.0).shape, VarLenFeature(int64, 0).shape
+    ((3, 4), None)
     """
 
     dtype: FeatureType
@@ -63,6 +79,11 @@ def VarLenFeature(*values: Any, partial_shape: Sequence[int] | None = None) -> F
     Args:
         *values: the element type and a default, after a shape without its first dimension if any.
         partial_shape: that shape by name.
+
+    >>> VarLenFeature(float32, 0.0)  # a vector of any length
+    Feature(dtype=<FeatureType.float32: 2>, default=0.0, shape=None, is_partial=False)
+    >>> VarLenFeature([2], int64, 0).is_partial  # rows of 2
+    True
     """
     if values and isinstance(values[0], Sequence) and not isinstance(values[0], str):
         partial_shape, *rest = values

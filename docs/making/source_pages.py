@@ -23,11 +23,14 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("videoloader", "samples", "benchmarks")
+LESSONS = "samples/learn/"
 PAGES = {"README.md": "index", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
 
 
 def page_name(path: str) -> str:
     """The page that shows a file, by its path in the repository."""
+    if path.startswith(LESSONS):
+        return f"learn/{posixpath.basename(path).removesuffix('.py')}"
     return PAGES.get(path) or f"code/{path}"
 
 
@@ -43,6 +46,8 @@ def pages(_: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         linenos="inline", anchorlinenos=True, lineanchors="line", lineseparator="\n"
     )
     for path in shown_files():
+        if path.startswith(LESSONS):  # the gallery shows it
+            continue
         text = (ROOT / path).read_text(encoding="utf-8")
         body = highlight(text, get_lexer_for_filename(path), formatter)
         context = {"title": path, "body": f"<h1>{path}</h1>{body}", "parents": []}
@@ -82,7 +87,10 @@ def file_of(node: nodes.Element, page: str) -> tuple[str, str]:
     target, _, anchor = unquote(node["reftarget"]).partition("#")
     if node.get("refdomain") == "doc":  # a Markdown file, without its ending
         target, anchor = f"{target}.md", node.get("reftargetid") or ""
-    path = posixpath.normpath(posixpath.join(ROOT, "docs", posixpath.dirname(page), target))
+    # An included file has links from the root; MyST has made those into docs/ relative to the page.
+    is_from_root = page in PAGES.values() and target in PAGES
+    folder = "" if is_from_root else posixpath.join("docs", posixpath.dirname(page))
+    path = posixpath.normpath(posixpath.join(ROOT, folder, target))
     return posixpath.relpath(path, ROOT), anchor and f"#{anchor}"
 
 

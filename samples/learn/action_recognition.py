@@ -5,6 +5,8 @@ Action recognition: labels and testing
 Labels from a table, random clips to train on, and the two usual ways to test: one clip spread
 over the whole video, and the mean of several views. `samples/train_action_recognition.py` trains
 a network on several processes.
+
+Guide: :doc:`/loading`.
 """
 
 # %%

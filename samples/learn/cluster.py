@@ -4,6 +4,8 @@ From one machine to a cluster
 
 Each machine indexes a part, one joins the parts, and every rank trains on its share. Nothing is
 exchanged between them: what a rank does follows from its number. Here the machines are loops.
+
+Guides: :doc:`/many-nodes`, :doc:`/several-gpus`.
 """
 
 # %%
@@ -108,5 +110,5 @@ loader.close()
 #     srun torchrun --nnodes $SLURM_NNODES --nproc-per-node 8 \
 #         --rdzv-backend c10d --rdzv-endpoint $HEAD train.py
 #
-# :doc:`/many-nodes` has the figures, `samples/train_action_recognition.py` a program for torchrun,
-# and :doc:`resume` goes on with another number of ranks.
+# `samples/train_action_recognition.py` is a program for torchrun; :doc:`resume` goes on with
+# another number of ranks.

@@ -4,6 +4,8 @@ Colour, HDR and bit depth
 
 A video stores luma and two differences of colour, in a range and with a matrix that it may or may
 not name. This decides what RGB a network sees.
+
+Guide: :doc:`/frames`.
 """
 
 # %%

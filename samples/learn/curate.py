@@ -6,6 +6,8 @@ Which videos, and which parts of them, are worth training on: what is in the dat
 scores, shots, and a column of your own. Each step writes a Parquet file, may be killed and goes
 on, and costs one row where a file is bad. In a shell the steps are `videoloader index`, `query`,
 `dedupe`, `score` and `scenes`.
+
+Guides: :doc:`/data-sets`, :doc:`/curation`.
 """
 
 # %%

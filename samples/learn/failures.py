@@ -4,6 +4,8 @@ When files are broken
 
 A bad file costs a sample, never the run. What happens to the sample is a choice; which ones
 failed, and why, is written down.
+
+Guide: :doc:`/failures`.
 """
 
 # %%
@@ -105,4 +107,4 @@ else:
 # %%
 # `videoloader check set.parquet` decodes everything once and lists the damaged frames; `skip_known`
 # takes its output as well. With worker processes (the default) a codec that crashes or hangs is
-# such a failure, too. :doc:`/failures` has it all.
+# such a failure, too.

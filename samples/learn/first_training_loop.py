@@ -4,6 +4,8 @@ A first training loop
 
 Videos on disk, an index of them, batches, and a network that learns which kind of picture it
 sees.
+
+Guide: :doc:`/loading`.
 """
 
 # %%

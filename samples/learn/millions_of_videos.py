@@ -5,6 +5,8 @@ Ten million web videos
 Videos from the web lie in archives of a store. They have all sizes and lengths, and some are
 broken. Here they are twelve, in two archives behind a web server of this machine; the calls for
 ten million are the same.
+
+Guides: :doc:`/object-stores`, :doc:`/foundation-models`.
 """
 
 # %%
@@ -101,10 +103,6 @@ packed = vl.Loader(
 )
 pack = next(iter(packed))
 print("patches", tuple(pack["patches"].shape), "clips", pack["cu_seqlens"].tolist())
-
-# %%
-# :doc:`/object-stores` has settings and figures of stores, :doc:`/foundation-models` all of
-# buckets and packs.
 
 loader.close()
 packed.close()

@@ -5,6 +5,8 @@ Resume, also on another number of ranks
 A run is killed, and goes on with what is left of the epoch. Its state is a few integers, the same
 on every rank. Which samples were done follows from them, so no sample is lost or repeated,
 whatever the number of ranks.
+
+Guides: :doc:`/loading`, :doc:`/several-gpus`.
 """
 
 # %%

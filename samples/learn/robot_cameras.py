@@ -4,6 +4,8 @@ Robots: frames of several cameras by time
 
 A step of an episode has a time; a policy gets the frames that each camera had shown by then, and
 a moment before. Cameras have rates of their own, and times are exact.
+
+Guide: :doc:`/frames`.
 """
 
 # %%

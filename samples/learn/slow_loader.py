@@ -3,6 +3,8 @@ The loader is slow: what now?
 =============================
 
 First ask who waits for whom. Then see what is decoded in vain. Each question is one call.
+
+Guide: :doc:`/stats`.
 """
 
 # %%
@@ -106,4 +108,4 @@ with make() as loader:
 del os.environ["VIDEOLOADER_STATUS"]
 
 # %%
-# `loader.stats().as_dict()` goes to a logger; :doc:`/stats` explains each number.
+# `loader.stats().as_dict()` goes to a logger.

@@ -4,6 +4,8 @@ Sound with pictures
 
 Each clip comes with the sound of its time span, exact to the sample, and a network sees both in
 step.
+
+Guide: :doc:`/audio`.
 """
 
 # %%

@@ -4,6 +4,8 @@ Inputs of a vision-language model
 
 Frames spread over whole videos, with the time of each, in a size that the model can cut into
 patches. First by hand, then through `transformers`, where it is installed.
+
+Guides: :doc:`/foundation-models`, :doc:`/frames`.
 """
 
 # %%

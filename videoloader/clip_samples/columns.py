@@ -34,7 +34,7 @@ _READ_AT_ONCE = 16  # files beside clips behind URLs
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """Columns of a Parquet or CSV file, one row a video, that go along with samples.
+    r"""Columns of a Parquet or CSV file, one row a video, that go along with samples.
 
     A video is found by its path, as for `LabelColumn`. Of a data set index, `Videos.join` does the
     same for tables in memory, and lets videos without a row be left out.
@@ -44,6 +44,14 @@ class TableColumns:
         columns: their names.
         key: name of the column that says which video it is.
         on: what of a video is searched there, as for `LabelColumn`.
+
+    >>> from pathlib import Path
+    >>> import videoloader as vl
+    >>> _ = Path("captions.csv").write_text("path,caption\n0,a\n1,b\n2,c\n3,d\n")
+    >>> captions = TableColumns("captions.csv", ["caption"])
+    >>> with vl.Loader("videos/", vl.UniformClip(2), batch_size=4, columns=captions) as loader:
+    ...     next(iter(loader))["caption"]
+    ['a', 'b', 'c', 'd']
     """
 
     path: str | os.PathLike[str]

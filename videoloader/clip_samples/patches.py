@@ -67,6 +67,11 @@ def unpatchify(
 
     Returns:
         The clips.
+
+    >>> clip = torch.rand(4, 3, 32, 48)
+    >>> (back,) = unpatchify(patchify(clip, (2, 16, 16)), [(4, 32, 48)], (2, 16, 16))
+    >>> torch.equal(back, clip)
+    True
     """
     whole = shapes.tolist() if isinstance(shapes, torch.Tensor) else [list(s) for s in shapes]
     channels, rest = divmod(patches.shape[1], math.prod(patch))

@@ -63,6 +63,9 @@ class Color:
 
     `matrix`, `primaries` and `transfer` are FFmpeg's names, `range` is `tv` (limited) or `pc`
     (full).
+
+    >>> Color(transfer="smpte2084").is_hdr, Color(matrix="bt709").or_else(Color(range="pc")).range
+    (True, 'pc')
     """
 
     matrix: str | None = None

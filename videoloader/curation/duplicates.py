@@ -148,6 +148,11 @@ def hash_videos(
         distance: as for `find_duplicates`; None where it will look for copies only.
         shard: (i, n) takes the i-th of n parts of the videos, for n machines.
         **options: `device`, `workers`, `time_limit`, `ray` and `progress` of `find_duplicates`.
+
+    >>> for part in (0, 1):  # each on its own machine
+    ...     _ = hash_videos("set.parquet", "copies.parquet", distance=None, shard=(part, 2))
+    >>> len(find_duplicates("set.parquet", "copies.parquet", distance=None))
+    4
     """
     function = partial(_describe, count=0 if distance is None else _PICTURES)
     target = Path(out)

@@ -38,6 +38,10 @@ class Thumbnails(NamedTuple):
     Attributes:
         frames: int64 (n,), frame numbers.
         pixels: uint8 (n, 27, 48, 3).
+
+    >>> thumbnails = read_thumbnails("clip.mp4", "keyframes")
+    >>> thumbnails.frames[:3], thumbnails.pixels.dtype
+    (array([ 0, 12, 24]), dtype('uint8'))
     """
 
     frames: NDArray[np.int64]
@@ -68,6 +72,9 @@ def read_thumbnails(
     Args:
         source: a video.
         frames: frame numbers, or `all`, or `keyframes`, which costs a small part of the time.
+
+    >>> read_thumbnails("clip.mp4", [0, 30, 60]).pixels.shape
+    (3, 27, 48, 3)
     """
     with opened(source) as video:
         if isinstance(frames, str):

@@ -48,6 +48,10 @@ class Scene(NamedTuple):
         stop: end, exclusive.
         start_seconds: presentation time of the first frame.
         stop_seconds: when the last frame ends.
+
+    >>> (scene,) = find_scenes("clip.mp4")
+    >>> scene
+    Scene(start=0, stop=90, start_seconds=0.0, stop_seconds=3.0)
     """
 
     start: int

@@ -38,6 +38,10 @@ class Scores(NamedTuple):
         loudness: level of the sound in dB below full scale (RMS over all channels), -inf for
             digital silence; None if there is no sound, or it was not asked for.
         silence: share of the sound, in windows of 50 ms, below -60 dB; None likewise.
+
+    >>> scores = score_video("clip.mp4")  # without sound=True
+    >>> scores.static, scores.loudness is None
+    (0.0, True)
     """
 
     brightness: float

@@ -116,6 +116,12 @@ class ClipFailure:
         request: its number.
         frame: number of the frame, None where the video cannot be opened at all.
         error: names the file and the cause.
+
+    >>> import videoloader as vl
+    >>> requests = [vl.ClipRequest(path, [0, 5]) for path in ("clip.mp4", "missing.mp4")]
+    >>> (failure,) = vl.decode_batch(requests, on_error="skip").failures
+    >>> failure.request, failure.frame, type(failure.error).__name__
+    (1, None, 'SourceError')
     """
 
     request: int

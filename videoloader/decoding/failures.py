@@ -71,6 +71,13 @@ class SampleFailure:
         process: that met it.
         key: of the video in a data set index with a root, below which it is; "" elsewhere. It stays
             the same where the data set is moved.
+
+    >>> import videoloader as vl
+    >>> sources, clips = ["clip.mp4", "missing.mp4"], vl.UniformClip(4)
+    >>> with vl.Loader(sources, clips, batch_size=1, on_error="skip") as loader:
+    ...     _ = list(loader)
+    >>> [(each.sample, each.kind, each.action) for each in loader.failures]
+    [(1, 'SourceError', 'skip')]
     """
 
     video: str

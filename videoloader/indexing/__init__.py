@@ -5,6 +5,11 @@ it leaves goes to `demuxing.py`, by FFmpeg. `order/` finds the order of frames i
 missing or wrong. `packets.py` has the table in memory, `storage.py` and `columns.py` the index on
 disk; `payloads.py` and `transport_layout.py` read the bytes of packets. `dataset/` indexes many
 files.
+
+>>> from pathlib import Path
+>>> sources: list[VideoSource] = ["clip.mp4", Path("clip.mp4"), Path("clip.mp4").read_bytes()]
+>>> [index_video(source).num_frames for source in sources]
+[90, 90, 90]
 """
 
 import importlib

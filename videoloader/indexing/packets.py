@@ -43,7 +43,13 @@ NO_TIME = int(np.iinfo(np.int64).min)
 
 
 class PacketFlags(IntFlag):
-    """Properties of a packet."""
+    """Properties of a packet.
+
+    >>> from videoloader import index_video
+    >>> flags = index_video("clip.mp4", headers=True).packets["flags"]
+    >>> np.flatnonzero(flags & PacketFlags.KEY)[:3], PacketFlags(9)
+    (array([ 0, 12, 24]), <PacketFlags.KEY|DISPOSABLE: 9>)
+    """
 
     KEY = 1
     """Decoding can begin with it (random access point)."""
@@ -119,6 +125,10 @@ class Orientation:
     """How coded pictures are transformed for display: transposed, then flipped.
 
     These are the eight cases of a display matrix with right angles; other angles are rounded.
+
+    >>> sideways = Orientation.from_matrix(0, 1, -1, 0)  # as phones store portrait video
+    >>> sideways.rotation, sideways.displayed((1080, 1920))
+    (-90, (1920, 1080))
     """
 
     transpose: bool = False

@@ -135,6 +135,15 @@ class Pipeline:
         exec_dynamic: as given; by default whether DALI would choose its dynamic executor.
         exec_separated: whether two queue depths were given.
         cpu_queue_size, gpu_queue_size: these, or the one depth.
+
+    >>> from videoloader import fn
+    >>> pipe = Pipeline(batch_size=2, num_threads=1)
+    >>> with pipe:
+    ...     clips = fn.readers.video(filenames=["clip.mp4"], sequence_length=16)
+    ...     pipe.set_outputs(fn.resize(clips, resize_shorter=32))
+    >>> with pipe:
+    ...     pipe.run()[0].shape()
+    [(16, 32, 48, 3), (16, 32, 48, 3)]
     """
 
     def __init__(

@@ -11,7 +11,21 @@ __all__ = ["EpochPlan", "EpochPlanner", "LastBatchPolicy"]
 
 
 class LastBatchPolicy(Enum):
-    """Treatment of a last batch that the epoch does not fill."""
+    """Treatment of a last batch that the epoch does not fill.
+
+    >>> from videoloader import fn, pipeline_def
+    >>> from videoloader.plugin.pytorch import GenericIterator
+    >>> @pipeline_def(batch_size=3, num_threads=1)
+    ... def labels():  # of 4 files
+    ...     return fn.readers.file(file_root="videos/", file_filters=["*.mp4"], name="Reader")[1]
+    >>> for policy in LastBatchPolicy:
+    ...     arguments = {"reader_name": "Reader", "last_batch_policy": policy}
+    ...     batches = GenericIterator(labels(), ["label"], **arguments)
+    ...     print(policy, [len(batch["label"]) for (batch,) in batches])
+    LastBatchPolicy.FILL [3, 3]
+    LastBatchPolicy.DROP [3]
+    LastBatchPolicy.PARTIAL [3, 1]
+    """
 
     FILL = "as the reader gives it: with copies of the last sample, or the next epoch's first"
     DROP = "leave it out"

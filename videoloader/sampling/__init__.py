@@ -4,6 +4,13 @@ Start at `clips.py` (clip samplers) and `plan.py` (`plan_decode`, frames to pack
 `selection.py` and `times.py` map what a user asks for to frame numbers. `orders/` has the order of
 samples in an epoch, `batches/` batches of clips of several shapes. `random.py` has the random
 numbers of all of them.
+
+>>> mode: PadMode = "constant"
+>>> pad_frames([8, 9, 10], 10, mode)[0].tolist(), FILLED
+([8, 9, -1], -1)
+>>> snap: Snap = "keyframe"
+>>> mode in PAD_MODES, snap in SNAPS
+(True, True)
 """
 
 from videoloader.sampling.batches.batch_plan import BatchList, BatchPlan

@@ -31,7 +31,11 @@ PAD_MODES: tuple[str, ...] = get_args(PadMode)
 
 
 def check_pad_mode(pad_mode: str) -> str:
-    """The canonical name of a pad mode; raises `ArgumentError` for unknown names."""
+    """The canonical name of a pad mode; raises `ArgumentError` for unknown names.
+
+    >>> check_pad_mode("repeat"), check_pad_mode("wrap")
+    ('edge', 'wrap')
+    """
     if pad_mode not in PAD_MODES:
         raise ArgumentError(f"pad_mode must be one of {', '.join(PAD_MODES)}, got {pad_mode!r}")
     return _ALIASES.get(pad_mode, pad_mode)

@@ -63,6 +63,11 @@ class Run:
 
     `frames` and `frame_packets` are parallel: frame number and its packet, in decode order.
     `packets` ascends.
+
+    >>> from videoloader import index_video
+    >>> (run,) = plan_decode(index_video("clip.mp4", headers=True), [3])
+    >>> run.packets, run.frames, run.frame_packets
+    (array([0, 1, 3, 4]), array([3]), array([4]))
     """
 
     packets: NDArray[np.int64]
@@ -76,6 +81,11 @@ class DecodePlan:
 
     `frames` are the distinct frame numbers, ascending. `positions` has one entry per request: its
     index in `frames`, or -1 for a filled frame, which is not decoded.
+
+    >>> from videoloader import index_video
+    >>> plan = plan_decode(index_video("clip.mp4", headers=True), [30, 5, 30])
+    >>> len(plan.runs), plan.num_packets, plan.frames[plan.positions]
+    (2, 7, array([30,  5, 30]))
     """
 
     runs: tuple[Run, ...]
@@ -123,7 +133,13 @@ def plan_decode(index: FrameTable, frames: ArrayLike) -> DecodePlan:
 
 
 def plan_runs(index: FrameTable, frames: NDArray[np.int64]) -> Iterator[Run]:
-    """The runs that decode distinct frames, all inside the video."""
+    """The runs that decode distinct frames, all inside the video.
+
+    >>> from videoloader import index_video
+    >>> runs = plan_runs(index_video("clip.mp4", headers=True), np.array([5, 30]))
+    >>> [run.frames.tolist() for run in runs]
+    [[5], [30]]
+    """
     packets = index.frame_packets[frames]
     if len(frames) == 1:
         begin, end = int(index.seek_packets[frames[0]]), int(index.end_packets[frames[0]])

@@ -30,6 +30,12 @@ class ClipSampler(Protocol):
 
     A sampler that uses times has one more argument, `boundaries=None`: the start of each frame in
     seconds, ascending, and the end of the last, shape (num_frames + 1,). See `sample_frames`.
+
+    >>> class FirstFrames:
+    ...     def frames(self, num_frames, *, fps=None, rng=None):
+    ...         return np.arange(4)
+    >>> isinstance(FirstFrames(), ClipSampler)
+    True
     """
 
     def frames(
@@ -89,6 +95,10 @@ def sample_frames(
 
     Raises:
         ArgumentError: the sampler does not accept this video; the message names it.
+
+    >>> from videoloader import UniformClip, index_video
+    >>> sample_frames(UniformClip(4), index_video("clip.mp4"), stop=40)
+    array([ 0, 13, 26, 39])
     """
     stop = video.num_frames if stop is None else stop
     times: dict[str, Any] = {}

@@ -89,6 +89,11 @@ def select_at_rate(
         stop: end, exclusive: all times are before that of this frame; by default the end of the
             video.
         count: number of frames, instead of `stop`.
+
+    >>> from videoloader import index_video
+    >>> index = index_video("clip.mp4")  # 30 frames a second
+    >>> select_at_rate(index, 10, start=30, count=4)
+    array([30, 33, 36, 39])
     """
     num_frames = video.num_frames
     if not num_frames:
@@ -114,7 +119,12 @@ def clip_span(count: int, stride: int) -> int:
 
 
 def check_snap(snap: str) -> None:
-    """Raise unless `snap` is one of `SNAPS`."""
+    """Raise unless `snap` is one of `SNAPS`.
+
+    >>> check_snap("keyframes")
+    Traceback (most recent call last):
+    videoloader.errors.ArgumentError: snap must be one of none, keyframe, got 'keyframes'
+    """
     if snap not in SNAPS:
         raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {snap!r}")
 

@@ -75,6 +75,10 @@ def frames_at_times(
         FrameRangeError: a time is outside the video and `pad_mode` is `none`, or the frame found
             is farther away than the tolerance.
         ArgumentError: a time is not a finite number, or the tolerance is negative.
+
+    >>> from videoloader import index_video
+    >>> frames_at_times([0.0, 0.5, 1.99], index_video("clip.mp4"))
+    array([ 0, 15, 59])
     """
     wanted = _as_seconds(times, name)
     if tolerance is not None and not tolerance >= 0:

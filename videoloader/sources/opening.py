@@ -45,6 +45,10 @@ def open_source(source: VideoSource | Source, *, known: Fingerprint | None = Non
         FormatError: it is empty.
         UnsupportedError: the scheme of the URL is not supported, or obstore, which reads URLs, is
             not installed.
+
+    >>> with open_source("clip.mp4") as source:
+    ...     source.read(4, 4)  # 4 bytes from byte 4 on
+    b'ftyp'
     """
     if isinstance(source, Source):
         return source

@@ -129,6 +129,11 @@ class Source(ABC):
         path: absolute path, if the source is a whole local file; others may open it by that.
         whole: state of the object that contains the source, if getting it takes a request; another
             process can pass it to open the source without a request.
+
+    >>> from videoloader.indexing import open_source
+    >>> with open_source(b"twelve bytes") as source:
+    ...     source.name, source.size, source.read(7, 5)
+    ('<12 bytes>', 12, b'bytes')
     """
 
     is_local = False

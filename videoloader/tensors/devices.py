@@ -34,6 +34,9 @@ class TensorCPU(Tensor, metaclass=_OnDevice):
     Args:
         data, layout: see `Tensor`.
         is_pinned: taken for DALI's sake; torch knows whether memory is pinned.
+
+    >>> isinstance(torch.zeros(2), TensorCPU), TensorCPU([[1, 2]]).shape()
+    (True, [1, 2])
     """
 
     __slots__ = ()
@@ -49,6 +52,9 @@ class TensorGPU(Tensor, metaclass=_OnDevice):
     Args:
         data, layout: see `Tensor`.
         device_id: taken for DALI's sake; the data know their device.
+
+    >>> isinstance(torch.zeros(2), TensorGPU)
+    False
     """
 
     __slots__ = ()
@@ -64,6 +70,9 @@ class TensorListCPU(TensorList, metaclass=_OnDevice):
     Args:
         samples, layout: see `TensorList`.
         is_pinned: taken for DALI's sake; torch knows whether memory is pinned.
+
+    >>> TensorListCPU([torch.zeros(4, 6, 3), torch.zeros(2, 8, 3)], layout="HWC").shape()
+    [(4, 6, 3), (2, 8, 3)]
     """
 
     __slots__ = ()
@@ -79,6 +88,9 @@ class TensorListGPU(TensorList, metaclass=_OnDevice):
     Args:
         samples, layout: see `TensorList`; an empty batch by default.
         device_id: taken for DALI's sake; the data know their device.
+
+    >>> isinstance(TensorListCPU([torch.zeros(2)]), TensorListGPU)
+    False
     """
 
     __slots__ = ()

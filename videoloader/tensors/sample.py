@@ -80,6 +80,10 @@ class SampleTensor(torch.Tensor):
     Where torch and DALI give one name different meanings, torch's holds (`dtype`, `squeeze`), but
     that `shape`, `ndim` and `layout` can be called as well, with DALI's meaning. `Tensor` has all
     of DALI's meanings.
+
+    >>> image = SampleTensor.of(torch.zeros(4, 6, 3), "HWC", source_info="a.jpg")
+    >>> image.shape, image.shape(), image.layout(), image.source_info(), image.mean().item()
+    ((4, 6, 3), [4, 6, 3], 'HWC', 'a.jpg', 0.0)
     """
 
     _source_info: str

@@ -1,4 +1,10 @@
-"""Element types, enumerations and constants, under the names that DALI users know."""
+"""Element types, enumerations and constants, under the names that DALI users know.
+
+>>> RGB, INTERP_LINEAR, FLOAT
+(ImageType.RGB, InterpType.INTERP_LINEAR, DataType.FLOAT)
+>>> NHWC, NCHW, NFHWC, NFCHW  # layouts of a sample
+('HWC', 'CHW', 'FHWC', 'FCHW')
+"""
 
 from __future__ import annotations
 

@@ -150,6 +150,10 @@ class ArrayConstant(Operand):
         layout: meaning of its dimensions, "" when unknown.
         device: "cpu" or "gpu", where the node is.
         arguments: further arguments of `fn.constant`.
+
+    >>> constant = ArrayConstant(np.array([1.0, 2.0], np.float32), DataType.FLOAT)
+    >>> constant.array, constant.dtype, constant.device
+    (array([1., 2.], dtype=float32), DataType.FLOAT, 'cpu')
     """
 
     def __init__(

@@ -137,7 +137,11 @@ class DataType(_Numbered):
 
 
 class InterpType(_Numbered):
-    """How `fn.resize` computes a pixel; `TRIANGULAR` is `LINEAR` that always antialiases."""
+    """How `fn.resize` computes a pixel; `TRIANGULAR` is `LINEAR` that always antialiases.
+
+    >>> InterpType.INTERP_CUBIC, int(InterpType.INTERP_CUBIC), InterpType("nearest")
+    (InterpType.INTERP_CUBIC, 2, InterpType.INTERP_NN)
+    """
 
     INTERP_NN = "nearest"
     INTERP_LINEAR = "linear"
@@ -148,7 +152,11 @@ class InterpType(_Numbered):
 
 
 class ImageType(_Numbered):
-    """Colour space of decoded frames; `ANY_DATA` is that of the file."""
+    """Colour space of decoded frames; `ANY_DATA` is that of the file.
+
+    >>> ImageType.RGB, int(ImageType.GRAY), ImageType(0)
+    (ImageType.RGB, 2, ImageType.RGB)
+    """
 
     RGB = "RGB"
     BGR = "BGR"
@@ -158,7 +166,11 @@ class ImageType(_Numbered):
 
 
 class PipelineAPIType(Enum):
-    """How a pipeline is driven: by `run`, by an iterator, or by `schedule_run`."""
+    """How a pipeline is driven: by `run`, by an iterator, or by `schedule_run`.
+
+    >>> PipelineAPIType(1)
+    <PipelineAPIType.ITERATOR: 1>
+    """
 
     BASIC = 0
     ITERATOR = 1

@@ -18,6 +18,11 @@ class Computable:
     """Base of values with arithmetic operators; `_expression(function, *operands)` computes them.
 
     `videoloader.pipeline` sets `_expression` for graphs, `videoloader.fn` for tensors.
+
+    >>> from videoloader.experimental import dynamic as ndd
+    >>> tensor = ndd.tensor([3, 4])
+    >>> isinstance(tensor, Computable), (tensor * 2 > 7).torch()
+    (True, tensor([False,  True]))
     """
 
     __slots__ = ()
@@ -122,7 +127,14 @@ class Computable:
 
 
 class Operand(Computable):
-    """Operations of data nodes and constants; each adds an operator to a graph."""
+    """Operations of data nodes and constants; each adds an operator to a graph.
+
+    >>> from videoloader import Pipeline, fn
+    >>> with Pipeline(batch_size=2):
+    ...     data = fn.zeros(shape=[4])
+    ...     isinstance(data, Operand), 1 - data / 2
+    (True, DataNode('arithmetic_1', device='cpu'))
+    """
 
     __slots__ = ()
     __array_ufunc__ = None

@@ -16,6 +16,16 @@ class SampleInfo:
         idx_in_batch: number of the sample in its batch.
         iteration: number of the batch in its epoch.
         epoch_idx: number of the epoch.
+
+    >>> from videoloader import fn, pipeline_def
+    >>> @pipeline_def(batch_size=2, num_threads=1)
+    ... def numbers():
+    ...     return fn.external_source(lambda info: [info.idx_in_epoch, info.iteration], batch=False)
+    >>> with numbers() as pipe:
+    ...     pipe.run()[0].as_tensor(), pipe.run()[0].as_tensor()
+    (tensor([[0, 0],
+            [1, 0]]), tensor([[2, 1],
+            [3, 1]]))
     """
 
     idx_in_epoch: int
@@ -31,6 +41,16 @@ class BatchInfo:
     Attributes:
         iteration: number of the batch in its epoch.
         epoch_idx: number of the epoch.
+
+    >>> from videoloader import fn, pipeline_def
+    >>> @pipeline_def(batch_size=2, num_threads=1)
+    ... def numbers():
+    ...     return fn.external_source(lambda info: [[info.iteration]] * 2, batch_info=True)
+    >>> with numbers() as pipe:
+    ...     pipe.run()[0].as_tensor(), pipe.run()[0].as_tensor()
+    (tensor([[0],
+            [0]]), tensor([[1],
+            [1]]))
     """
 
     iteration: int

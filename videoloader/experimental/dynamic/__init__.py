@@ -1,4 +1,6 @@
-"""DALI's dynamic mode: operators as plain calls on `Tensor`s and `Batch`es, and readers to iterate.
+"""DALI's dynamic mode: operators as plain calls on `Tensor` and `Batch`, and readers to iterate.
+
+::
 
     from videoloader.experimental import dynamic as ndd
 
@@ -84,6 +86,9 @@ def imread(filepaths: Any, **given: Any) -> Any:
     Args:
         filepaths: a path or a list of paths.
         **given: arguments of `decoders.image`, such as `device`.
+
+    >>> imread("photo.jpg").shape, imread(["photo.jpg", "photo.jpg"]).shape
+    ((64, 96, 3), [(64, 96, 3), (64, 96, 3)])
     """
     is_one = isinstance(filepaths, str | PathLike)
     names = [str(each).encode() for each in ([filepaths] if is_one else filepaths)]

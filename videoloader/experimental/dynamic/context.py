@@ -110,7 +110,11 @@ Device.CPU = Device("cpu")
 
 
 def device(value: Any, id: int | None = None) -> Any:  # noqa: A002  DALI's name
-    """The `Device` for a name, a `Device` or a `torch.device`; None for None."""
+    """The `Device` for a name, a `Device` or a `torch.device`; None for None.
+
+    >>> device("cpu"), device(torch.device("cpu")) == Device.CPU, device(None)
+    (Device(device_type='cpu'), True, None)
+    """
     if value is None or isinstance(value, str):
         return value if value is None else Device(value, id)
     if id is not None:
@@ -127,6 +131,12 @@ class EvalMode(_Entered, Enum):
 
     Every call is evaluated before it returns, in each mode: on a GPU its kernels may still run
     then, but with `sync_full`.
+
+    >>> with EvalMode.sync_full:
+    ...     EvalMode.current()
+    <EvalMode.sync_full: 4>
+    >>> EvalMode.current()
+    <EvalMode.eager: 2>
     """
 
     deferred = auto()
@@ -145,13 +155,24 @@ _threads: int | None = None
 
 
 def set_num_threads(count: int) -> None:
-    """Set how many threads readers use that are made from now on."""
+    """Set how many threads readers use that are made from now on.
+
+    >>> before = get_num_threads()
+    >>> set_num_threads(3)
+    >>> EvalContext.current().num_threads
+    3
+    >>> set_num_threads(before)
+    """
     global _threads
     _threads = _checked(count)
 
 
 def get_num_threads() -> int:
-    """The number of threads of readers outside of contexts; by default that of processors."""
+    """The number of threads of readers outside of contexts; by default that of processors.
+
+    >>> get_num_threads() == usable_processors()
+    True
+    """
     return usable_processors() if _threads is None else _threads
 
 
@@ -168,6 +189,10 @@ class EvalContext(_Entered):
         num_threads: of readers that begin in the block.
         device_id: number of the GPU; by default the current one.
         cuda_stream: a `torch.cuda.Stream` or the address of a stream; by default the current one.
+
+    >>> with EvalContext(num_threads=2) as context:
+    ...     context.num_threads, EvalContext.current() is context
+    (2, True)
     """
 
     def __init__(

@@ -120,12 +120,20 @@ def dtype(value: Any) -> DType:
 
     Raises:
         TypeError, ValueError: `value` names no element type.
+
+    >>> import numpy as np
+    >>> dtype("f32") == float32, dtype(np.uint8).name, dtype("int16").bytes
+    (True, 'u8', 2)
     """
     return value if isinstance(value, DType) else DType(type_id(value))
 
 
 def type_id(value: Any) -> DataType:
-    """The member of `videoloader.types.DataType`; takes what `dtype` takes."""
+    """The member of `videoloader.types.DataType`; takes what `dtype` takes.
+
+    >>> type_id("f16"), type_id(uint8)
+    (DataType.FLOAT16, DataType.UINT8)
+    """
     if isinstance(value, DType):
         return value.type_id
     return DataType.of(_NAMED.get(value, value) if isinstance(value, str) else value)

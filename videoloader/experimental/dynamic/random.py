@@ -93,7 +93,13 @@ _local = threading.local()
 
 
 def get_default_rng() -> RNG:
-    """The generator of this thread, which is made by the first call."""
+    """The generator of this thread, which is made by the first call.
+
+    >>> from videoloader.experimental import dynamic as ndd
+    >>> ndd.random.set_seed(7)
+    >>> ndd.random.uniform(shape=[2], rng=get_default_rng()).shape
+    (2,)
+    """
     if not hasattr(_local, "rng"):
         _local.rng = RNG()
     found: RNG = _local.rng

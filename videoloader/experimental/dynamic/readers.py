@@ -34,6 +34,13 @@ class Reader:
     The files are listed when the first epoch begins. A batch has always `batch_size` samples: where
     they do not divide the epoch, the last batch goes on with the first samples of the next one, or
     repeats its last sample with `pad_last_batch`.
+
+    >>> from videoloader.experimental import dynamic as ndd
+    >>> reader = ndd.readers.File(file_root="videos/", file_filters=["*.mp4"])
+    >>> for files, labels in reader.next_epoch(batch_size=2):  # bytes of files, and their classes
+    ...     print(files.ndim, labels.torch().flatten().tolist())
+    1 [0, 0]
+    1 [1, 1]
     """
 
     _function: ClassVar[Function]
@@ -64,7 +71,7 @@ class Reader:
     def next_epoch(
         self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: bool = False
     ) -> Iterator[Any]:
-        """The next epoch: tuples of `Batch`es, or of `Tensor`s without any batch size.
+        """The next epoch: tuples of `Batch`, or of `Tensor` where there is no batch size.
 
         Readers whose outputs have names, such as `TFRecord`, give dictionaries. An iterator that
         was left before its end has used up what it gave: the next epoch begins behind that.

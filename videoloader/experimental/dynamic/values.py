@@ -97,6 +97,10 @@ class Tensor(Value):
         device: copies to that device.
         layout: meaning of the dimensions; by default that of `data`.
         copy: copy in any case; otherwise memory is shared where that is possible.
+
+    >>> pixels = Tensor([[0, 300], [9, -1]], dtype="uint8")
+    >>> pixels.shape, np.asarray(pixels).tolist(), (pixels * 2).dtype
+    ((2, 2), [[0, 255], [9, 0]], DType(type_id=DataType.INT32))
     """
 
     __slots__ = ()
@@ -250,7 +254,7 @@ class Batch(Value):
 
     @property
     def slice(self) -> _SampleSlice:
-        """Index and slice each sample, `batch.slice[0:2]`; a `Batch` has a bound for each."""
+        """Index and slice each sample: ``batch.slice[0:2]``; a `Batch` has a bound for each."""
         return _SampleSlice(self)
 
     def select(self, samples: Any) -> Any:
@@ -322,7 +326,14 @@ class _SampleSlice:
 def tensor(
     data: Any, dtype: Any = None, device: Any = None, layout: str | None = None, pad: bool = False
 ) -> Tensor:
-    """A `Tensor` with a copy of the data; see `as_tensor`."""
+    """A `Tensor` with a copy of the data; see `as_tensor`.
+
+    >>> data = np.zeros(3, np.float32)
+    >>> copy = tensor(data)
+    >>> data[0] = 7
+    >>> np.asarray(copy)
+    array([0., 0., 0.], dtype=float32)
+    """
     return Tensor(_stacked(data, pad=pad), dtype, device, layout, copy=True)
 
 
@@ -337,6 +348,15 @@ def as_tensor(
         device: copies to that device.
         layout: meaning of the dimensions.
         pad: of a batch, put zeros behind smaller samples, which are an error otherwise.
+
+    >>> data = np.zeros(3, np.float32)
+    >>> shared = as_tensor(data)
+    >>> data[0] = 7
+    >>> np.asarray(shared)
+    array([7., 0., 0.], dtype=float32)
+    >>> as_tensor(as_batch([[1, 2], [3]]), pad=True).torch()
+    tensor([[1, 2],
+            [3, 0]], dtype=torch.int32)
     """
     return Tensor(_stacked(data, pad=pad), dtype, device, layout)
 
@@ -357,7 +377,12 @@ def _stacked(data: Any, *, pad: bool) -> Any:
 
 
 def batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> Batch:
-    """A `Batch` with a copy of the data; see `Batch`."""
+    """A `Batch` with a copy of the data; see `Batch`.
+
+    >>> images = batch([np.zeros((2, 3)), np.zeros((4, 3))])
+    >>> images.batch_size, images.shape
+    (2, [(2, 3), (4, 3)])
+    """
     return Batch(tensors, dtype, device, layout, copy=True)
 
 

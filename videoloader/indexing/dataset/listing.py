@@ -35,6 +35,9 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
 
     Raises:
         SourceError: the folder does not exist, or has no video.
+
+    >>> [path.name for path in find_videos("videos/")]
+    ['0.mp4', '1.mp4', '2.mp4', '3.mp4']
     """
     there = map(Path, _walk(Path(folder), Skipped()))
     found = [path for path in there if path.suffix.lower() != _ARCHIVE]
@@ -68,6 +71,9 @@ def find_items(
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
             read.
         UnsupportedError: the scheme of a URL is not supported.
+
+    >>> [item.key.rpartition("/")[2] for item in find_items(["videos/run", "clip.mp4"])]
+    ['2.mp4', '3.mp4', 'clip.mp4']
     """
     items: dict[Item, None] = {}
     noted = Skipped() if skipped is None else skipped

@@ -36,6 +36,12 @@ def merge_datasets(
     Raises:
         FormatError: a part is not a data set index.
         ArgumentError: a video is in two parts, or the parts are incompatible.
+
+    >>> from videoloader import index_dataset
+    >>> for part in (0, 1):
+    ...     index_dataset("videos/", out=f"{part}.parquet", shard=(part, 2), workers=0).close()
+    >>> len(merge_datasets(["0.parquet", "1.parquet"], "whole.parquet"))
+    4
     """
     datasets = [Path(part) for part in parts]
     if not datasets:

@@ -170,6 +170,12 @@ def write_part(
     Raises:
         ArgumentError: `out` is the data set itself.
         SourceError: it cannot be written.
+
+    >>> import videoloader as vl
+    >>> with vl.open_dataset("set.parquet") as dataset:
+    ...     write_part(dataset, np.array([0, 3]), "part.parquet")
+    >>> len(vl.open_dataset("part.parquet"))
+    2
     """
     target = Path(local_path(os.fspath(out)))
     if os.path.realpath(target) == os.path.realpath(dataset.path):

@@ -39,6 +39,10 @@ def query_rows(rows: Videos | DatasetIndex, where: str) -> NDArray[np.int64]:
     Raises:
         ArgumentError: it is no condition, or does not apply to the columns.
         UnsupportedError: DuckDB is not installed.
+
+    >>> import videoloader as vl
+    >>> query_rows(vl.open_dataset("set.parquet"), "key like 'run/%' and num_frames > 60")
+    array([2, 3])
     """
     with _connect() as connection:
         condition = _condition(connection, rows, where)
@@ -61,6 +65,10 @@ def count_by(rows: Videos | DatasetIndex, where: str, by: str) -> list[dict[str,
     Raises:
         ArgumentError: they do not apply to the columns.
         UnsupportedError: DuckDB is not installed.
+
+    >>> import videoloader as vl
+    >>> count_by(vl.open_dataset("set.parquet"), "true", "codec")[0]["videos"]
+    4
     """
     with _connect() as connection:
         value, used = _expression(connection, by)

@@ -50,6 +50,18 @@ def do_not_convert(function: _Callable) -> _Callable:
     Raises:
         ArgumentError: the function makes pipelines: whether a definition is converted is what
             `enable_conditionals` says.
+
+    >>> from videoloader import fn, pipeline_def
+    >>> @do_not_convert
+    ... def doubled(data, times):  # `if` is Python's here
+    ...     return data * 2 if times > 1 else data
+    >>> @pipeline_def(batch_size=2, num_threads=1, enable_conditionals=True)
+    ... def numbers():
+    ...     return doubled(fn.ones(shape=[1]), 3)
+    >>> with numbers() as pipe:
+    ...     pipe.run()[0].as_tensor()
+    tensor([[2],
+            [2]], dtype=torch.int32)
     """
     if getattr(function, "_is_pipeline_def", False):
         raise ArgumentError(NOT_A_DEFINITION)

@@ -27,7 +27,16 @@ __all__ = ["NewAxis", "expression", "newaxis"]
 
 
 class NewAxis:
-    """A new dimension of size 1 in an index; `newaxis("C")` gives it a letter in the layout."""
+    """A new dimension of size 1 in an index; `newaxis("C")` gives it a letter in the layout.
+
+    >>> from videoloader import Pipeline, fn
+    >>> with Pipeline(batch_size=2) as pipe:
+    ...     image = fn.zeros(shape=[4, 6], layout="HW")
+    ...     pipe.set_outputs(image[newaxis], image[:, :, newaxis("C")])
+    >>> with pipe:
+    ...     [output.shape() for output in pipe.run()]
+    [[(1, 4, 6), (1, 4, 6)], [(4, 6, 1), (4, 6, 1)]]
+    """
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):

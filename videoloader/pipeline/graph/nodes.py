@@ -96,6 +96,12 @@ class DataNode(Operand):
 
     Pass it on to operators: as an input, or as an argument, which then has its own value for
     each sample. In a `branch` of a condition it has values for the samples of that branch.
+
+    >>> from videoloader import Pipeline, fn
+    >>> with Pipeline(batch_size=2):
+    ...     images = fn.zeros(shape=[4, 6])
+    ...     images, images * 2 + 1
+    (DataNode('zeros', device='cpu'), DataNode('arithmetic_1', device='cpu'))
     """
 
     node: Node

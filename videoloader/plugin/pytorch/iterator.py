@@ -82,7 +82,16 @@ class GenericIterator(BatchIterator[list[dict[str, torch.Tensor]]]):
 
 
 class ClassificationIterator(DataAndLabel[list[dict[str, torch.Tensor]]], GenericIterator):
-    """`GenericIterator` over pipelines with two outputs, which it names "data" and "label"."""
+    """`GenericIterator` over pipelines with two outputs, which it names "data" and "label".
+
+    >>> from videoloader import fn, pipeline_def
+    >>> @pipeline_def(batch_size=4, num_threads=1)
+    ... def clips():
+    ...     return fn.readers.video(file_root="videos/", sequence_length=90, name="Reader")
+    >>> (batch,) = next(ClassificationIterator(clips(), reader_name="Reader"))
+    >>> batch["data"].shape, batch["label"].flatten()
+    (torch.Size([4, 90, 64, 96, 3]), tensor([0, 0, 1, 1], dtype=torch.int32))
+    """
 
 
 class RaggedIterator(BatchIterator[list[dict[str, Value]]]):
@@ -97,6 +106,14 @@ class RaggedIterator(BatchIterator[list[dict[str, Value]]]):
             `PACKED_TAG`: a `Packed` of one tensor with the samples one behind the other along their
             first dimension, and of where each begins; an error where they differ in another one.
         others: as in `GenericIterator`.
+
+    >>> from videoloader import fn, pipeline_def
+    >>> @pipeline_def(batch_size=2, num_threads=1)
+    ... def vectors():
+    ...     return fn.external_source([[torch.ones(2), torch.ones(5)]], batch=True)
+    >>> with RaggedIterator(vectors(), ["data"], output_types=["sparse_list"]) as batches:
+    ...     [len(each) for each in next(batches)[0]["data"]]
+    [2, 5]
     """
 
     DENSE_TAG = "dense"

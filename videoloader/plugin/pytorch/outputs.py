@@ -20,6 +20,10 @@ class Packed(NamedTuple):
         values: tensor (sum of the lengths, ...).
         cu_seqlens: int32 (N + 1,), on the device of the values: sample i is
             `values[cu_seqlens[i]:cu_seqlens[i + 1]]`.
+
+    >>> samples = TensorList([torch.tensor([1, 2]), torch.tensor([3, 4, 5])])
+    >>> packed("text", samples, 2)
+    Packed(values=tensor([1, 2, 3, 4, 5]), cu_seqlens=tensor([0, 2, 5], dtype=torch.int32))
     """
 
     values: torch.Tensor
@@ -83,6 +87,11 @@ def feed_ndarray(dali_tensor: Any, arr: torch.Tensor, cuda_stream: Any = None) -
 
     Returns:
         `arr`.
+
+    >>> batch = TensorList([torch.ones(3), torch.zeros(3)])
+    >>> feed_ndarray(batch, torch.empty(2, 3))
+    tensor([[1., 1., 1.],
+            [0., 0., 0.]])
     """
     source = (
         dali_tensor.as_tensor()

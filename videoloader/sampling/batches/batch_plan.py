@@ -45,6 +45,10 @@ class BatchList:
         samples: sample numbers, see `EpochSamples`; int32 if they fit, else int64.
         begins: start of each batch in `samples`, int64.
         ends: end of each batch in `samples`, int64.
+
+    >>> batches = BatchList(np.array([4, 2, 7]), begins=np.array([0, 2]), ends=np.array([2, 3]))
+    >>> len(batches), batches[0], batches[1]
+    (2, array([4, 2]), array([7]))
     """
 
     samples: NDArray[np.int32] | NDArray[np.int64]
@@ -80,6 +84,12 @@ class BatchPlan:
         description: of the sampler that made the plan.
         order: of the samples of an epoch; batches are permuted if samples are.
         cut: divides samples in that order into batches.
+
+    >>> from videoloader.sampling import Buckets, RandomClip
+    >>> sizes = VideoSizes(*np.array([[480, 720, 720], [640, 1280, 1280], [90] * 3]), np.ones(3))
+    >>> plan = Buckets([(16, 192, 256), (16, 192, 336)], batch_size=2).plan(sizes, RandomClip(16))
+    >>> plan.shape(0), plan.shape(1), plan.end(epoch=0)
+    ((16, 192, 256), (16, 192, 336), 2)
     """
 
     shapes: NDArray[np.int32]

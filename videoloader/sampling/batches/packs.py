@@ -53,6 +53,12 @@ class Packing:
         on_unfit: videos that are smaller or shorter than a patch, or whose single patch of frames
             exceeds `max_tokens`, are an `error`, or `skip` omits them, and `BatchPlan.unfit` has
             their numbers.
+
+    >>> from videoloader.sampling import RandomClip
+    >>> sizes = VideoSizes(*np.array([[64, 32], [64, 96], [40, 8]]), np.array([30.0, 30.0]))
+    >>> plan = Packing(max_tokens=400, patchify=(2, 16, 16)).plan(sizes, RandomClip(16))
+    >>> plan.shape(0), plan.shape(1), plan.tokens
+    ((16, 64, 64), (8, 32, 96), array([128,  48]))
     """
 
     max_tokens: int

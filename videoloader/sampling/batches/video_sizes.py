@@ -24,6 +24,10 @@ class VideoSizes:
         widths: columns of pixels, (N,).
         num_frames: of each video, (N,).
         fps: average frames a second, 0 if unknown, (N,).
+
+    >>> sizes = VideoSizes(*np.array([[480, 720], [640, 1280], [90, 300]]), np.array([30.0, 25.0]))
+    >>> len(sizes), sizes.describe(1)
+    (2, '720x1280 (height x width), 300 frames, 25 fps')
     """
 
     heights: NDArray[np.int32]

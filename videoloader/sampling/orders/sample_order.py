@@ -184,6 +184,10 @@ class EpochSamples:
         labels: draw every label equally often; not together with `weights`.
         group: clips of a video that come in one batch; a part of `clips_per_video`.
         counts: clips of each video, instead of `clips_per_video`, without weights and labels.
+
+    >>> twice = EpochSamples(clips_per_video=2)
+    >>> twice.order(np.array([True, True, False]), seed=0, shuffle=False).num_samples
+    4
     """
 
     clips_per_video: int = 1
