@@ -26,7 +26,6 @@ feeds a pipeline; a *decode* turns a sample into a `PlannedClip`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -42,6 +41,7 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.kernels import Launch
 from videoloader.operators.launches import Launches
 from videoloader.operators.unfolding import has_frames, run_on_frames
+from videoloader.system.spelling import did_you_mean
 from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
@@ -220,8 +220,7 @@ class Operator:
         known = {argument.name: argument for argument in self.arguments}
         if name in known:
             return known[name]
-        close = difflib.get_close_matches(name, [*known, "device", "name"], n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"it takes {', '.join(known)}"
+        hint = did_you_mean([*known, "device", "name"], name) or f"it takes {', '.join(known)}"
         raise ArgumentError(f"fn.{self.name} has no argument {name!r}; {hint}")
 
     def current(self, given: Mapping[str, Any]) -> dict[str, Any]:

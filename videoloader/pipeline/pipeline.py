@@ -7,6 +7,7 @@ a time; `Monitor` counts what the consumer takes.
 
 from __future__ import annotations
 
+import inspect
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.options import (
     ExpectedOutputs,
-    check_others,
+    check_names,
     device_number,
     queue_depth,
     seed_or_none,
@@ -50,7 +51,7 @@ from videoloader.types import DataType
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["Pipeline"]
+__all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]
 
 
 class Pipeline:
@@ -124,7 +125,7 @@ class Pipeline:
             executors in DALI; taken, no effect but for how many batches `schedule_run` begins.
         bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
             taken, no effect.
-        **others: DALI's argument debug, where it is False.
+        debug: for functions of `pipeline_def`; here it must be False.
 
     Attributes:
         batch_size, max_batch_size: largest number of samples in a batch.
@@ -171,9 +172,12 @@ class Pipeline:
         experimental_exec_dynamic: bool | None = None,
         stream_policy: Any = None,
         concurrency: Any = None,
+        debug: bool | None = False,
         **others: Any,
     ) -> None:
-        check_others(others)
+        check_names("a pipeline", others, PIPELINE_ARGUMENTS)
+        if debug:
+            raise UnsupportedError("debug of a pipeline is an argument of pipeline_def functions")
         self._turn = ForkSafeLock()
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = FailurePolicy(on_error, max_errors, error_log)
@@ -807,3 +811,6 @@ class Pipeline:
         """The processes of parallel external sources, if there are any."""
         pool = None if self._run is None else self._run.program.sources.python_pool
         return pool if pool is not None and pool.pool is not None else None
+
+
+PIPELINE_ARGUMENTS = tuple(inspect.signature(Pipeline).parameters)[:-1]  # without `others`

@@ -3,5 +3,5 @@
 `forking.py`: locks and caches that survive a fork. `writing.py`: files that are written whole or
 not at all. `options.py`: keyword options that several functions share. `pickling.py`: functions for
 other processes. `callers.py`: warnings at the line of the user. `eager_calls.py`:
-`videoloader.eager`.
+`videoloader.eager`. `spelling.py`: suggestions for misspelled names.
 """
