@@ -24,8 +24,15 @@ from videoloader.operators.arguments import (
 from videoloader.operators.random.random import SEED
 from videoloader.readers.files.listing import PATHS
 from videoloader.readers.ranks import shard_arguments
-from videoloader.readers.video.decoder import COLOR, DECODING, FILL, FRAME_NUM, PAD, TIMESTAMPS
 from videoloader.readers.video.file_list import ROUNDINGS
+from videoloader.readers.video.shared_arguments import (
+    COLOR,
+    DECODING,
+    FILL,
+    FRAME_NUM,
+    PAD,
+    TIMESTAMPS,
+)
 
 __all__ = ["ARGUMENTS"]
 
