@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from videoloader.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    OperatorError,
-)
+from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
 from videoloader.system.spelling import did_you_mean
 from videoloader.tensors import TensorList
 from videoloader.types import DataType
