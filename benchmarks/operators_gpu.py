@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from videoloader import types
+from videoloader.operators import applying
 from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.context import Context
 from videoloader.operators.kernels import has_cupy
@@ -274,11 +275,11 @@ def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, in
     frames = clips(sides, memory, device)
     inputs = [frames, *other_inputs(case, frames)]
 
-    def apply(operator: Operator) -> Batch:
+    def apply_operator(operator: Operator) -> Batch:
         context = Context(
             BATCH, frames.spec.device, lambda at, into=None: generator(1, sample=at, into=into)
         )
-        return operator.apply(context, inputs, bound)[0]
+        return applying.apply_operator(operator, context, inputs, bound)[0]
 
     def wait() -> None:
         if device != "cpu":
@@ -286,19 +287,19 @@ def measure(case: str, size: str, memory: str, device: str, sides: tuple[int, in
 
     plain = replace(declared, kernels={})
     begin = time.perf_counter()
-    made = apply(declared)
+    made = apply_operator(declared)
     wait()
     first_call = 1e3 * (time.perf_counter() - begin)
     differs = max(
         float((ours[:2].float() - theirs[:2].float()).abs().max())
-        for ours, theirs in zip(made, apply(plain), strict=True)
+        for ours, theirs in zip(made, apply_operator(plain), strict=True)
     )
     moved = sum(each.nbytes for batch in (frames, made) for each in batch.tensors())
     del made
     pair = torch.empty((2, moved // 2), dtype=torch.uint8, device=device)
     copy, _ = measured(lambda: pair[0].copy_(pair[1]), device)
-    kernel = measured(lambda: apply(declared), device)
-    torch_only = measured(lambda: apply(plain), device)
+    kernel = measured(lambda: apply_operator(declared), device)
+    torch_only = measured(lambda: apply_operator(plain), device)
     gpu, cpu = zip(kernel, torch_only, strict=True)
     return Result(case, size, memory, gpu, cpu, copy, first_call, differs)
 

@@ -23,6 +23,7 @@ from videoloader.cuda import launching
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
 from videoloader.operators import kernels
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.context import Context
 from videoloader.operators.kernels import packed
 from videoloader.operators.operator import OPERATORS
@@ -213,7 +214,7 @@ class OperatorKernels:
             seed = given.pop("seed")
             context.random = lambda at, into=None: generator(seed, sample=at, into=into)
         bound = {k: v for k, v in declared.bind(given).items() if k != "seed"}
-        made = replaced.apply(context, batches, bound)
+        made = apply_operator(replaced, context, batches, bound)
         return [TensorList(each.samples, each.layout) for each in made]
 
 

@@ -219,7 +219,7 @@ LAYERS = {
     "math": "types pipeline fn",
     "auto_aug": "errors types pipeline fn math",
     "ops": "errors operators pipeline fn",
-    "experimental": "errors types tensors sampling workers operators pipeline fn math ops",
+    "experimental": "errors system types tensors sampling workers operators pipeline fn math ops",
     "plugin": "errors system runtime cuda tensors sampling sources clip_samples readers "
     "pipeline fn ops",
     "video": "errors views system sampling sources workers indexing decoding",

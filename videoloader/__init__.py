@@ -199,7 +199,9 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from videoloader.system.spelling import no_attribute
+
+        raise no_attribute(__name__, name, __all__)
     module = _LAZY[name]
     if module is None:
         return importlib.import_module(f"{__name__}.{name}")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from references import arithmetic as reference
 
 from videoloader.errors import ArgumentError
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.arithmetic.arithmetic import (
     ARITHMETIC,
     broadcast_shape,
@@ -43,7 +44,7 @@ def compute(function, *operands, device="cpu"):
             inputs.append(Batch(torch.from_numpy(np.asarray(operand))[None].to(device)))
     text = write_expression(function, tuple(described))
     context = Context(1, str(inputs[0].spec.device))
-    (result,) = ARITHMETIC[len(inputs)].apply(context, inputs, {"expression": text})
+    (result,) = apply_operator(ARITHMETIC[len(inputs)], context, inputs, {"expression": text})
     return result[0].cpu().numpy()
 
 
@@ -305,7 +306,7 @@ def test_dense_and_ragged_batches_and_scalars_mix(data):
     names = data.draw(st.lists(st.sampled_from(sorted(columns)), min_size=2, max_size=2))
     inputs = [Batch(columns[name]) for name in names]
     text = write_expression("sub", (0, 1))
-    (result,) = ARITHMETIC[2].apply(Context(count), inputs, {"expression": text})
+    (result,) = apply_operator(ARITHMETIC[2], Context(count), inputs, {"expression": text})
     for at in range(count):
         expected = inputs[0][at].numpy() - inputs[1][at].numpy()
         np.testing.assert_array_equal(result[at].numpy(), expected)
@@ -314,7 +315,7 @@ def test_dense_and_ragged_batches_and_scalars_mix(data):
 
 def test_a_batch_without_samples_or_elements_is_fine():
     empty = Batch(torch.empty(0, 2, 3))
-    (result,) = ARITHMETIC[1].apply(Context(0), [empty], {"expression": "sqrt(&0)"})
+    (result,) = apply_operator(ARITHMETIC[1], Context(0), [empty], {"expression": "sqrt(&0)"})
     assert len(result) == 0
     assert compute("mul", np.zeros((0, 3), np.float32), ScalarConstant(42)).shape == (0, 3)
 
@@ -326,7 +327,7 @@ def test_expressions_are_text_that_reads_back():
         parsed = ARITHMETIC[1].argument("expression").convert(text, "arithmetic_1")
         expected = np.array([1.0], np.float32) + np.float32(value)
         batch = Batch(torch.ones(1, 1))
-        (result,) = ARITHMETIC[1].apply(Context(1), [batch], {"expression": parsed})
+        (result,) = apply_operator(ARITHMETIC[1], Context(1), [batch], {"expression": parsed})
         assert result[0].item() == expected.item()
 
 

@@ -11,6 +11,7 @@ from videoloader import fn, types
 from videoloader.errors import ArgumentError, OperatorError
 from videoloader.fn.function import Function
 from videoloader.operators import OPERATORS, Batch, Context, Input, declare
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.arguments import FLOAT, INT, Argument
 from videoloader.operators.inputs import FRAMES
 from videoloader.operators.random.random import SEED
@@ -85,7 +86,7 @@ def test_what_is_inferred_is_what_comes_out(case, kind):
     operator, clips = OPERATORS[name], batch(kind)
     context = Context(N)
     data = clips.block if kind == "dense" else list(clips)
-    (result,) = operator.apply(context, [Batch(data, "FHWC")], operator.bind(arguments))
+    (result,) = apply_operator(operator, context, [Batch(data, "FHWC")], operator.bind(arguments))
     (inferred,) = context.outputs
     assert result.spec == inferred
     assert not inferred.is_ragged or len(set(result.spec.shapes)) > 1

@@ -6,6 +6,7 @@ import torch
 
 from videoloader import fn, types
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors import TensorList
@@ -199,8 +200,8 @@ def test_crop_mirror_normalize_of_bytes_is_exactly_the_reference(arguments, clip
     noise = np.random.default_rng(0).integers(0, 256, (3, *clip), np.uint8)
     batch = Batch(list(torch.from_numpy(noise)), "FHWC"[-len(clip) :])
     kernel, plain = replace(operator, run=_never), replace(operator, kernels={})
-    (fast,) = kernel.apply(Context(3), [batch], bound)
-    (expected,) = plain.apply(Context(3), [batch], bound)
+    (fast,) = apply_operator(kernel, Context(3), [batch], bound)
+    (expected,) = apply_operator(plain, Context(3), [batch], bound)
     for ours, theirs in zip(fast, expected, strict=True):
         assert torch.equal(ours, theirs)
 
@@ -210,7 +211,9 @@ def test_crop_mirror_normalize_of_bytes_takes_any_number_of_channels(channels):
     bound = OPERATORS["crop_mirror_normalize"].bind({"mirror": [0, 1, 1], "mean": 3.0, "std": 7.0})
     noise = np.random.default_rng(0).integers(0, 256, (3, 120, 130, channels), np.uint8)
     operator = replace(OPERATORS["crop_mirror_normalize"], run=_never)
-    (made,) = operator.apply(Context(3), [Batch(list(torch.from_numpy(noise)), "HWC")], bound)
+    (made,) = apply_operator(
+        operator, Context(3), [Batch(list(torch.from_numpy(noise)), "HWC")], bound
+    )
     expected = (noise.astype(np.float64) - 3) / 7
     expected[1:] = expected[1:, :, ::-1]
     for ours, theirs in zip(made, expected.transpose(0, 3, 1, 2), strict=True):

@@ -11,6 +11,7 @@ from operators.test_kernels import batch_of
 
 from videoloader import types
 from videoloader.errors import ArgumentError
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
@@ -87,7 +88,7 @@ def together(batch, chain):
         for key, value in OPERATORS[name].bind(values).items()
     }
     data = Batch(batch.batch.data, batch.layout())
-    (made,) = run.apply(Context(len(batch)), [data], arguments)
+    (made,) = apply_operator(run, Context(len(batch)), [data], arguments)
     return TensorList(made)
 
 

@@ -114,7 +114,7 @@ def test_a_batch_describes_itself():
     ("samples", "message"),
     [
         ([torch.zeros(2), torch.zeros(2, 2)], "one number of dimensions"),
-        ([torch.zeros(2), torch.zeros(2, dtype=torch.uint8)], "one type"),
+        ([torch.zeros(2), torch.zeros(2, dtype=torch.uint8)], "one element type"),
         ([torch.zeros(2), 3], "sample 1 is a int"),
         (torch.tensor(3), "got a scalar"),
     ],

@@ -12,6 +12,7 @@ from references_of import called, stored
 
 from videoloader import fn, types
 from videoloader.operators import OPERATORS, Batch, Context
+from videoloader.operators.applying import apply_operator
 from videoloader.tensors import TensorList
 
 MATRIX = np.float64([[1.1, 0.1, -1.0], [0.05, 0.9, 1.0], [0.003, -0.002, 1.0]])
@@ -151,7 +152,7 @@ def test_the_kernel_of_the_cpu_gives_what_the_reference_gives(name, dtype, borde
     frames = Batch([torch.from_numpy(clip) for clip in clips], "FHWC")
     bound = declared.bind(arguments)
     made = [
-        each.apply(Context(3), [frames], bound)[0]
+        apply_operator(each, Context(3), [frames], bound)[0]
         for each in (declared, replace(declared, kernels={}))
     ]
     for fast, slow in zip(*made, strict=True):

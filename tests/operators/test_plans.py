@@ -9,6 +9,7 @@ import torch
 import videoloader
 from videoloader import fn
 from videoloader.fn.function import Function
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.arguments import FLOAT, Argument
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import Input
@@ -74,8 +75,8 @@ def test_batches_that_differ_in_their_origins_alone_are_planned_once(scaled):
     declared, inferred = OPERATORS["scaled"], {}
     for origin in "abc":
         context = Context(2, inferred=inferred)
-        (made,) = declared.apply(
-            context, [Batch(torch.ones(2, 1), "", [origin] * 2)], {"factor": 2}
+        (made,) = apply_operator(
+            declared, context, [Batch(torch.ones(2, 1), "", [origin] * 2)], {"factor": 2}
         )
         assert list(made.source_info) == [origin] * 2
     assert len(planned) == 1

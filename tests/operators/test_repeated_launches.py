@@ -16,6 +16,7 @@ from videoloader import fn, pipeline_def, types
 from videoloader.cuda import launching
 from videoloader.cuda.launching import TABLE_SIZES
 from videoloader.fn.function import Function
+from videoloader.operators.applying import apply_operator, per_sample
 from videoloader.operators.color.color_run import color_run, name_in_run
 from videoloader.operators.context import Context
 from videoloader.operators.geometry import resize_on_gpu
@@ -81,7 +82,7 @@ def frames_of(layout="FHWC", size=(9, 12), count=COUNT, seed=0, offset=0, device
 
 
 def bound(declared, given, count=COUNT):
-    return declared._per_sample(Context(count), [], declared.bind(given))
+    return per_sample(declared, Context(count), [], declared.bind(given))
 
 
 class Caller:
@@ -113,8 +114,8 @@ class Caller:
 
         context = Context(count, "cuda:0", allocate=allocate, inferred=memo)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("videoloader.operators.operator.allocate", allocate)
-            return self.declared.apply(context, [frames], self.arguments[count])
+            patch.setattr("videoloader.operators.applying.allocate", allocate)
+            return apply_operator(self.declared, context, [frames], self.arguments[count])
 
     def check(self, driver, frames, memory):
         """What is launched for a batch with what is remembered is what is without."""
@@ -253,7 +254,7 @@ def test_launches_are_not_repeated_on_an_output_of_other_strides(driver):
             block = blocks[at].view(COUNT, 2, 9, 12, 3) if at == 2 else blocks[at]
             out = Batch(block, "FHWC")
             context = Context(COUNT, "cuda:0", allocate=lambda *_, out=out: out, inferred=known)
-            declared.apply(context, [frames], arguments)
+            apply_operator(declared, context, [frames], arguments)
             made.append([facts(each, is_resize=False) for each in driver.launches])
         assert made[0] == made[1]
 
@@ -289,8 +290,8 @@ def test_launches_of_an_operator_of_several_inputs_are_not_repeated(driver):
     for seed in range(3):
         frames = frames_of(seed=seed)
         context = Context(COUNT, "cuda:0", inferred=caller.memo)
-        caller.declared.apply(
-            context, [frames, Batch(torch.zeros(COUNT, 1, dtype=torch.int16))], {}
+        apply_operator(
+            caller.declared, context, [frames, Batch(torch.zeros(COUNT, 1, dtype=torch.int16))], {}
         )
         assert caller.launches is None
     assert len(driver.launches) == 3
@@ -326,7 +327,9 @@ def test_a_repeated_batch_takes_few_calls(driver, name):
         caller.run(frames_of(seed=seed), caller.memo, memory_of())
     context = Context(COUNT, "cuda:0", inferred=caller.memo)
     arguments = caller.arguments[COUNT]
-    called, in_c = calls_of(partial(caller.declared.apply, context, [frames_of()], arguments))
+    called, in_c = calls_of(
+        partial(apply_operator, caller.declared, context, [frames_of()], arguments)
+    )
     assert called <= 25
     assert in_c <= 40
 
@@ -352,7 +355,7 @@ def test_pixels_of_repeated_launches_are_those_of_fresh_ones(device, name):
         results = []
         for known in (memo, None):
             context = Context(COUNT, "cuda:0", inferred=known)
-            (out,) = declared.apply(context, [frames], arguments)
+            (out,) = apply_operator(declared, context, [frames], arguments)
             results.append(out.block.cpu())
         assert torch.equal(*results)
         kept.append(memo[COUNT].launches)

@@ -80,6 +80,27 @@ def test_nearest_takes_the_pixel_under_the_center():
     np.testing.assert_array_equal(resized.numpy(), clip.numpy()[:, rows][:, :, columns])
 
 
+NEAREST_OF_DALI = [  # nvidia-dali-cuda130 2.4.0, CPU: height, width, arguments, rows, columns
+    (24, 32, {"resize_shorter": 13}, [0, 2, 4, 6, 8, 10, 12, 13, 15, 17, 19, 21, 23], None),
+    (24, 11, {"resize_shorter": 7}, [0, 2, 4, 5, 7, 8, 10, 12, 13, 15, 16, 18, 19, 21, 22], None),
+    (20, 24, {"resize_shorter": 7}, [1, 4, 7, 10, 12, 15, 18], [1, 4, 7, 10, 13, 16, 19, 22]),
+    (20, 24, {"resize_longer": 13}, [0, 2, 4, 6, 8, 9, 11, 13, 15, 17, 19], None),
+    (26, 24, {"resize_shorter": 23}, [*range(13), *range(14, 26)], [*range(11), *range(12, 24)]),
+    (24, 26, {"resize_shorter": 23}, [*range(12), *range(13, 24)], [*range(13), *range(14, 26)]),
+    (24, 32, {"resize_shorter": 12, "max_size": [13]}, [0, 3, 5, 8, 10, 13, 15, 18, 20, 23], None),
+]
+
+
+@pytest.mark.parametrize(("height", "width", "wanted", "rows", "columns"), NEAREST_OF_DALI)
+def test_nearest_pixels_at_a_tie_are_those_of_dali(height, width, wanted, rows, columns):
+    places = torch.cartesian_prod(torch.arange(height), torch.arange(width)).to(torch.uint8)
+    picture = places.reshape(height, width, 2)
+    resized = fn.resize(picture, interp_type=types.INTERP_NN, **wanted)
+    assert resized[:, 0, 0].tolist() == rows
+    if columns is not None:
+        assert resized[0, :, 1].tolist() == columns
+
+
 def test_cubic_is_catmull_rom_away_from_the_border():
     clip = smooth(24, 32).float()
     resized = fn.resize(clip, size=(48, 64), interp_type=types.INTERP_CUBIC).double().numpy()

@@ -9,6 +9,7 @@ import torch
 from kernel_machines import OperatorKernels, OperatorKernelsOnGpu
 
 from videoloader import fn, types
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.pipeline import pipeline_def
@@ -215,7 +216,7 @@ def check_random(machine, batch, arguments, *, kernel):
         context = Context(
             len(samples), device, random=lambda position, into: np.random.default_rng(position)
         )
-        (made,) = run.apply(context, [Batch(samples, batch.layout())], bound)
+        (made,) = apply_operator(run, context, [Batch(samples, batch.layout())], bound)
         return TensorList([each.cpu() for each in made], made.layout)
 
     wanted = apply(dataclasses.replace(declared, kernels={}), "cpu", batch.tensors)

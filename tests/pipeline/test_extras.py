@@ -102,17 +102,11 @@ def test_executor_statistics_are_asked_for_beforehand(videos):
         pipe.executor_statistics()
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "harmless"),
-    [
-        ("debug", True, False),
-    ],
-)
-def test_no_argument_is_taken_and_ignored(name, wrong, harmless):
-    with pytest.raises(UnsupportedError, match=f"^{name} of a pipeline is not supported yet"):
-        Pipeline(1, **{name: wrong})
-    Pipeline(1, **{name: harmless})
-    Pipeline(1, **{name: None})
+def test_debug_is_an_argument_of_pipeline_functions():
+    with pytest.raises(UnsupportedError, match=r"^debug of a pipeline is an argument of"):
+        Pipeline(1, debug=True)
+    Pipeline(1, debug=False)
+    Pipeline(1, debug=None)
 
 
 def test_memory_that_is_used_again_within_a_batch_counts_again():

@@ -347,7 +347,8 @@ def test_a_definition_takes_arguments_of_its_own(videos):
         ({"batch_size": 0}, ArgumentError, "got 0"),
         ({"batch_size": 1, "num_threads": 0}, ArgumentError, "num_threads"),
         ({"batch_size": 1, "prefetch_queue_depth": 0}, ArgumentError, "prefetch_queue_depth"),
-        ({"batch_size": 1, "bath": 3}, ArgumentError, "no argument 'bath'"),
+        ({"batch_size": 1, "what": 3}, ArgumentError, "no argument 'what'$"),
+        ({"batchsize": 3}, TypeError, "no argument 'batchsize'; did you mean batch_size"),
     ],
 )
 def test_arguments_of_a_pipeline_are_checked(arguments, error, message):

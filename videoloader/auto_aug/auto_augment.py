@@ -9,13 +9,7 @@ from videoloader.auto_aug import augmentations as a
 from videoloader.auto_aug.core import Augmentation, Policy, augmentation, select, signed_bin
 from videoloader.auto_aug.core.decorated import check_keywords
 from videoloader.auto_aug.core.selection import Draws
-from videoloader.auto_aug.suites import (
-    Limit,
-    Shape,
-    keywords_of,
-    translations,
-    wide_enhancements,
-)
+from videoloader.auto_aug.suites import Limit, Shape, keywords_of, translations, wide_enhancements
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.types import DataType

@@ -25,21 +25,6 @@ from videoloader.fn import (  # noqa: F401
     transforms,
 )
 from videoloader.fn.document import operators_page  # noqa: F401
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions(""))
-
-_modules = [
-    "decoders",
-    "experimental",
-    "inputs",
-    "io",
-    "noise",
-    "random",
-    "readers",
-    "reductions",
-    "segmentation",
-    "transforms",
-]
-
-__all__ = sorted([*public_functions(""), *_modules, "operators_page"])
+globals().update(namespace(__name__, public_functions, "operators_page"))

@@ -10,6 +10,7 @@ import torch
 from torch.utils.data import get_worker_info
 
 from videoloader.errors import ArgumentError
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.context import Context, Inferred, SampleError
@@ -189,7 +190,7 @@ def _run(
         else:
             context.random = lambda at, into=None: generator(seed, sample=at, into=into)
     try:
-        outputs = operator.apply(context, inputs, given)
+        outputs = apply_operator(operator, context, inputs, given)
     except SampleError as error:
         raise error.error from error.error.__cause__
     if operator.draws:
@@ -230,5 +231,5 @@ def _decode(
     if color is not ImageType.RGB:
         context = Context(len(frames), "cpu" if device == "cpu" else "cuda")
         types = {"image_type": ImageType.RGB, "output_type": color}
-        (frames,) = COLOR_SPACE_CONVERSION.apply(context, [frames], types)
+        (frames,) = apply_operator(COLOR_SPACE_CONVERSION, context, [frames], types)
     return (frames, *others)

@@ -15,7 +15,7 @@ from videoloader.operators.arguments import PerSample
 from videoloader.operators.color.color_matrix import COLOR_SPACE_CONVERSION
 from videoloader.operators.context import Inferred
 from videoloader.operators.general.constant import CONSTANT
-from videoloader.operators.operator import OPERATORS, Operator
+from videoloader.operators.operator import OPERATORS, Operator, Part
 from videoloader.pipeline.graph.current import current_pipeline, is_defining
 from videoloader.pipeline.graph.nodes import DataNode, Outputs, make_node
 from videoloader.pipeline.graph.promotion import promote
@@ -107,15 +107,15 @@ class Function:
         has_nodes = any(isinstance(value, DataNode) for value in values)
         is_source = operator.kind == "source" or operator is CONSTANT
         is_at_once = is_eager() or _has_data(operator, inputs)
-        if operator.parts is not None:
-            return _add_parts(operator, device, name, given)
+        if operator.pair is not None:
+            varying = {key for key, value in given.items() if isinstance(value, DataNode)}
+            pair = operator.pair(given, varying)
+            if pair is not None:
+                operator.convert({key: given[key] for key in given if key not in varying})
+                return _add_pair(*pair, device, name)
         each = None if operator.several is None else operator.several(given, name)
         if each is not None:
             return Outputs(_add_node(operator, inputs, device, None, own) for own in each)
-        if operator.behind is not None and any(
-            isinstance(given.get(key), DataNode) for key in operator.behind[1]
-        ):
-            return _add_with_behind(operator, device, name, given)
         if has_nodes or is_source or is_defining() or not is_at_once:
             if layout is not None:
                 raise ArgumentError(
@@ -289,31 +289,13 @@ def _add_color(frames: DataNode, color: ImageType) -> Any:
     return _add_node(COLOR_SPACE_CONVERSION, (frames,), frames.device, None, types)
 
 
-def _add_parts(operator: Operator, device: str, name: str | None, given: Mapping[str, Any]) -> Any:
+def _add_pair(first: Part, second: Part, device: str, name: str | None) -> Any:
     """The nodes of two operators, the second on the first output of the first."""
-    assert operator.parts is not None
-    first, second = map(OPERATORS.__getitem__, operator.parts)
-    operator.convert({k: v for k, v in given.items() if not isinstance(v, DataNode)})
-    given = {key: value for key, value in given.items() if key not in operator.unused}
-    later = {key: value for key, value in given.items() if second.declares(key)}
-    given = {key: value for key, value in given.items() if key not in later}
-    outputs = _add_node(first, (), device, name, given)
+    outputs = _add_node(OPERATORS[first[0]], (), device, name, first[1])
+    behind, own = OPERATORS[second[0]], second[1]
     if not isinstance(outputs, Outputs):
-        return _add_node(second, (outputs,), device, None, later)
-    return Outputs((_add_node(second, (outputs[0],), device, None, later), *outputs[1:]))
-
-
-def _add_with_behind(
-    operator: Operator, device: str, name: str | None, given: Mapping[str, Any]
-) -> Any:
-    """The node of an operator and that of the one which takes its arguments that vary."""
-    assert operator.behind is not None
-    second, names = operator.behind
-    own = {key: value for key, value in given.items() if key not in names}
-    moved = {names[key]: value for key, value in given.items() if key in names}
-    output = _add_node(operator, (), device, name, own)
-    later = {**operator.behind_defaults, **moved}
-    return _add_node(OPERATORS[second], (output,), device, None, later)
+        return _add_node(behind, (outputs,), device, None, own)
+    return Outputs((_add_node(behind, (outputs[0],), device, None, own), *outputs[1:]))
 
 
 def _argument(value: Any) -> Any:

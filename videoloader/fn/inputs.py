@@ -1,7 +1,5 @@
 """Inputs: sources that are fed with whole files."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("inputs"))
-
-__all__ = sorted(public_functions("inputs"))
+globals().update(namespace(__name__, public_functions))

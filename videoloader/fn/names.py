@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from videoloader.fn.function import Function
 from videoloader.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.operators.operator import OPERATORS
+from videoloader.system.spelling import no_attribute
 
-__all__ = ["HIDDEN", "public_functions", "public_modules"]
+__all__ = ["HIDDEN", "namespace", "public_functions", "public_modules"]
 
 
 HIDDEN = (
@@ -91,3 +95,26 @@ def public_modules() -> list[str]:
     """The modules inside `fn`, such as "readers"."""
     names = [*ALIASES, *RENAMED, *(name for name in OPERATORS if name not in HIDDEN)]
     return sorted({name.rpartition(".")[0] for name in names} - {""})
+
+
+def namespace(
+    module: str, members: Callable[[str], Mapping[str, Any]], *others: str
+) -> dict[str, Any]:
+    """What a module of operators consists of: its members, `__all__`, and help with misspellings.
+
+    Args:
+        module: its `__name__`, such as "videoloader.fn.readers".
+        members: gives the functions or classes of a module below `fn` or `ops`, by name.
+        *others: public names that it has besides.
+    """
+    place = module.split(".")[2:]
+    found = members(".".join(place))
+    paths = [name.split(".") for name in public_modules()]
+    modules = {path[len(place)] for path in paths if path[: len(place)] == place != path}
+    names = [*{*found, *modules, *others}]
+    names.sort(key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+    def suggest(name: str) -> Any:
+        raise no_attribute(module, name, names)
+
+    return {**found, "__all__": names, "__getattr__": suggest}

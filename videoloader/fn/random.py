@@ -1,7 +1,5 @@
 """Random numbers, one draw a sample."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("random"))
-
-__all__ = sorted(public_functions("random"))
+globals().update(namespace(__name__, public_functions))

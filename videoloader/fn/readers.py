@@ -1,7 +1,5 @@
 """Readers: sources that go through a set of files epoch after epoch."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("readers"))
-
-__all__ = sorted(public_functions("readers"))
+globals().update(namespace(__name__, public_functions))

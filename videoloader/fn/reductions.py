@@ -1,7 +1,5 @@
 """Sums, means, deviations and extremes along dimensions of samples."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("reductions"))
-
-__all__ = sorted(public_functions("reductions"))
+globals().update(namespace(__name__, public_functions))

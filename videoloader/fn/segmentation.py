@@ -1,7 +1,5 @@
 """Objects and polygons of segmentation masks."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("segmentation"))
-
-__all__ = sorted(public_functions("segmentation"))
+globals().update(namespace(__name__, public_functions))

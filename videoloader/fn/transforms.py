@@ -1,7 +1,5 @@
 """Affine transforms of points, as matrices."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("transforms"))
-
-__all__ = sorted(public_functions("transforms"))
+globals().update(namespace(__name__, public_functions))

@@ -161,7 +161,7 @@ class Queued(NamedTuple):
 class Launch(NamedTuple):
     """A kernel with its table, to be queued on the current stream of a GPU.
 
-    A kernel of an operator gives one, and `Operator.apply` queues it. Where the operator has one
+    A kernel of an operator gives one, and `apply_operator` queues it. Where the operator has one
     input, the launch is repeated for batches alike: nothing but the addresses of `source` and
     `target`, its input and `out`, may differ between batches of the same specs, plan and strides
     that are aligned to 16 bytes alike. A kernel for which more differs queues it by itself.

@@ -1,4 +1,4 @@
-"""The one way to declare an operator; its calls, checks and documentation all come from here.
+"""The one way to declare an operator; its checks and documentation come from here.
 
 An operator is a function on a batch and a description of it::
 
@@ -26,33 +26,30 @@ feeds a pipeline; a *decode* turns a sample into a `PlannedClip`.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.operators.arguments import REQUIRED, Argument, PerFrame, PerSample
-from videoloader.operators.context import Context, Inferred, Planned, allocate
+from videoloader.operators.arguments import REQUIRED, Argument
+from videoloader.operators.context import Context, Planned
 from videoloader.operators.decoded import DecodedForm
 from videoloader.operators.deprecated import NO_SEED, Deprecated
 from videoloader.operators.inputs import Input
-from videoloader.operators.kernels import Launch
-from videoloader.operators.launches import Launches
-from videoloader.operators.unfolding import has_frames, run_on_frames
-from videoloader.tensors.batch import Batch, Spec
+from videoloader.system.spelling import did_you_mean
+from videoloader.tensors.batch import Spec
 
-__all__ = ["IGNORED", "OPERATORS", "Operator", "declare"]
+__all__ = ["IGNORED", "OPERATORS", "Operator", "Part", "declare"]
 
 IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
 
-_spec_of = attrgetter("spec")
-
 Arguments = Mapping[str, Any]
 """Arguments by name."""
+
+Part = tuple[str, Arguments]
+"""Name and arguments of an operator that another one becomes."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -132,13 +129,11 @@ class Operator:
         absent_devices: devices of DALI's operator that this one does not run on, and what to do.
         origins: gives the `source_info` of the outputs, for that of each input, which may be empty,
             and the arguments; by default what the inputs have in common.
-        parts: names of two operators that it stands for, if any: the second runs on the first
-            output of the first, and takes the arguments that it declares.
         several: gives the arguments of each node of a call, for the given arguments and the name;
             None if the call makes one node.
-        behind: a second operator, and its names for some arguments. It runs on the only output if
-            any of these arguments is a data node; see `behind_defaults`.
-        behind_defaults: values of its other arguments, where they are not given.
+        pair: gives two operators that a call becomes, with the arguments of each, for the given
+            arguments and the names of those that are data nodes; the second runs on the first
+            output of the first. None if the call becomes one node.
         returns_channels: whether the outputs have their channels where the first input has them;
             else last.
     """
@@ -174,10 +169,8 @@ class Operator:
     deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     origins: Callable[[Sequence[Sequence[str]], Arguments], Sequence[str]] = _common_origins
-    parts: tuple[str, str] | None = None
     several: Callable[[Arguments, str | None], Sequence[Arguments] | None] | None = None
-    behind: tuple[str, Mapping[str, str]] | None = None
-    behind_defaults: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    pair: Callable[[Arguments, Set[str]], tuple[Part, Part] | None] | None = None
     returns_channels: bool = True
 
     per_sample: tuple[str, ...] = field(init=False)
@@ -220,8 +213,7 @@ class Operator:
         known = {argument.name: argument for argument in self.arguments}
         if name in known:
             return known[name]
-        close = difflib.get_close_matches(name, [*known, "device", "name"], n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"it takes {', '.join(known)}"
+        hint = did_you_mean([*known, "device", "name"], name) or f"it takes {', '.join(known)}"
         raise ArgumentError(f"fn.{self.name} has no argument {name!r}; {hint}")
 
     def current(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,128 +283,6 @@ class Operator:
         self.check({name for name in names if bound.get(name, self) is not None}, bound)
         return bound
 
-    def apply(
-        self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]
-    ) -> tuple[Batch, ...]:
-        """Run a map on a batch.
-
-        Args:
-            context: of the call; its `outputs` are set here.
-            inputs: one batch an input, of `context.count` samples each.
-            arguments: a converted value or a `PerSample` for every argument, without the seed.
-        """
-        if self.by_frames and has_frames(inputs, arguments):
-            return run_on_frames(self.name, self.apply, context, inputs, arguments)
-        seen: list[Batch] = []
-        channel = -1
-        taken = self.inputs if len(inputs) == len(self.inputs) else self.inputs_for(len(inputs))
-        for declared, batch in zip(taken, inputs, strict=True):
-            viewed, moved = declared.view(batch, self.name)
-            if not seen and self.returns_channels:
-                channel = moved
-            seen.append(viewed)
-        if channel != -1:  # the memory of the caller has another order
-            context.allocate = allocate
-        if self.infer is None:
-            arguments = self._per_sample(context, seen, arguments)
-            made: tuple[Batch, ...] = self.run(context, *seen, **arguments)
-            self._set_origins(made, inputs, arguments)
-            return made
-        specs = tuple(map(_spec_of, seen))
-        known = context.inferred.get(context.count) if context.inferred else None
-        is_repeated = known is not None and known.inputs == specs
-        if known is None or not is_repeated:
-            known = self._infer(context, seen, specs, arguments)
-        context.outputs = known.outputs
-        results: Any = NotImplemented
-        if known.launches is not None:
-            results = known.launches.repeat(context, seen[0])
-        kernel = self.kernels.get("cpu" if context.device == "cpu" else "cuda")
-        if results is NotImplemented and kernel is not None:
-            results = self._by_kernel(kernel, context, seen, known, is_repeated=is_repeated)
-        if results is NotImplemented:
-            results = self.run(context, *seen, **known.taken)
-        results = results if isinstance(results, tuple) else (results,)
-        given = []
-        for batch, spec in zip(results, context.outputs, strict=True):
-            given.append(_given(batch, spec.layout, channel))
-        for batch in inputs:
-            if batch.source_info:
-                self._set_origins(given, inputs, known.arguments)
-                break
-        return tuple(given)
-
-    def _infer(
-        self,
-        context: Context,
-        inputs: Sequence[Batch],
-        specs: tuple[Spec, ...],
-        arguments: Mapping[str, Any],
-    ) -> Inferred:
-        """What `infer` says; the context keeps it for calls like this one."""
-        assert self.infer is not None
-        arguments = self._per_sample(context, inputs, arguments)
-        found = self.infer(context, *specs, **arguments)
-        if isinstance(found, Planned):
-            known = Inferred(specs, found.outputs, arguments, {"plan": found.plan})
-        else:
-            outputs = found if isinstance(found, tuple) else (found,)
-            known = Inferred(specs, outputs, arguments, arguments)
-        if context.inferred is not None:
-            context.inferred[context.count] = known
-        return known
-
-    def _set_origins(
-        self, outputs: Sequence[Batch], inputs: Sequence[Batch], arguments: Mapping[str, Any]
-    ) -> None:
-        """Say of outputs where their samples come from, if it is known of any input."""
-        for batch in inputs:
-            if batch.source_info:
-                break
-        else:
-            return
-        count = len(outputs[0]) if outputs else 0
-        infos = [batch.source_info for batch in inputs if len(batch) == count]
-        if any(infos):
-            info = self.origins(infos, arguments)
-            for output in outputs:
-                output.source_info = info
-
-    @staticmethod
-    def _by_kernel(
-        kernel: Callable[..., Any],
-        context: Context,
-        inputs: Sequence[Batch],
-        known: Inferred,
-        *,
-        is_repeated: bool,
-    ) -> Any:
-        """What the kernel of the device gives; NotImplemented where it says so.
-
-        Its launch is kept in `known`, if a call like this one was made before.
-        """
-        made = kernel(context, *inputs, **known.taken)
-        if not isinstance(made, Launch):
-            return made
-        queued = made.queue()
-        if is_repeated and len(inputs) == 1:
-            known.launches = Launches.of(made, queued, inputs[0])
-        return made.out
-
-    def _per_sample(
-        self, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """The arguments, as `PerSample` where they may vary; checks the numbers of frames."""
-        arguments = dict(arguments)
-        for name in self.per_sample:
-            value = arguments.get(name, self)
-            if not isinstance(value, PerSample):
-                if value is not self:
-                    arguments[name] = PerSample((value,) * context.count)
-            elif value.has_frames:
-                self._check_frames(inputs[0], name, value)
-        return arguments
-
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The inputs among values given by position, and the arguments."""
         is_open = any(each.is_repeated for each in self.inputs)
@@ -435,18 +305,6 @@ class Operator:
         if last and last[0].is_repeated and count > len(self.inputs):
             return self.inputs + last * (count - len(self.inputs))
         return self.inputs[:count]
-
-    def _check_frames(self, first: Batch, name: str, values: PerSample) -> None:
-        """Fail if an argument has values for other frames than the first input has."""
-        for position, value in enumerate(values):
-            if not isinstance(value, PerFrame):
-                continue
-            shape = tuple(first[position].shape)
-            if not first.layout.startswith("F") or shape[0] != len(value):
-                raise ArgumentError(
-                    f"fn.{self.name}: {name} has values for {len(value)} frames; the sample "
-                    f"has layout {first.layout or 'unknown'} and shape {shape}"
-                )
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -473,23 +331,3 @@ def declare(name: str, **description: Any) -> Callable[[Function], Function]:
         return run
 
     return register
-
-
-def _given(batch: Batch, layout: str, channel: int) -> Batch:
-    """An output as the caller gets it: with the layout that was inferred, if it fits.
-
-    Its channels go where those of the first input are, counted from the end.
-    """
-    if batch.block is not None:
-        ndim = batch.block.ndim - 1
-    else:
-        ndim = getattr(batch.samples[0], "ndim", -1) if len(batch) else len(layout)
-    if len(layout) != ndim:
-        layout = ""
-    if channel != -1 and layout.endswith("C"):
-        at = len(layout) + channel
-        named = f"{layout[:at]}C{layout[at:-1]}"
-        return batch.each(lambda value: value.movedim(-1, channel), named)
-    if layout == batch.layout:
-        return batch
-    return Batch(batch.data, layout)

@@ -11,8 +11,8 @@ beside this one, which `python -m videoloader.ops.stubs` writes and a test keeps
 import sys
 import types
 
-from videoloader.fn.names import public_modules
-from videoloader.ops.operator_class import Compose, public_classes
+from videoloader.fn.names import namespace, public_modules
+from videoloader.ops.operator_class import Compose, public_classes  # noqa: F401
 
 
 def _module(name: str) -> types.ModuleType:
@@ -23,16 +23,12 @@ def _module(name: str) -> types.ModuleType:
     if dotted not in sys.modules:
         made = sys.modules[dotted] = types.ModuleType(dotted, f"The classes of `fn.{name}`.")
         made.__path__ = []  # it may have modules inside
-        vars(made)["__all__"] = []
+        vars(made).update(namespace(dotted, public_classes))
         parent, _, short = name.rpartition(".")
         setattr(_module(parent), short, made)
     return sys.modules[dotted]
 
 
-for _name in ["", *public_modules()]:
-    _classes = public_classes(_name)
-    vars(_module(_name)).update(_classes, __all__=sorted(_classes))
-
-__all__ = ["Compose"]
-__all__ += [*public_classes(""), *(name for name in public_modules() if "." not in name)]
-__all__.sort(key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+for _name in public_modules():
+    _module(_name)
+globals().update(namespace(__name__, public_classes, "Compose"))

@@ -12,7 +12,8 @@ from videoloader.pipeline.conditionals import NOT_A_DEFINITION, converted
 from videoloader.pipeline.graph.current import pop_current, push_current
 from videoloader.pipeline.graph.nodes import inside
 from videoloader.pipeline.graph.promotion import returned
-from videoloader.pipeline.pipeline import Pipeline
+from videoloader.pipeline.options import check_names
+from videoloader.pipeline.pipeline import PIPELINE_ARGUMENTS, Pipeline
 
 __all__ = ["pipeline_def"]
 
@@ -75,6 +76,7 @@ def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., 
                 f"**{variadic[0]} of {definition.__name__} is not allowed: it would take arguments "
                 "of the pipeline for its own; name the arguments that it needs"
             )
+        check_names(f"{definition.__name__}()", keywords, [*own, *PIPELINE_ARGUMENTS])
         passed = {name: value for name, value in keywords.items() if name in own}
         given = {name: value for name, value in keywords.items() if name not in own}
         arguments = {**defaults, **given}

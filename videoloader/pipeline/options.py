@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from videoloader.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    OperatorError,
-    UnsupportedError,
-)
+from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
+from videoloader.system.spelling import did_you_mean
 from videoloader.tensors import TensorList
 from videoloader.types import DataType
 
 __all__ = [
     "ExpectedOutputs",
-    "check_others",
+    "check_names",
     "device_number",
     "queue_depth",
     "seed_or_none",
@@ -59,13 +55,13 @@ def device_number(value: Any) -> int | None:
     return None if value is None or value == -1 else whole_number("device_id", value, least=0)
 
 
-def check_others(others: Mapping[str, Any]) -> None:
-    """Fail for arguments that no pipeline has, or values that are not supported."""
-    for name, value in others.items():
-        if name != "debug":
-            raise ArgumentError(f"a pipeline has no argument {name!r}")
-        if value not in (None, False):
-            raise UnsupportedError(f"{name} of a pipeline is not supported yet, got {value!r}")
+def check_names(function: str, given: Collection[str], known: Collection[str]) -> None:
+    """Fail for an argument that is not known, and suggest one that is."""
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(known, name)
+            text = f"{function} has no argument {name!r}"
+            raise ArgumentTypeError(f"{text}; {hint}" if hint else text)
 
 
 def start_method(value: Any) -> str:

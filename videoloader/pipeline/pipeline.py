@@ -7,11 +7,11 @@ a time; `Monitor` counts what the consumer takes.
 
 from __future__ import annotations
 
+import inspect
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.options import (
     ExpectedOutputs,
-    check_others,
+    check_names,
     device_number,
     queue_depth,
     seed_or_none,
@@ -50,7 +50,7 @@ from videoloader.types import DataType
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["Pipeline"]
+__all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]
 
 
 class Pipeline:
@@ -124,7 +124,7 @@ class Pipeline:
             executors in DALI; taken, no effect but for how many batches `schedule_run` begins.
         bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
             taken, no effect.
-        **others: DALI's argument debug, where it is False.
+        debug: for functions of `pipeline_def`; here it must be False.
 
     Attributes:
         batch_size, max_batch_size: largest number of samples in a batch.
@@ -180,9 +180,12 @@ class Pipeline:
         experimental_exec_dynamic: bool | None = None,
         stream_policy: Any = None,
         concurrency: Any = None,
+        debug: bool | None = False,
         **others: Any,
     ) -> None:
-        check_others(others)
+        check_names("a pipeline", others, PIPELINE_ARGUMENTS)
+        if debug:
+            raise UnsupportedError("debug of a pipeline is an argument of pipeline_def functions")
         self._turn = ForkSafeLock()
         self._monitor = Monitor(on_stats, stats_interval)
         self._errors = FailurePolicy(on_error, max_errors, error_log)
@@ -744,12 +747,7 @@ class Pipeline:
             push_current(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         is_definition = self._scopes.pop()
         if is_definition:
             pop_current()
@@ -816,3 +814,6 @@ class Pipeline:
         """The processes of parallel external sources, if there are any."""
         pool = None if self._run is None else self._run.program.sources.python_pool
         return pool if pool is not None and pool.pool is not None else None
+
+
+PIPELINE_ARGUMENTS = tuple(inspect.signature(Pipeline).parameters)[:-1]  # without `others`

@@ -6,15 +6,15 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
+from videoloader.errors import ArgumentError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.pipeline.run.checkpoint import Checkpoint
-from videoloader.plugin.epoch_plan import EpochPlan, EpochPlanner, LastBatchPolicy
+from videoloader.plugin.epoch_length import EpochLength
+from videoloader.plugin.epoch_plan import EpochPlan, LastBatchPolicy
+from videoloader.plugin.iterator_state import PLAN, check_state
 from videoloader.runtime.run_stats import RunStats
-from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.system.callers import warn_deprecated
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from videoloader.decoding.failures import SampleFailure
 
 __all__ = ["BatchIterator"]
-
-_PLAN = ("epoch", "first", "start", "stop", "end")  # what a state has of a plan
 
 Item = TypeVar("Item")
 
@@ -57,14 +55,12 @@ class BatchIterator(ABC, Generic[Item]):
         self._policy = _policy(last_batch_policy, fill_last_batch)
         self._auto_reset = _auto_reset(auto_reset)
         self.batch_size = self._common_batch_size()
-        size = int(size)
-        self._check_size(size, reader_name, last_batch_padded)
+        self._length = EpochLength(int(size), reader_name, last_batch_padded)
+        self._length.check(len(self._pipelines))
         for pipeline in self._pipelines:
             pipeline.build()
         self._check_names()
-        self._has_reader = reader_name is not None
-        self._counted_by = (size, reader_name, last_batch_padded)
-        self._planner = self._find_planner()
+        self._planner = self._length.planner(self._pipelines, self._policy)
         self._taken = self._resumed_at()
         self._has_begun = False
         self._has_stopped = False
@@ -185,9 +181,9 @@ class BatchIterator(ABC, Generic[Item]):
             "taken": self._taken,
             "has_begun": self._has_begun,
             "has_stopped": self._has_stopped,
-            "plan": None if plan is None else [getattr(plan, name) for name in _PLAN],
+            "plan": None if plan is None else [getattr(plan, name) for name in PLAN],
             "samples": self._num_samples(),
-            "has_reader": self._has_reader,
+            "has_reader": self._length.has_reader,
         }
 
     @in_turn
@@ -206,9 +202,9 @@ class BatchIterator(ABC, Generic[Item]):
                 shards cannot be another one here, or it is no state. The iterator then stands where
                 it stood.
         """
-        _check_state(state)
+        check_state(state)
         states = state["pipelines"]
-        is_alike = state["has_reader"] == self._has_reader
+        is_alike = state["has_reader"] == self._length.has_reader
         is_alike &= (state["plan"] is None) == (self._planner is None)
         if not is_alike or not self._fits(states):
             raise ArgumentError(
@@ -228,19 +224,19 @@ class BatchIterator(ABC, Generic[Item]):
             pipeline.restore(each)
         self._taken, self._has_begun = state["taken"], state["has_begun"]
         self._has_stopped = state["has_stopped"]
-        self._planner = self._find_planner()
+        self._planner = self._length.planner(self._pipelines, self._policy)
         if self._planner is not None:
             epoch, first, start = state["plan"][:3]
             self._plan = replace(self._planner.plan(epoch, first), start=start)
 
     def _fits(self, states: Sequence[str]) -> bool:
         """Whether there are as many pipelines; those of a reader may be more or fewer."""
-        return len(states) == len(self._pipelines) or self._has_reader
+        return len(states) == len(self._pipelines) or self._length.has_reader
 
     def _divide_anew(self, state: Mapping[str, Any]) -> None:
         """Go on with what other shards have left."""
         planner = self._planner
-        if planner is None or not self._has_reader:
+        if planner is None or not self._length.has_reader:
             raise ArgumentError(
                 "the state is of another number of shards, or of another batch size; to go on "
                 "from there an iterator needs reader_name"
@@ -267,7 +263,7 @@ class BatchIterator(ABC, Generic[Item]):
             pipeline.restore(at.write())
         self._taken = at.batches
         self._has_begun = self._has_stopped = False
-        self._planner = self._find_planner()
+        self._planner = self._length.planner(self._pipelines, self._policy)
         self._plan = self._plan_at(self._taken)
 
     def close(self) -> None:
@@ -278,12 +274,7 @@ class BatchIterator(ABC, Generic[Item]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _num_samples(self) -> int | None:
@@ -354,7 +345,7 @@ class BatchIterator(ABC, Generic[Item]):
         self._has_stopped = self._has_begun = False
         if self._planner is None or self._plan is None:
             return
-        if any(begin_again) and not self._has_reader:
+        if any(begin_again) and not self._length.has_reader:
             self._taken = 0
             self._plan = self._planner.begin()
         elif self._taken < self._plan.stop:
@@ -390,98 +381,12 @@ class BatchIterator(ABC, Generic[Item]):
                     f"pipeline with {pipeline.num_outputs} outputs"
                 )
 
-    def _check_size(self, size: int, reader_name: str | None, padded: bool) -> None:
-        if reader_name is not None:
-            if size != -1 or padded:
-                raise ArgumentError("reader_name excludes size and last_batch_padded")
-            return
-        if size == 0 or size < -1:
-            raise ArgumentError(f"size must be at least 1, or -1, got {size}")
-        if size == -1 and len(self._pipelines) > 1:
-            raise ArgumentError(
-                f"{len(self._pipelines)} pipelines need reader_name or size: their sources may "
-                "end apart"
-            )
-
-    def _find_planner(self) -> EpochPlanner | None:
-        size, reader_name, padded = self._counted_by
-        if reader_name is not None:
-            return self._reader_planner(reader_name)
-        if size == -1:
-            return None
-        num_pipelines = len(self._pipelines)
-        stream = Epochs(size, self.batch_size * num_pipelines, pad_last_batch=padded)
-        return EpochPlanner(stream, self._policy, num_pipelines)
-
-    def _reader_planner(self, reader_name: str) -> EpochPlanner:
-        metas = [pipeline.reader_meta(reader_name) for pipeline in self._pipelines]
-        keys = ("epoch_size", "number_of_shards", "stick_to_shard", "pad_last_batch")
-        alike = {tuple(meta[key] for key in keys) for meta in metas}
-        if len(alike) > 1:
-            raise ArgumentError(
-                f"the readers {reader_name!r} differ in ({', '.join(keys)}): {sorted(alike)}"
-            )
-        stream = replace(self._pipelines[0].reader_epochs(reader_name), shard_id=0)
-        shards = tuple(meta["shard_id"] for meta in metas)
-        return EpochPlanner(stream, self._policy, shards=shards)
-
     def __repr__(self) -> str:
         length: Any = "?" if self._plan is None else len(self._plan)
         return (
             f"{type(self).__name__}({len(self._pipelines)} x batches of {self.batch_size}: "
             f"{', '.join(self.output_map)}; {length} in this epoch)"
         )
-
-
-_STATE = {
-    "pipelines": "a list of texts",
-    "taken": "a number of batches",
-    "has_begun": "True or False",
-    "has_stopped": "True or False",
-    "plan": "None or five numbers in order",
-    "samples": "None or a number",
-    "has_reader": "True or False",
-}
-"""What `state_dict` gives."""
-
-
-def _check_state(state: object) -> None:
-    """Fail if this is not the state of an iterator; the error names what is wrong."""
-    told = "not what state_dict() of an iterator over pipelines gives"
-    if not isinstance(state, Mapping):
-        raise ArgumentTypeError(f"the state is {told}: it is a {type(state).__name__}")
-    if missing := _STATE.keys() - state.keys():
-        raise ArgumentError(f"the state is {told}: it has no {', '.join(sorted(missing))}")
-    pipelines, taken, plan = state["pipelines"], state["taken"], state["plan"]
-    is_right = {name: isinstance(state[name], bool) for name in _STATE if name.startswith("has_")}
-    is_right["taken"] = _is_count(taken)
-    is_right["samples"] = state["samples"] is None or _is_count(state["samples"])
-    is_right["pipelines"] = (
-        isinstance(pipelines, list | tuple)
-        and len(pipelines) > 0
-        and all(isinstance(each, str | bytes) for each in pipelines)
-    )
-    is_right["plan"] = plan is None or (
-        isinstance(plan, list | tuple) and len(plan) == len(_PLAN) and all(map(_is_count, plan))
-    )
-    for name, is_so in is_right.items():
-        if not is_so:
-            raise ArgumentError(
-                f"the state is {told}: {name} is {_STATE[name]}, got {state[name]!r:.60}"
-            )
-    if plan is not None:
-        _, first, start, stop, end = plan
-        if not (first <= min(start, stop, taken) and max(start, stop, taken) <= end):
-            raise ArgumentError(
-                f"the state is {told}: {taken} batches are taken in an epoch of batches {first} to "
-                f"{end}, which goes on with {start} and stops at {stop}"
-            )
-    for each in pipelines:
-        Checkpoint.read(each)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _policy(policy: object, fill_last_batch: bool | None) -> LastBatchPolicy:

@@ -12,9 +12,10 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
-from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
+
+from videoloader.system.spelling import did_you_mean
 
 __all__ = ["documented", "from_options", "takes_options"]
 
@@ -87,11 +88,9 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
     def complete(*args: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
-            close = get_close_matches(unknown, sorted(names - {"self"}), n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise TypeError(
-                f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}"
-            )
+            hint = did_you_mean(sorted(names - {"self"}), unknown, most=1)
+            text = f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
+            raise TypeError(f"{text}; {hint}" if hint else text)
         return function(*args, **{**known, **keywords})
 
     cast(Any, complete).__signature__ = signature.replace(parameters=[*own, *added])

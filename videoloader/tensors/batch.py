@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Batch", "Shape", "Spec", "check_layout", "parts"]
+__all__ = ["Batch", "Shape", "Spec", "check_alike", "check_layout", "parts"]
 
 Shape = tuple[int, ...]
 
@@ -240,3 +240,26 @@ def _joined(blocks: Sequence[torch.Tensor | None]) -> torch.Tensor | None:
         place += len(block) * first.stride(0)
     count = sum(len(block) for block in blocks if block is not None)
     return first.as_strided((count, *first.shape[1:]), first.stride())
+
+
+def check_alike(samples: Sequence[Any], name: str = "") -> None:
+    """Fail if the samples of a batch differ in element type, dimensions or device.
+
+    Args:
+        samples: of the batch. A path, for a decoder that takes either, is like any tensor.
+        name: of their source, for the error.
+    """
+    for position, sample in enumerate(samples):
+        first = samples[0]
+        if not (isinstance(first, torch.Tensor) and isinstance(sample, torch.Tensor)):
+            continue
+        for what, here, there in (
+            ("element type", sample.dtype, first.dtype),
+            ("number of dimensions", sample.ndim, first.ndim),
+            ("device", sample.device, first.device),
+        ):
+            if here != there:
+                raise ArgumentTypeError(
+                    f"{name}{': ' * bool(name)}the samples of a batch have one {what}: "
+                    f"sample 0 has {there}, sample {position} has {here}"
+                )

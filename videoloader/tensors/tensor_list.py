@@ -15,7 +15,7 @@ from videoloader.errors import (
     ArgumentTypeError,
     UnsupportedError,
 )
-from videoloader.tensors.batch import Batch, check_layout
+from videoloader.tensors.batch import Batch, check_alike, check_layout
 from videoloader.tensors.importing import is_array, to_tensor
 from videoloader.tensors.memory import copy_to_address
 from videoloader.tensors.printing import distinct_shapes, print_batch
@@ -76,7 +76,7 @@ class TensorList(Computable):
             if source_info is None and any(isinstance(x, Tensor | SampleTensor) for x in given):
                 source_info = [getattr(sample, "source_info", str)() for sample in given]
             data = [_tensor(sample, at) for at, sample in enumerate(given)]
-            _check_alike(data)
+            check_alike(data)
         info = [] if source_info is None else list(source_info)
         self._batch = Batch(data, layout or "", info)
         count = len(self)
@@ -333,18 +333,3 @@ def _tensor(sample: Any, position: int) -> torch.Tensor:
             f"a batch holds tensors, sample {position} is a {type(sample).__name__}"
         )
     return to_tensor(sample)
-
-
-def _check_alike(samples: Sequence[torch.Tensor]) -> None:
-    for position, sample in enumerate(samples):
-        first = samples[0]
-        for what, here, there in (
-            ("type", sample.dtype, first.dtype),
-            ("number of dimensions", sample.ndim, first.ndim),
-            ("device", sample.device, first.device),
-        ):
-            if here != there:
-                raise ArgumentTypeError(
-                    f"the samples of a batch have one {what}: "
-                    f"sample 0 has {there}, sample {position} has {here}"
-                )

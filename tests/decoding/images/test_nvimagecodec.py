@@ -13,6 +13,7 @@ from image_files import encoded, picture
 from videoloader import fn, pipeline_def, types
 from videoloader.decoding.images import nvimagecodec
 from videoloader.decoding.images.header import read_header
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS
 from videoloader.tensors.batch import Batch
@@ -179,7 +180,7 @@ def apply(name, files, **arguments):
     declared = OPERATORS[name]
     bound = declared.bind(arguments)
     encoded_files = Batch([torch.frombuffer(bytearray(each), dtype=torch.uint8) for each in files])
-    (made,) = declared.apply(Context(len(files), "cpu:0"), [encoded_files], bound)
+    (made,) = apply_operator(declared, Context(len(files), "cpu:0"), [encoded_files], bound)
     return made
 
 

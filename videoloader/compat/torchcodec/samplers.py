@@ -55,13 +55,11 @@ def clips_at_random_indices(
         ValueError: the arguments contradict each other or the video.
     """
     num_clips = _count(num_clips, "num_clips")
-    count = _count(num_frames_per_clip, "num_frames_per_clip")
-    between = _count(num_indices_between_frames, "num_indices_between_frames")
-    start, end = _index_range(
-        decoder, count, between, sampling_range_start, sampling_range_end, policy
-    )
+    steps = np.arange(_count(num_frames_per_clip, "num_frames_per_clip"))
+    steps *= _count(num_indices_between_frames, "num_indices_between_frames")
+    start, end = _index_range(decoder, steps, sampling_range_start, sampling_range_end, policy)
     starts = torch.randint(low=start, high=end, size=(num_clips,))
-    return _by_index(decoder, starts.numpy(), count, between, policy)
+    return _by_index(decoder, starts.numpy(), steps, policy)
 
 
 def clips_at_regular_indices(
@@ -79,13 +77,11 @@ def clips_at_regular_indices(
     Several begin at the same frame if there are fewer frames than clips.
     """
     num_clips = _count(num_clips, "num_clips")
-    count = _count(num_frames_per_clip, "num_frames_per_clip")
-    between = _count(num_indices_between_frames, "num_indices_between_frames")
-    start, end = _index_range(
-        decoder, count, between, sampling_range_start, sampling_range_end, policy
-    )
+    steps = np.arange(_count(num_frames_per_clip, "num_frames_per_clip"))
+    steps *= _count(num_indices_between_frames, "num_indices_between_frames")
+    start, end = _index_range(decoder, steps, sampling_range_start, sampling_range_end, policy)
     starts = torch.linspace(start, end - 1, steps=num_clips, dtype=torch.int)
-    return _by_index(decoder, starts.numpy(), count, between, policy)
+    return _by_index(decoder, starts.numpy(), steps, policy)
 
 
 def clips_at_random_timestamps(
@@ -119,16 +115,11 @@ def clips_at_random_timestamps(
     """
     num_clips = _count(num_clips, "num_clips")
     count = _count(num_frames_per_clip, "num_frames_per_clip")
-    between, start, end = _time_range(
-        decoder,
-        count,
-        seconds_between_frames,
-        sampling_range_start,
-        sampling_range_end,
-        policy,
-    )
+    between = _seconds_between(decoder, seconds_between_frames, policy)
+    steps = np.arange(count) * between
+    start, end = _time_range(decoder, steps, sampling_range_start, sampling_range_end)
     starts = torch.rand(num_clips, dtype=torch.float64) * (end - start) + start
-    return _by_time(decoder, starts.numpy(), count, between, policy)
+    return _by_time(decoder, starts.numpy(), steps, policy)
 
 
 def clips_at_regular_timestamps(
@@ -148,26 +139,16 @@ def clips_at_regular_timestamps(
             f"seconds_between_clip_starts ({seconds_between_clip_starts}) must be > 0"
         )
     count = _count(num_frames_per_clip, "num_frames_per_clip")
-    between, start, end = _time_range(
-        decoder,
-        count,
-        seconds_between_frames,
-        sampling_range_start,
-        sampling_range_end,
-        policy,
-    )
+    between = _seconds_between(decoder, seconds_between_frames, policy)
+    steps = np.arange(count) * between
+    start, end = _time_range(decoder, steps, sampling_range_start, sampling_range_end)
     starts = torch.arange(start, end, step, dtype=torch.float64)
     starts = starts[starts < end]  # arange may round to the end
-    return _by_time(decoder, starts.numpy(), count, between, policy)
+    return _by_time(decoder, starts.numpy(), steps, policy)
 
 
 def _index_range(
-    decoder: VideoDecoder,
-    count: int,
-    between: int,
-    start: int,
-    end: int | None,
-    policy: str,
+    decoder: VideoDecoder, steps: Points, start: int, end: int | None, policy: str
 ) -> tuple[int, int]:
     """First and end of the frames that a clip may begin at, checked."""
     _check(decoder, policy)
@@ -178,7 +159,7 @@ def _index_range(
             f"sampling_range_start ({start}) must be smaller than the number of frames ({length})."
         )
     if end is None:
-        end = max(length - between * (count - 1), 1)
+        end = max(length - int(steps[-1]), 1)
         if start >= end:
             raise ArgumentError(
                 f"We determined that sampling_range_end should be {end}, but it is smaller than or "
@@ -193,30 +174,31 @@ def _index_range(
     return start, end
 
 
-def _time_range(
-    decoder: VideoDecoder,
-    count: int,
-    between: float | None,
-    start: float | None,
-    end: float | None,
-    policy: str,
-) -> tuple[float, float, float]:
-    """Seconds between frames, and first and end of the times that a clip may begin at, checked."""
+def _seconds_between(decoder: VideoDecoder, given: float | None, policy: str) -> float:
+    """Seconds between the frames of a clip."""
     _check(decoder, policy)
-    metadata = decoder.metadata
-    if metadata.average_fps is None:
+    rate = decoder.metadata.average_fps
+    if rate is None:
         raise ArgumentError(
             "Could not infer average fps from video metadata. Try an index-based sampler."
         )
+    if given is None:
+        return 1 / rate
+    if as_seconds(given, "seconds_between_frames") <= 0:
+        raise ArgumentError(f"seconds_between_frames ({given}) must be > 0")
+    return float(given)
+
+
+def _time_range(
+    decoder: VideoDecoder, steps: Points, start: float | None, end: float | None
+) -> tuple[float, float]:
+    """First and end of the times that a clip may begin at, checked."""
+    metadata = decoder.metadata
     first, last = metadata.begin_stream_seconds, metadata.end_stream_seconds
     if first is None or last is None:
         raise ArgumentError(
             "Could not infer stream end and start from video metadata. Try an index-based sampler."
         )
-    if between is None:
-        between = 1 / metadata.average_fps
-    elif as_seconds(between, "seconds_between_frames") <= 0:
-        raise ArgumentError(f"seconds_between_frames ({between}) must be > 0")
     if start is None:
         start = first
     elif start < first:
@@ -224,27 +206,23 @@ def _time_range(
     elif start >= last:
         raise ArgumentError(f"sampling_range_start ({start}) must be smaller than {last}")
     if end is None:
-        end = last - (count - 1) * between
+        end = last - float(steps[-1])
     elif end <= first:
         raise ArgumentError(f"sampling_range_end ({end}) must be at least {first}")
     if start >= end:
         raise ArgumentError(
             f"sampling_range_start ({start}) must be smaller than sampling_range_end ({end})"
         )
-    return between, start, min(end, last)
+    return start, min(end, last)
 
 
-def _by_index(
-    decoder: VideoDecoder, starts: Points, count: int, between: int, policy: Policy
-) -> FrameBatch:
-    points = starts[:, None].astype(np.int64) + np.arange(count) * between
+def _by_index(decoder: VideoDecoder, starts: Points, steps: Points, policy: Policy) -> FrameBatch:
+    points = starts[:, None].astype(np.int64) + steps
     return _clips(decoder.get_frames_at, points, len(decoder), policy)
 
 
-def _by_time(
-    decoder: VideoDecoder, starts: Points, count: int, between: float, policy: Policy
-) -> FrameBatch:
-    points = starts[:, None] + np.arange(count) * float(between)
+def _by_time(decoder: VideoDecoder, starts: Points, steps: Points, policy: Policy) -> FrameBatch:
+    points = starts[:, None] + steps
     end = decoder.metadata.end_stream_seconds
     assert end is not None, "checked with the range"
     return _clips(decoder.get_frames_played_at, points, end, policy)

@@ -56,6 +56,7 @@ from videoloader.experimental.dynamic.values import (
     tensor,
 )
 from videoloader.fn.names import public_modules
+from videoloader.system.spelling import no_attribute
 
 _ABSENT = {
     "DataType": "enumerations are arguments of operators, not elements of tensors",
@@ -153,4 +154,4 @@ __all__.sort(key=lambda name: (not name[0].isupper(), re.sub(r"\b(\D+)(\d)$", r"
 def __getattr__(name: str) -> Any:
     if name in _ABSENT:
         raise AttributeError(f"dynamic mode has no {name}: {_ABSENT[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_attribute(__name__, name, __all__)

@@ -14,13 +14,14 @@ from videoloader.experimental.dynamic.context import Device
 from videoloader.experimental.dynamic.plain import array_of
 from videoloader.experimental.dynamic.values import Batch, Tensor, Value, wrapped
 from videoloader.fn.eager_math import compute_now
+from videoloader.system.spelling import no_attribute
 
 __all__ = list(math.__all__)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no function {name!r}")
+        raise no_attribute(__name__, name, __all__)
     return partial(compute, name)
 
 

@@ -18,6 +18,7 @@ from videoloader.fn.function import Function
 from videoloader.fn.names import public_functions
 from videoloader.ops.operator_class import class_name
 from videoloader.pipeline.pipeline import Pipeline
+from videoloader.system.spelling import no_attribute
 
 __all__ = ["Reader", "reader_classes"]
 
@@ -169,4 +170,4 @@ __all__ += sorted(reader_classes("readers"))
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module {__name__!r} has no reader {name!r}; {', '.join(__all__[2:])}")
+    raise no_attribute(__name__, name, __all__)

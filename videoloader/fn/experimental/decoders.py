@@ -1,7 +1,5 @@
 """Decoders of images under their experimental names."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("experimental.decoders"))
-
-__all__ = sorted(public_functions("experimental.decoders"))
+globals().update(namespace(__name__, public_functions))

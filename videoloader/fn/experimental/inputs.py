@@ -1,7 +1,5 @@
 """`fn.inputs` under its experimental name."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("experimental.inputs"))
-
-__all__ = sorted(public_functions("experimental.inputs"))
+globals().update(namespace(__name__, public_functions))

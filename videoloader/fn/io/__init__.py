@@ -1,5 +1,6 @@
 """Input and output of files."""
 
-from videoloader.fn.io import file
+from videoloader.fn.io import file  # noqa: F401
+from videoloader.fn.names import namespace, public_functions
 
-__all__ = ["file"]
+globals().update(namespace(__name__, public_functions))

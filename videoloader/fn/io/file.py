@@ -1,7 +1,5 @@
 """Files whose paths are data."""
 
-from videoloader.fn.names import public_functions
+from videoloader.fn.names import namespace, public_functions
 
-globals().update(public_functions("io.file"))
-
-__all__ = sorted(public_functions("io.file"))
+globals().update(namespace(__name__, public_functions))

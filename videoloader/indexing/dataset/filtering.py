@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.cache import reading
 from videoloader.indexing.dataset.rows import with_later_columns
+from videoloader.system.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,8 +72,7 @@ def as_condition(
         )
     for name, value in limits.items():
         if name not in Limits.__annotations__:
-            close = difflib.get_close_matches(name, Limits.__annotations__, n=3)
-            hint = f"did you mean {' or '.join(close)}?" if close else "see `Limits`"
+            hint = did_you_mean(Limits.__annotations__, name) or "see `Limits`"
             raise ArgumentError(f"videos have no limit {name!r}; {hint}")
         if value is None:
             continue

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.indexing.dataset.joining import ROW
+from videoloader.system.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import duckdb
@@ -194,10 +194,10 @@ def _explained(rows: Videos | DatasetIndex, text: str) -> Iterator[None]:
         reason = _in_line(re.split("\n\nLINE|\nCandidate", str(error))[0])
         names = rows.column_names
         words = set(re.findall(r"[a-z_]\w*", text.lower())) - {*names}
-        close = [name for word in words for name in get_close_matches(word, names, n=1)]
-        hint = f"did you mean {' or '.join(sorted(close))}? " if close else ""
+        hint = did_you_mean(names, *sorted(words), most=1)
         raise ArgumentError(
-            f"the query {text!r} does not apply: {reason}; {hint}columns are {', '.join(names)}"
+            f"the query {text!r} does not apply: {reason}; {hint}{' ' * bool(hint)}columns are "
+            f"{', '.join(names)}"
         ) from error
 
 

@@ -28,12 +28,7 @@ from videoloader.operators.arguments import (
     PerSample,
 )
 from videoloader.operators.color.brightness_contrast import each_of, largest, middle
-from videoloader.operators.color.color_on_gpu import (
-    ColorStage,
-    columns,
-    matrix_stage,
-    recolor,
-)
+from videoloader.operators.color.color_on_gpu import ColorStage, columns, matrix_stage, recolor
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import OPERATORS, declare

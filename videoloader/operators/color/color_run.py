@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.color.color_on_gpu import ColorStage, recolor
 from videoloader.operators.context import Context, Planned
@@ -110,9 +111,9 @@ def _plan(
 def _run(context: Context, frames: Batch, plan: _Run) -> Batch:
     *first, (last, its_own) = plan.each
     for operator, own in first:
-        (frames,) = operator.apply(Context(context.count, context.device), [frames], own)
+        (frames,) = apply_operator(operator, Context(context.count, context.device), [frames], own)
     last_context = Context(context.count, context.device, allocate=context.allocate)
-    (frames,) = last.apply(last_context, [frames], its_own)
+    (frames,) = apply_operator(last, last_context, [frames], its_own)
     return frames
 
 

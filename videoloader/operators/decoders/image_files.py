@@ -238,11 +238,7 @@ def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `F
     return None
 
 
-@declare(
-    "decoders.image",
-    arguments=DECODING,
-    **_DESCRIPTION,
-)
+@declare("decoders.image", arguments=DECODING, **_DESCRIPTION)
 def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC.
 
@@ -259,11 +255,7 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
     check=check_crop,
     **_DESCRIPTION,
 )
-def decode_crop(
-    context: Context,
-    encoded: Batch,
-    **arguments: Any,
-) -> Batch:
+def decode_crop(context: Context, encoded: Batch, **arguments: Any) -> Batch:
     """Decode a window of images; it is that of `fn.crop`."""
     window, options = _divided(arguments)
 
@@ -353,11 +345,7 @@ def decode_random_crop(
     check=check_slice,
     **_DESCRIPTION,
 )
-def decode_slice(
-    context: Context,
-    encoded: Batch,
-    **arguments: Any,
-) -> Batch:
+def decode_slice(context: Context, encoded: Batch, **arguments: Any) -> Batch:
     """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
     window, options = _divided(arguments)
 

@@ -9,14 +9,7 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError, DecodeError
-from videoloader.operators.arguments import (
-    DTYPE,
-    INTS,
-    REQUIRED,
-    TEXT,
-    Argument,
-    PerSample,
-)
+from videoloader.operators.arguments import DTYPE, INTS, REQUIRED, TEXT, Argument, PerSample
 from videoloader.operators.context import Context
 from videoloader.operators.decoders.image_files import encoded_bytes
 from videoloader.operators.inputs import Input

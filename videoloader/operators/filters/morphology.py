@@ -15,14 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import (
-    INT,
-    INTS,
-    TEXT,
-    Argument,
-    PerSample,
-    each_value,
-)
+from videoloader.operators.arguments import INT, INTS, TEXT, Argument, PerSample, each_value
 from videoloader.operators.axes import padded
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.filters.neighborhoods_on_gpu import median_on_gpu

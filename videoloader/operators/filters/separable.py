@@ -1,4 +1,4 @@
-"""Separable filters: Gaussian blur and Laplacian, of images, clips and volumes.
+"""Separable filters of images, clips and volumes, and `fn.gaussian_blur`.
 
 A sample is filtered along its data axes: all but `C`, which comes first or last, and `F`. The
 borders are reflected without repeating the outermost values. Plain torch is the reference; on the
@@ -8,9 +8,8 @@ CPU OpenCV filters picture by picture, on a GPU a kernel filters a batch. All co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
-    BOOL,
     DTYPE,
     FLOATS,
     INTS,
@@ -37,12 +35,19 @@ from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
 __all__ = [
+    "DTYPE_ARGUMENT",
     "FRAMES_OR_VOLUME",
     "Axes",
+    "Filtering",
+    "Term",
+    "Terms",
+    "filtered",
     "gaussian_blur",
     "infer_filtered",
-    "laplacian",
+    "on_gpu",
+    "per_axis",
     "picture_axes",
+    "planned",
 ]
 
 FRAMES_OR_VOLUME = Input("frames", is_frames=True)
@@ -50,7 +55,6 @@ DTYPE_ARGUMENT = Argument("dtype", DTYPE, None, "element type of the output: the
 
 _MOST_AXES = 3
 _UNNAMED = {1: "W", 2: "HW", 3: "DHW"}
-_LARGEST = 31  # window of a Laplacian
 
 Kernels = Sequence[NDArray[np.float32]]
 """A window for each data axis."""
@@ -171,19 +175,19 @@ def _separable(values: torch.Tensor, axes: Axes, kernels: Kernels) -> torch.Tens
     return (_by_torch if values.device.type != "cpu" else _by_opencv)(values, axes, kernels)
 
 
-class _Term(NamedTuple):
+class Term(NamedTuple):
     """A window for each data axis, and the factor of what they make."""
 
     windows: Kernels
     factor: float = 1.0
 
 
-Terms = tuple[_Term, ...]
+Terms = tuple[Term, ...]
 """What is added up."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Filtering:
+class Filtering:
     """Plan of a separable filter.
 
     Attributes:
@@ -208,7 +212,7 @@ class _Filtering:
         return [[made[id(own)] for own in sample] for sample in self.terms]
 
 
-def _planned(frames: Spec, out: Spec, terms_of: Callable[..., Terms], *given: PerSample) -> Planned:
+def planned(frames: Spec, out: Spec, terms_of: Callable[..., Terms], *given: PerSample) -> Planned:
     """The plan with `terms_of(axes, *values)`, which is called once for equal values."""
     each = {ndim: Axes.of(frames.layout, ndim) for ndim in {*map(len, frames.shapes)}}
     axes = [each[len(shape)] for shape in frames.shapes]
@@ -222,7 +226,7 @@ def _planned(frames: Spec, out: Spec, terms_of: Callable[..., Terms], *given: Pe
 
     values = each_value(*given, make=lambda *own: own) if axes else []
     pairs = zip(axes, values, strict=True)
-    plan = _Filtering(
+    plan = Filtering(
         axes,
         [[terms(own, value) for value in sample] for own, sample in pairs],
         picture_axes(frames.layout) is not None,
@@ -230,7 +234,7 @@ def _planned(frames: Spec, out: Spec, terms_of: Callable[..., Terms], *given: Pe
     return Planned((out,), plan)
 
 
-def _filtered(context: Context, frames: Batch, plan: _Filtering) -> Batch:
+def filtered(context: Context, frames: Batch, plan: Filtering) -> Batch:
     """The terms of each sample, or of its frames, added up."""
     out = context.empty()
     for sample, place, axes, terms in zip(frames, out, plan.axes, plan.terms, strict=True):
@@ -255,11 +259,13 @@ def _summed(values: torch.Tensor, axes: Axes, terms: Terms) -> torch.Tensor:
     return total
 
 
-def _on_gpu(context: Context, frames: Batch, plan: _Filtering) -> Any:
+def on_gpu(context: Context, frames: Batch, plan: Filtering) -> Any:
+    """The same by one CUDA kernel, for pictures."""
     return filter_on_gpu(context, frames, plan.passes) if plan.are_pictures else NotImplemented
 
 
-def _per_axis(name: str, kind: Any, default: Any, doc: str) -> Argument:
+def per_axis(name: str, kind: Any, default: Any, doc: str) -> Argument:
+    """An argument with a value for all axes or one for each, by sample or by frame."""
     return Argument(name, kind, default, doc, per_sample=True, per_frame=True)
 
 
@@ -283,7 +289,7 @@ def _gaussian_terms(axes: Axes, sigma: Sequence[float], window_size: Sequence[in
     sizes = axes.each("sigma", sigma), axes.each("window_size", window_size)
     each = list(zip(*sizes, strict=True))
     windows = {own: _gaussian_window(*own) for own in dict.fromkeys(each)}
-    return (_Term([windows[own] for own in each]),)
+    return (Term([windows[own] for own in each]),)
 
 
 def _infer_blur(
@@ -295,122 +301,24 @@ def _infer_blur(
     dtype: torch.dtype | None,
 ) -> Planned:
     out = infer_filtered(context, frames, dtype=dtype)
-    return _planned(frames, out, _gaussian_terms, sigma, window_size)
+    return planned(frames, out, _gaussian_terms, sigma, window_size)
 
 
 @declare(
     "gaussian_blur",
     inputs=(FRAMES_OR_VOLUME,),
     arguments=(
-        _per_axis("sigma", FLOATS, (0.0,), "of the Gaussian; one for all axes, or one for each"),
-        _per_axis("window_size", INTS, (0,), "of the window, odd; likewise"),
+        per_axis("sigma", FLOATS, (0.0,), "of the Gaussian; one for all axes, or one for each"),
+        per_axis("window_size", INTS, (0,), "of the window, odd; likewise"),
         DTYPE_ARGUMENT,
     ),
     infer=_infer_blur,
-    kernels={"cuda": _on_gpu},
+    kernels={"cuda": on_gpu},
 )
-def gaussian_blur(context: Context, frames: Batch, plan: _Filtering) -> Batch:
+def gaussian_blur(context: Context, frames: Batch, plan: Filtering) -> Batch:
     """Blur with a Gaussian window, by default every frame of a clip alike.
 
     Without `window_size` the window has 2 * ceil(3 * sigma) + 1 values; without `sigma` it is
     ((window_size - 1) / 2 - 1) * 0.3 + 0.8. Values for each axis have the order of the layout.
     """
-    return _filtered(context, frames, plan)
-
-
-def _smoothing(size: int) -> NDArray[np.float32]:
-    """Binomial coefficients."""
-    return np.array([math.comb(size - 1, k) for k in range(size)], np.float32)
-
-
-def _second_derivative(size: int) -> NDArray[np.float32]:
-    """1, -2, 1, smoothed."""
-    smooth = _smoothing(size - 2).astype(np.float64)
-    return np.convolve(smooth, [1, -2, 1]).astype(np.float32)
-
-
-def _check_laplacian(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if arguments.get("normalized_kernel") and "scale" in given and arguments["scale"] != (1.0,):
-        raise ArgumentError("normalized_kernel scales by itself; give it or scale, not both")
-
-
-def _check_window(name: str, sizes: Sequence[int], least: int) -> None:
-    for size in sizes:
-        if not (least <= size <= _LARGEST and size % 2):
-            raise ArgumentError(f"{name} is odd, from {least} to {_LARGEST}, got {size}")
-
-
-def _derivatives(
-    axes: Axes,
-    window_size: Sequence[int],
-    smoothing_size: Sequence[int] | None,
-    scale: Sequence[float],
-    *,
-    normalized: bool,
-) -> Terms:
-    """The second derivative along each axis."""
-    windows = axes.each("window_size", window_size)
-    _check_window("window_size", windows, 3)
-    if smoothing_size is not None:
-        smooth = axes.each("smoothing_size", smoothing_size)
-        _check_window("smoothing_size", smooth, 1)
-    found = []
-    for axis, factor in enumerate(axes.each("scale", scale)):
-        if smoothing_size is None:
-            smooth = (windows[axis],) * axes.count
-        kernels = tuple(
-            _second_derivative(windows[other]) if other == axis else _smoothing(smooth[other])
-            for other in range(axes.count)
-        )
-        if normalized:
-            factor = 2.0 ** (axes.count + 2 - sum(map(len, kernels)))
-        found.append(_Term(kernels, factor))
-    return tuple(found)
-
-
-def _infer_laplacian(
-    context: Context,
-    frames: Spec,
-    *,
-    window_size: PerSample,
-    smoothing_size: PerSample,
-    scale: PerSample,
-    normalized_kernel: bool,
-    dtype: torch.dtype | None,
-) -> Planned:
-    out = infer_filtered(context, frames, dtype=dtype)
-    terms_of = partial(_derivatives, normalized=normalized_kernel)
-    return _planned(frames, out, terms_of, window_size, smoothing_size, scale)
-
-
-@declare(
-    "laplacian",
-    inputs=(FRAMES_OR_VOLUME,),
-    arguments=(
-        _per_axis("window_size", INTS, (3,), "of the derivative window, odd, 3 to 31"),
-        _per_axis(
-            "smoothing_size",
-            INTS,
-            None,
-            "of the smoothing windows, odd; by default that of the derivative",
-        ),
-        _per_axis("scale", FLOATS, (1.0,), "factor of the partial derivatives"),
-        Argument(
-            "normalized_kernel",
-            BOOL,
-            default=False,
-            doc="scale each derivative by 2 ** (axes + 2 - sum of its windows)",
-        ),
-        DTYPE_ARGUMENT,
-    ),
-    infer=_infer_laplacian,
-    check=_check_laplacian,
-    kernels={"cuda": _on_gpu},
-)
-def laplacian(context: Context, frames: Batch, plan: _Filtering) -> Batch:
-    """The sum of the second derivatives along each axis, by default of every frame alike.
-
-    A derivative is a window of `window_size` along its axis, and of `smoothing_size` along the
-    others. Values for each axis have the order of the layout.
-    """
-    return _filtered(context, frames, plan)
+    return filtered(context, frames, plan)

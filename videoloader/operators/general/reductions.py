@@ -11,14 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, INT, Argument
-from videoloader.operators.axes import (
-    AXES,
-    AXIS_NAMES,
-    axis_numbers,
-    by_block,
-    check_axes,
-    without,
-)
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, by_block, check_axes, without
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate

@@ -181,7 +181,7 @@ def resize_axes(
     """
     count = len(sides)
     parts = _parts(sides, roi_start, roi_end, relative=roi_relative)
-    lengths = [abs(end - start) for start, end in parts]
+    lengths = [abs(float(np.float32(end - start))) for start, end in parts]
     if resize_shorter:
         wanted, mode = [resize_shorter] * count, "not_smaller"
     elif resize_longer:
@@ -266,23 +266,36 @@ def _parts(
         if len(corner) != len(sides):
             raise ArgumentError(f"{name} must have {len(sides)} numbers, got {corner}")
     units = sides if relative else [1] * len(sides)
-    return [(a * unit, b * unit) for a, b, unit in zip(start, end, units, strict=True)]
+    edges = np.array([start, end], np.float32) * np.array(units, np.float32)  # as in DALI
+    return [(float(a), float(b)) for a, b in edges.T]
 
 
 def _exact(
     wanted: Sequence[float], lengths: Sequence[float], bounds: Sequence[float], mode: str
 ) -> list[float]:
-    """The lengths of the output before they are rounded."""
-    sides = [abs(float(np.float32(want))) for want in wanted]
-    scales = [want / length for want, length in zip(sides, lengths, strict=True) if want and length]
+    """The lengths of the output before they are rounded.
+
+    Single precision where DALI has it: lengths, and the scale that keeps the aspect ratio. Which
+    pixel is nearest may depend on the last bit.
+    """
+    single = np.float32
+    sides = [abs(single(want)) for want in wanted]
+    inputs = [single(length) for length in lengths]
+    each = list(zip(sides, inputs, strict=True))
+    scales = [want / side for want, side in each if want and side]
     if mode in ("default", "stretch"):
-        missing = math.prod(scales) ** (1 / len(scales)) if mode == "default" and scales else 1.0
-        each = zip(sides, lengths, bounds, strict=True)
-        return [min(want or length * missing, bound) for want, length, bound in each]
-    scale = (min(scales) if mode == "not_larger" else max(scales)) if scales else 1.0
+        missing = 1.0
+        if mode == "default" and scales:
+            missing = math.prod(map(float, scales)) ** (1 / len(scales))
+        found = [float(want or single(float(side) * missing)) for want, side in each]
+        return [min(length, bound) for length, bound in zip(found, bounds, strict=True)]
+    scale = float((min(scales) if mode == "not_larger" else max(scales)) if scales else 1.0)
     fits = [bound / length for bound, length in zip(bounds, lengths, strict=True) if length]
     scale = min([scale, *fits])
-    return [length * scale for length in lengths]
+    return [  # a side that sets the scale keeps the length that was asked for
+        float(want if side and want and want / side == scale else single(float(side) * scale))
+        for want, side in each
+    ]
 
 
 def for_sides(name: str, values: tuple[float, ...], count: int) -> list[float]:

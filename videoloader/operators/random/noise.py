@@ -15,14 +15,7 @@ from videoloader.operators.arguments import BOOL, FLOAT, Argument, PerSample
 from videoloader.operators.axes import storable
 from videoloader.operators.context import Context, once_for_equal
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
-from videoloader.operators.kernels import (
-    ELEMENTS,
-    MOST_CHANNELS,
-    THREADS,
-    Kernel,
-    Launch,
-    row_type,
-)
+from videoloader.operators.kernels import ELEMENTS, MOST_CHANNELS, THREADS, Kernel, Launch, row_type
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors import saturate

@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -64,12 +63,7 @@ class Branches:
             self._scope.enter_context(inside(Branch(self._predicate, outcome=True)))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._scope.close()
 
     def end_body(self) -> None:

@@ -205,8 +205,8 @@ class DebugRun:
         assert batch is not None
         if node.name in program.sources:
             return
-        before = [each.node for each in self._calls[:-1]]
-        program.sources.open(node)
+        *before, bare = [each.node for each in self._calls]
+        program.sources.open(bare)
         if program.sources.parallel:
             raise UnsupportedError(
                 f"{node.describe()}: debug mode runs sources in this process; leave parallel out"

@@ -22,6 +22,7 @@ from videoloader.errors import (
     TooManyFailuresError,
     VideoError,
 )
+from videoloader.operators.applying import apply_operator
 from videoloader.operators.conditional import MERGE, check_alike, kind_of
 from videoloader.operators.context import Context, SampleError
 from videoloader.pipeline.graph.nodes import DataNode, Node
@@ -179,7 +180,7 @@ class Evaluator:
         if given:
             context.allocate = partial(_result, given, part)
         inputs = list(map(part.value, node.inputs))
-        outputs = operator.apply(context, inputs, arguments)
+        outputs = apply_operator(operator, context, inputs, arguments)
         if operator is MERGE:
             _check_merged(node, outputs[0], part.state)
         return outputs

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import torch
 
@@ -18,7 +19,12 @@ from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.video.planned import ReadError
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["Sources"]
+__all__ = ["NOTHING", "Planned", "Sources"]
+
+Planned: TypeAlias = "Mapping[Node, Sequence[Any] | Columns]"
+"""What sources put into a batch."""
+
+NOTHING: Planned = MappingProxyType({})
 
 
 class Sources(Mapping[str, Source]):
@@ -33,6 +39,8 @@ class Sources(Mapping[str, Source]):
         self._options = options
         self.python_pool = python_pool
         self._opened: dict[str, Source] = {}
+        self._nodes: list[Node] = []  # of these
+        self._interrupted: dict[Node, Sequence[Any] | Columns] = {}
         self._external: list[FedSource] = []
 
     def __getitem__(self, name: str) -> Source:
@@ -61,6 +69,7 @@ class Sources(Mapping[str, Source]):
         skipped = ("seed", *node.operator.decoding)
         arguments = {key: value for key, value in node.constants.items() if key not in skipped}
         source = self._opened[node.name] = node.operator.run(context, **arguments)
+        self._nodes.append(node)
         if isinstance(source, FedSource):
             self._external.append(source)
 
@@ -85,15 +94,48 @@ class Sources(Mapping[str, Source]):
             raise failure(node, iteration, None, "", error) from error
 
     @property
-    def asked(self) -> frozenset[str]:
-        """Names of the sources that the thread of the caller asks for their batches.
+    def asked(self) -> list[Node]:
+        """The sources that the thread of the caller asks for their batches.
 
         All that may end, where one of them calls Python code of the user's in this process.
         """
-        calls_user = any(source.calls_user for source in self._external)
-        return frozenset(
-            name for name, source in self.items() if calls_user and isinstance(source, FedSource)
-        )
+        if not any(source.calls_user for source in self._external):
+            return []
+        return [node for node in self._nodes if isinstance(self[node.name], FedSource)]
+
+    def ask(self, iteration: int) -> Planned:
+        """What the sources that run in the thread of the caller put into a batch.
+
+        If Ctrl-C interrupts this, the next call goes on with the sources not asked yet.
+        """
+        known = self._interrupted
+        try:
+            items = self._planned_by(self.asked, iteration, known)
+        except Exception:
+            known.clear()
+            raise
+        self._interrupted = {}
+        return items
+
+    def planned_by_all(self, iteration: int, asked: Planned) -> Planned:
+        """What every source puts into a batch; `asked` has what `ask` gave."""
+        return self._planned_by(self._nodes, iteration, dict(asked))
+
+    def _planned_by(
+        self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
+    ) -> Planned:
+        """What sources put into a batch; `known` holds what some gave already, and is completed."""
+        in_order = not known
+        has_ended = False
+        for node in nodes:
+            try:
+                if node not in known:
+                    known[node] = self.planned(node, iteration)
+            except StopIteration:  # ask the others too, so that all count the same batches
+                has_ended = True
+        if has_ended:
+            raise StopIteration
+        return known if in_order else {node: known[node] for node in nodes}
 
     @property
     def fed(self) -> dict[str, FedSource]:

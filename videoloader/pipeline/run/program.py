@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeGuard
 
 import torch
 
 from videoloader.cuda.streams import Here, stage_stream, stream_here, torch_is_plain
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
-from videoloader.errors import (
-    ArgumentError,
-    OperatorError,
-)
+from videoloader.errors import ArgumentError, OperatorError
 from videoloader.operators.batch_source import Columns
 from videoloader.operators.context import Sample
 from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
@@ -26,7 +22,7 @@ from videoloader.pipeline.graph.nodes import Node
 from videoloader.pipeline.run.batch_state import BatchState, Part, Slots
 from videoloader.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
 from videoloader.pipeline.run.evaluate import Evaluator, failure
-from videoloader.pipeline.run.open_readers import Sources
+from videoloader.pipeline.run.open_readers import NOTHING, Planned, Sources
 from videoloader.pipeline.run.pool import (
     SampleSharing,
     cpus_near_gpu,
@@ -47,10 +43,6 @@ from videoloader.tensors.batch import Batch
 from videoloader.workers.python_pool import PythonPool
 
 __all__ = ["Program"]
-
-Planned: TypeAlias = "Mapping[Node, Sequence[Any] | Columns]"
-
-_NOTHING: Planned = MappingProxyType({})
 
 
 class Program:
@@ -76,12 +68,9 @@ class Program:
         for node in self._nodes:
             self._take_failures(node, reason)
         self.sources = Sources(options, python_pool)
-        self._planning = [node for node in self._nodes if node.operator.kind == "source"]
-        for node in self._planning:
-            self.sources.open(node)
-        asked = self.sources.asked
-        self._asked = [node for node in self._planning if node.name in asked]
-        self._interrupted: dict[Node, Sequence[Any] | Columns] = {}
+        for node in self._nodes:
+            if node.operator.kind == "source":
+                self.sources.open(node)
         self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
@@ -129,12 +118,13 @@ class Program:
         has_more = first is not None and first.kind == "plan"
         has_work = has_more and not (self._only_plans and self._mark is None)
         plan = self._plan_and_run if has_work else self.plan
-        if not self._asked:
+        asked = self.sources.asked
+        if not asked:
             return [Stage("plan", lambda number, _: plan(number))]
-        is_little = self._asked == self._planning and (self._only_plans or not has_more)
-        is_little &= all(node.device == "cpu" for node in self._asked)
+        is_little = len(asked) == len(self.sources) and (self._only_plans or not has_more)
+        is_little &= all(node.device == "cpu" for node in asked)
         return [
-            Stage("sources", lambda number, _: (number, self.ask(number)), is_callers=True),
+            Stage("sources", lambda number, _: (number, self.sources.ask(number)), is_callers=True),
             Stage(
                 "plan",
                 lambda given, _: plan(*given),
@@ -236,8 +226,6 @@ class Program:
             media.check_gpu(node.describe())
         self._take_failures(node, "debug mode keeps all samples of a batch")
         self._nodes.append(node)
-        if node.operator.kind == "source":
-            self._planning.append(node)
 
     def run_node(self, node: Node, part: Part) -> None:
         """Run one node on a whole batch, here and now."""
@@ -264,48 +252,18 @@ class Program:
             )
         self._failures[node.name] = Failures(policy)
 
-    def _plan_and_run(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
+    def _plan_and_run(self, iteration: int, asked: Planned = NOTHING) -> BatchState:
         """Plan a batch, and send it through the first stage."""
         return self._run(self.compiled[0], self.plan(iteration, asked), None)
 
-    def ask(self, iteration: int) -> Planned:
-        """What the sources that run in the thread of the caller put into a batch.
-
-        If Ctrl-C interrupts this, the next call goes on with the sources not asked yet.
-        """
-        known = self._interrupted
-        try:
-            items = self._planned(self._asked, iteration, known)
-        except Exception:
-            known.clear()
-            raise
-        self._interrupted = {}
-        return items
-
-    def _planned(
-        self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
-    ) -> Planned:
-        """What sources put into a batch; `known` holds what some gave already, and is completed."""
-        in_order = not known
-        has_ended = False
-        for node in nodes:
-            try:
-                if node not in known:
-                    known[node] = self.sources.planned(node, iteration)
-            except StopIteration:  # ask the others too, so that all count the same batches
-                has_ended = True
-        if has_ended:
-            raise StopIteration
-        return known if in_order else {node: known[node] for node in nodes}
-
-    def plan(self, iteration: int, asked: Planned = _NOTHING) -> BatchState:
+    def plan(self, iteration: int, asked: Planned = NOTHING) -> BatchState:
         """What every source puts into a batch.
 
         Args:
             iteration: its number.
-            asked: what `ask` gave, if anything.
+            asked: what `Sources.ask` gave, if anything.
         """
-        items = self._planned(self._planning, iteration, dict(asked))
+        items = self.sources.planned_by_all(iteration, asked)
         counts = {*map(len, items.values())} or {self.options.batch_size}
         if len(counts) > 1:
             sizes = ", ".join(f"{node.name}: {len(planned)}" for node, planned in items.items())

@@ -15,7 +15,7 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.sources.items import Item
 from videoloader.tensors import TensorList, saturate, to_tensor
-from videoloader.tensors.batch import Batch
+from videoloader.tensors.batch import Batch, check_alike
 from videoloader.tensors.importing import is_array
 from videoloader.types import DataType
 
@@ -115,7 +115,7 @@ class Output:
             has_layout = bool(part) and hasattr(part[0], "get_property")
             layout = part[0].get_property("layout") if has_layout else None
             samples = [self.sample(value) for value in part]
-            self._check_alike(samples)
+            check_alike(samples, self.name)
             info = [known() if callable(known) else "" for known in map(_source_info, part)]
             return Batch(samples, layout or "", info if any(info) else ()), False
         if isinstance(part, _TEXTS) or not is_array(part):
@@ -130,24 +130,6 @@ class Output:
             f"{self.name}: a batch is a tensor, an array or a list of samples, "
             f"got {type(part).__name__}; for one sample at a time use batch=False"
         )
-
-    def _check_alike(self, samples: Sequence[Any]) -> None:
-        """Fail if the samples of a batch differ in type, dimensions or device."""
-        for position, sample in enumerate(samples):
-            first = samples[0]
-            if not isinstance(first, torch.Tensor) or not isinstance(sample, torch.Tensor):
-                continue  # paths and bytes for a decoder, which takes either
-            facts = [
-                ("element type", sample.dtype, first.dtype),
-                ("number of dimensions", sample.ndim, first.ndim),
-                ("device", sample.device, first.device),
-            ]
-            for what, here, there in facts:
-                if here != there:
-                    raise ArgumentTypeError(
-                        f"{self.name}: the samples of a batch have one {what}: sample 0 has "
-                        f"{there}, sample {position} has {here}"
-                    )
 
     def _check(self, dtype: torch.dtype, ndim: int, layout: str, *, is_given: bool) -> None:
         """Fail if the data is not what was asked for, or what came before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from videoloader.operators.context import Context, Sample, SampleError
 from videoloader.operators.decoders.image_files import encoded_bytes
 from videoloader.operators.general.slice import SLICE
 from videoloader.operators.inputs import Input
-from videoloader.operators.operator import declare
+from videoloader.operators.operator import Part, declare
 from videoloader.readers.files.listing import StoredFiles
 from videoloader.readers.files.npy import Region, read_header, read_region
 from videoloader.readers.files.reader import (
@@ -39,6 +39,16 @@ _AS_SLICE = {
     "fill_value": "fill_values",
 }
 """Arguments of a region, and those of `fn.slice` that mean the same."""
+
+
+def _with_slice(given: Mapping[str, Any], varying: Set[str]) -> tuple[Part, Part] | None:
+    """Whole arrays, and `fn.slice` on them, for regions by data nodes."""
+    if varying.isdisjoint(_AS_SLICE):
+        return None
+    own = {key: value for key, value in given.items() if key not in _AS_SLICE}
+    region = {_AS_SLICE[key]: value for key, value in given.items() if key in _AS_SLICE}
+    return ("readers.numpy", own), (SLICE.name, {"axes": (), **region})  # () are all
+
 
 _STARTS = ("roi_start", "rel_roi_start")
 _STOPS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
@@ -102,8 +112,7 @@ def _region(arguments: Mapping[str, Any]) -> Region:
         Argument("fill_value", FLOAT, 0.0, "of what is padded"),
     ),
     check=_check,
-    behind=(SLICE.name, _AS_SLICE),
-    behind_defaults={"axes": ()},  # all
+    pair=_with_slice,
     unused=("cache_header_information", "register_buffers"),
 )
 def read_numpy(**arguments: Any) -> _Arrays:

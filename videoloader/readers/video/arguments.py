@@ -10,22 +10,19 @@ import torch
 from videoloader.clip_samples.labels import LabelColumn
 from videoloader.decoding.clip_cache import DEFAULT_CACHE
 from videoloader.decoding.options import OnError
-from videoloader.operators.arguments import (
-    ANY,
-    BOOL,
-    DTYPE,
-    FLOAT,
-    INT,
-    PATH,
-    TEXT,
-    Argument,
-    Kind,
-)
+from videoloader.operators.arguments import ANY, BOOL, DTYPE, FLOAT, INT, PATH, TEXT, Argument, Kind
 from videoloader.operators.random.random import SEED
 from videoloader.readers.files.listing import PATHS
 from videoloader.readers.ranks import shard_arguments
-from videoloader.readers.video.decoder import COLOR, DECODING, FILL, FRAME_NUM, PAD, TIMESTAMPS
 from videoloader.readers.video.file_list import ROUNDINGS
+from videoloader.readers.video.shared_arguments import (
+    COLOR,
+    DECODING,
+    FILL,
+    FRAME_NUM,
+    PAD,
+    TIMESTAMPS,
+)
 
 __all__ = ["ARGUMENTS"]
 

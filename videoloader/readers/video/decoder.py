@@ -5,68 +5,39 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from videoloader.audio.request import ClipSoundRequest
-from videoloader.decoding import limits
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.opening.videos import source_name
-from videoloader.decoding.output import ColorRange, Matrix
 from videoloader.errors import ArgumentError, FrameRangeError, NoSoundError
 from videoloader.indexing.index import VideoIndex
-from videoloader.operators.arguments import (
-    BOOL,
-    FLOAT,
-    FLOATS,
-    IMAGE,
-    INT,
-    INTS,
-    TEXT,
-    Argument,
-    Kind,
-)
-from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
+from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, INTS, TEXT, Argument, Kind
 from videoloader.operators.operator import declare
 from videoloader.readers.video import media
 from videoloader.readers.video.planned import PlannedClip, public_name
-from videoloader.sampling import (
-    FILLED,
-    PAD_MODES,
-    SNAPS,
-    pad_frames,
-    select_at_rate,
-    select_frames,
+from videoloader.readers.video.shared_arguments import (
+    COLOR,
+    DECODING,
+    FILL,
+    FRAME_NUM,
+    TIMESTAMPS,
+    check_color,
 )
+from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_at_rate, select_frames
 from videoloader.sampling.clips import check_length
 from videoloader.sources.items import Item
-from videoloader.types import ImageType
 
-__all__ = [
-    "COLOR",
-    "DECODING",
-    "EXACT",
-    "FRAME_NUM",
-    "PAD",
-    "TIMESTAMPS",
-    "check_color",
-    "decode_video",
-    "wanted_frames",
-]
+__all__ = ["EXACT", "decode_video", "frame_outputs", "wanted_frames"]
 
 
 EXACT = "exact"
 """The `pad_mode` of eager calls without one: a frame outside the video is an error."""
-
-
-def _frame_num(value: Any) -> str:
-    if isinstance(value, bool):  # DALI before 2.4
-        return "scalar" if value else "none"
-    return str(value)
 
 
 def _rate(value: Any) -> float:
@@ -81,94 +52,6 @@ def _window(value: Any) -> tuple[int, ...]:
     if len(window) != 4 or min(window) < 0 or 0 in window[2:]:
         raise ValueError
     return window
-
-
-FRAME_NUM = Argument(
-    "enable_frame_num",
-    Kind("str", _frame_num),
-    "none",
-    "an output with the number of the first frame (`scalar`) or of every frame (`sequence`)",
-    choices=("none", "scalar", "sequence"),
-)
-TIMESTAMPS = Argument(
-    "enable_timestamps",
-    BOOL,
-    default=False,
-    doc="an output with the time of every frame, in seconds from the first frame of the video",
-)
-RESOLUTION = Argument(
-    "resolution_change",
-    TEXT,
-    "error",
-    "what to do with frames of another size than the first: `error`, or `scale` them to it",
-    choices=("error", "scale"),
-)
-MATRIX = Argument(
-    "matrix",
-    TEXT,
-    "auto",
-    "from Y'CbCr to RGB: `auto` by the tags of the stream, `bt601`, `bt709` or `bt2020` whatever "
-    "the tags, or `swscale` as PyAV, decord2, torchcodec and OpenCV convert",
-    choices=get_args(Matrix),
-)
-COLOR_RANGE = Argument(
-    "color_range",
-    TEXT,
-    "auto",
-    "of the samples: `auto` by the tags of the stream, `limited` or `full` whatever the tags",
-    choices=get_args(ColorRange),
-)
-OUTPUT = Argument(
-    "output",
-    TEXT,
-    "rgb",
-    "`rgb`, or `gray` for the luma in one channel, which is converted from no colours",
-    choices=("rgb", "gray"),
-)
-SNAP = Argument(
-    "snap",
-    TEXT,
-    "none",
-    "`keyframe` gives, in place of each frame, the last keyframe at or before it, which costs one "
-    "packet; numbers and times are those of the keyframes",
-    choices=SNAPS,
-)
-FILL = Argument("fill_value", INTS, (0,), "colour of filled frames", least=0, most=255)
-MAX_PIXELS = Argument(
-    "max_pixels",
-    INT,
-    limits.MAX_PIXELS,
-    "pixels of a picture; a file that claims more fails",
-    least=1,
-)
-DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
-"""What goes to the batch decoder as it is, for whole files and for clips of a reader."""
-
-
-def COLOR(name: str) -> Argument:  # noqa: N802  (stands among constants)
-    """The argument with the colour space of the pictures."""
-    return Argument(
-        name,
-        IMAGE,
-        ImageType.RGB,
-        "colour space of the frames; all but RGB are converted as `fn.color_space_conversion` "
-        "does. A `fill_value` is RGB",
-        choices=(ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr),
-    )
-
-
-def check_color(operator: str, name: str, arguments: Mapping[str, Any]) -> None:
-    """Fail if luma, which has no colours, is to have a colour space."""
-    if arguments["output"] == "gray" and arguments[name] is not ImageType.RGB:
-        raise ArgumentError(
-            f'fn.{operator}: output="gray" gives luma without colours, leave {name} out; or '
-            f"leave output out: {name}=GRAY makes grey of RGB"
-        )
-
-
-def PAD(default: str) -> Argument:  # noqa: N802  (stands among constants)
-    """The `pad_mode` argument, with a default."""
-    return Argument("pad_mode", TEXT, default, "what stands outside the video", choices=PAD_MODES)
 
 
 def wanted_frames(

@@ -23,8 +23,9 @@ from videoloader.operators.batch_source import SourceContext
 from videoloader.operators.operator import declare
 from videoloader.readers.external.feeding import FedSource
 from videoloader.readers.video import media
-from videoloader.readers.video.decoder import DECODING, FILL, FRAME_NUM, TIMESTAMPS, frame_outputs
+from videoloader.readers.video.decoder import frame_outputs
 from videoloader.readers.video.planned import Identity, PlannedClip
+from videoloader.readers.video.shared_arguments import DECODING, FILL, FRAME_NUM, TIMESTAMPS
 from videoloader.sampling import FILLED
 from videoloader.sources.items import Item
 from videoloader.tensors import TensorList

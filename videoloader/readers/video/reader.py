@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -17,23 +17,15 @@ from videoloader.decoding.failures import Failures
 from videoloader.errors import ArgumentError
 from videoloader.operators.batch_source import SourceContext
 from videoloader.operators.geometry.resize import RESIZE
-from videoloader.operators.operator import OPERATORS, declare
+from videoloader.operators.operator import OPERATORS, Part, declare
 from videoloader.readers.ranks import find_order
 from videoloader.readers.video.arguments import ARGUMENTS
 from videoloader.readers.video.clip_decoding import cache_of
 from videoloader.readers.video.clip_reader import ClipReader
 from videoloader.readers.video.clips import Clips, clip_rule
-from videoloader.readers.video.decoder import (
-    DECODING,
-    check_color,
-)
-from videoloader.readers.video.file_list import (
-    Entry,
-    FrameRange,
-    list_folders,
-    read_file_list,
-)
+from videoloader.readers.video.file_list import Entry, FrameRange, list_folders, read_file_list
 from videoloader.readers.video.scopes import Scopes
+from videoloader.readers.video.shared_arguments import DECODING, check_color
 from videoloader.sampling import DenseClips
 from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
@@ -190,8 +182,17 @@ def read_video(context: SourceContext, **arguments: Any) -> ClipReader:
 
 READ_VIDEO = OPERATORS["readers.video"]
 
+_UNUSED = {*READ_VIDEO.unused, *RESIZE.unused} - {"image_type"}
 _RESIZING = tuple(each for each in RESIZE.arguments if each.name != "save_attrs")
 _TAKEN = {argument.name for argument in _RESIZING}
+
+
+def _with_resize(given: Mapping[str, Any], varying: Set[str]) -> tuple[Part, Part]:  # noqa: ARG001
+    """The reader, and `fn.resize` on its clips."""
+    given = {key: value for key, value in given.items() if key not in _UNUSED}
+    later = {key: value for key, value in given.items() if RESIZE.declares(key)}
+    own = {key: value for key, value in given.items() if key not in later}
+    return (READ_VIDEO.name, own), (RESIZE.name, later)
 
 
 @declare(
@@ -199,8 +200,8 @@ _TAKEN = {argument.name for argument in _RESIZING}
     kind="source",
     arguments=(*(each for each in READ_VIDEO.arguments if each.name not in _TAKEN), *_RESIZING),
     num_outputs=READ_VIDEO.num_outputs,
-    parts=(READ_VIDEO.name, RESIZE.name),
-    unused=tuple({*READ_VIDEO.unused, *RESIZE.unused} - {"image_type"}),
+    pair=_with_resize,
+    unused=tuple(_UNUSED),
 )
 def read_video_resized(_: SourceContext, **arguments: Any) -> Any:  # noqa: ARG001
     """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips.

@@ -20,6 +20,7 @@ __all__ = [
     "about",
     "affine",
     "composed",
+    "inverse",
     "numbers",
     "rotation",
     "shape_of",
@@ -84,6 +85,20 @@ def composed(first: Matrix, then: Matrix) -> Matrix:
     moved = then[:, :-1] @ first
     moved[:, -1] += then[:, -1]
     return moved
+
+
+def inverse(matrix: Matrix, operator: str) -> Matrix:
+    """The transform back, for a matrix (n, n + 1) or (n, n); `operator` is for the error."""
+    count, columns = matrix.shape
+    whole = np.eye(columns)
+    whole[:count] = matrix
+    try:
+        return np.asarray(np.linalg.inv(whole)[:count], dtype=np.float64)
+    except np.linalg.LinAlgError as error:
+        raise ArgumentError(
+            f"fn.{operator}: inverse_map=False needs a matrix that has an inverse, got "
+            f"{matrix.tolist()}"
+        ) from error
 
 
 def rotation(degrees: float, axis: Sequence[float] | None = None) -> Matrix:

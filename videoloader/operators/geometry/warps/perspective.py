@@ -22,7 +22,7 @@ from videoloader.operators.arguments import (
 )
 from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.geometry.sizes import rounded
-from videoloader.operators.geometry.warps.matrices import Matrix, numbers
+from videoloader.operators.geometry.warps.matrices import Matrix, inverse, numbers
 from videoloader.operators.geometry.warps.sampling import BORDERS, chunks, pixel_places, sample_at
 from videoloader.operators.geometry.warps.warp import Warping
 from videoloader.operators.geometry.warps.warps_on_cpu import can_warp, warp_pictures
@@ -174,8 +174,10 @@ def _matrices_of_argument(
 def _from_output(values: Any, *, is_inverse: bool, pixel_origin: str) -> Matrix:
     """The matrix from places in the output to places in the input, from pixel corners."""
     matrix = _perspective(values)
+    if not is_inverse:
+        matrix = inverse(matrix, "experimental.warp_perspective")
     shift, back = _TO_CORNERS[pixel_origin]
-    moved: Matrix = shift @ (matrix if is_inverse else _inverse(matrix)) @ back
+    moved: Matrix = shift @ matrix @ back
     return moved
 
 
@@ -282,16 +284,6 @@ def warp_perspective(context: Context, frames: Batch, *given: Batch, plan: _Pers
             values = sample_at(pictures[at], places, interp_type, border, fill)
             slots[at].copy_(saturate(values, slots.dtype))
     return out
-
-
-def _inverse(matrix: Matrix) -> Matrix:
-    try:
-        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-    except np.linalg.LinAlgError as error:
-        raise ArgumentError(
-            "fn.experimental.warp_perspective: inverse_map=False needs a matrix that has an "
-            f"inverse, got {matrix.tolist()}"
-        ) from error
 
 
 def _map_sides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:

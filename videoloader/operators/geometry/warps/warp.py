@@ -27,7 +27,7 @@ from videoloader.operators.arguments import (
 from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.deprecated import OUTPUT_DTYPE
 from videoloader.operators.geometry.sizes import rounded
-from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, rotation
+from videoloader.operators.geometry.warps.matrices import MATRIX, Matrix, affine, inverse, rotation
 from videoloader.operators.geometry.warps.sampling import chunks, pixel_places, sample_at
 from videoloader.operators.geometry.warps.warps_on_cpu import can_warp, warp_pictures
 from videoloader.operators.geometry.warps.warps_on_gpu import warp_on_gpu
@@ -252,19 +252,9 @@ def _affine_matrices(
 
     def matrices_of(value: Any) -> tuple[Matrix, ...]:
         own = [affine(each, dimensions) for each in _own(value, 1)]
-        return tuple(own if is_inverse else map(_inverse, own))
+        return tuple(own if is_inverse else [inverse(each, "warp_affine") for each in own])
 
     return tuple(once_for_equal(matrices_of, values))
-
-
-def _inverse(matrix: Matrix) -> Matrix:
-    try:
-        linear = np.linalg.inv(matrix[:, :-1])
-    except np.linalg.LinAlgError as error:
-        raise ArgumentError(
-            f"fn.warp_affine: inverse_map=False needs a matrix that has an inverse, got {matrix}"
-        ) from error
-    return np.concatenate([linear, -linear @ matrix[:, -1:]], axis=1)
 
 
 def _turns(angle: Any, axis: Any, dimensions: int) -> list[tuple[float, Any]]:

@@ -1,12 +1,7 @@
 """DataLoader workers that describe data, and a pipeline in the main process that makes it."""
 
 from videoloader.plugin.pytorch.proxy.server import DataLoader, Server
-from videoloader.plugin.references import (
-    BatchReference,
-    Proxy,
-    SampleReference,
-    collate_references,
-)
+from videoloader.plugin.references import BatchReference, Proxy, SampleReference, collate_references
 
 DALIServer = Server
 DALIOutputBatchRef = BatchReference

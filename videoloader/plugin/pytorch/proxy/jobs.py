@@ -15,12 +15,7 @@ import numpy as np
 import torch
 
 from videoloader.cuda.streams import stage_stream
-from videoloader.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    OperatorError,
-    VideoError,
-)
+from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError, VideoError
 from videoloader.pipeline import Pipeline
 from videoloader.plugin.references import Call
 from videoloader.sources.address import scrubbed

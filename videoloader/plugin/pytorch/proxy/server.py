@@ -8,7 +8,6 @@ import uuid
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from torch.utils import data
@@ -144,12 +143,7 @@ class Server:
         self.start_thread()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop_thread()
 
     def __reduce__(self) -> Any:

@@ -1,0 +1,46 @@
+"""Misspelled names: errors suggest the names that there are."""
+
+import pytest
+
+import videoloader
+from videoloader import fn, ops, pipeline_def
+from videoloader.errors import ArgumentTypeError
+from videoloader.experimental import dynamic
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "right"),
+    [
+        (videoloader, "Laoder", "Loader"),
+        (fn, "resiz", "resize"),
+        (fn, "reader", "readers"),
+        (fn.readers, "vidio", "video"),
+        (fn.io.file, "reed", "read"),
+        (fn.experimental, "decoder", "decoders"),
+        (ops, "Resise", "Resize"),
+        (ops.random, "CoinFlop", "CoinFlip"),
+        (dynamic, "resiz", "resize"),
+        (dynamic.math, "sqtr", "sqrt"),
+    ],
+)
+def test_a_misspelled_name_in_a_module_is_told_with_the_right_one(module, name, right):
+    message = rf"^module '{module.__name__}' has no attribute '{name}'; did you mean .*\b{right}\b"
+    with pytest.raises(AttributeError, match=message):
+        getattr(module, name)
+
+
+def test_names_that_are_like_no_other_bring_no_suggestion():
+    with pytest.raises(AttributeError, match=r"has no attribute 'zzzz'$"):
+        fn.zzzz  # noqa: B018
+    assert not hasattr(fn, "__wrapped__")
+
+
+def test_a_misspelled_argument_of_a_pipeline_function_is_told_with_the_right_one():
+    @pipeline_def(batch_size=1)
+    def clips(sequence_length):
+        raise AssertionError("not called")
+
+    for wrong, right in [("squence_length", "sequence_length"), ("num_thread", "num_threads")]:
+        message = rf"^clips\(\) has no argument '{wrong}'; did you mean {right}"
+        with pytest.raises(ArgumentTypeError, match=message):
+            clips(**{wrong: 8})
