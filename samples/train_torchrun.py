@@ -4,7 +4,9 @@ FOLDER holds a folder of videos for each class. Each process has one GPU and dec
 every step there; without GPUs they train on the CPU. Gradients are exchanged by
 DistributedDataParallel, or with `--parallel fsdp` the model is sharded (FSDP2). The run may be
 stopped at any time; called again, it goes on with the step after the last checkpoint, also with
-another number of processes, or the other `--parallel`. Each clip is trained on once in an epoch.
+another number of processes, or the other `--parallel`. An epoch has each clip once; where the last
+step is not full, the first clips fill it, and are trained on twice. A video that cannot be read is
+replaced by the next one.
 """
 
 from __future__ import annotations
@@ -83,6 +85,7 @@ def train(arguments: argparse.Namespace) -> None:
         mean=110.0,
         std=60.0,
         shuffle=True,
+        on_error="replace",
         seed=0,
     )
     torch.manual_seed(0)

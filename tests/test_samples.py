@@ -124,7 +124,7 @@ def test_the_proxy_sample_decodes_in_the_main_process(folder):
 
 def test_the_code_of_the_readme_runs(folder):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     program = "\n".join(blocks)
     clip = folder.parent / "a.mp4"
     if not clip.exists():
