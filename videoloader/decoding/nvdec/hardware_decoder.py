@@ -27,7 +27,7 @@ from videoloader.decoding.nvdec.hardware import (
     library,
     surface_bytes,
 )
-from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.preamble import has_film_grain
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
@@ -139,12 +139,7 @@ class Feeder:
         self._held: list[tuple[int, Any]] = []
         self._fetched = Packets.of([])  # packets from `_next` on
         self._budget = _LEAST_BYTES
-        self.packets = 0
-        """Number of packets fed so far."""
-        self.bytes = 0
-        """Number of bytes of these packets."""
-        self.frames = 0
-        """Number of frames output by the decoder so far, wanted or not."""
+        self.counts = DecoderCounts()
         self.is_empty = False
         """Whether the decoder has output all frames of the packets fed."""
 
@@ -176,12 +171,12 @@ class Feeder:
             return
         chunks = self._behind(run, source) if self._reads_on else self._run(run, source)
         for packets, payloads in chunks:
-            if not self.packets and has_film_grain(self._index, payloads):
+            if not self.counts.packets and has_film_grain(self._index, payloads):
                 raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
-            head = b"" if self.packets else self._stream.head(int(packets[0]))
+            head = b"" if self.counts.packets else self._stream.head(int(packets[0]))
             data = self._stream.join(payloads, head)
-            self.packets += len(packets)
-            self.bytes += sum(payloads.sizes.tolist())
+            self.counts.packets += len(packets)
+            self.counts.bytes += sum(payloads.sizes.tolist())
             yield self._wanted(self._call(data, self._order.feed(packets)), missing)
             if self._reads_on and not missing:
                 return
@@ -268,7 +263,7 @@ class Feeder:
     def _call(self, data: bytes, tag: int) -> list[tuple[int, Any]]:
         """Make a call; returns the frames with their packets."""
         frames = self._decoder.decode(data, tag)
-        self.frames += len(frames)
+        self.counts.frames += len(frames)
         packets = self._order.identify([frame.timestamp for frame in frames])
         return list(zip(packets, frames, strict=True))
 
