@@ -98,6 +98,9 @@ class PacketFeed:
         part = size if self._is_local else 0
         drop = self._drop if drop is None else drop
         for packets, payloads in needed_packets(self._index, read, run, drop, part):
+            if 0 < len(packets) <= size:
+                yield packets, payloads
+                continue
             for start in range(0, len(packets), size):
                 some = slice(start, start + size)
                 yield packets[some], payloads.some(some)
