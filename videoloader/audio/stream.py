@@ -3,7 +3,7 @@
 FFmpeg applies encoder delay, padding and edit lists while it decodes from the beginning. Most
 codecs keep state between packets, so decoding starts at the beginning. The exceptions are
 uncompressed sound and FLAC, whose packets are independent and whose times follow from file offsets;
-and AAC, MP3 and uncompressed sound in MP4 files, see `seeking.py`.
+AAC and MP3; and uncompressed sound in MP4 files, see `seeking.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.audio.seeking import PacketTable, SeekPoint, TwinDecoder
+from videoloader.audio.seeking import (
+    InexactSeekError,
+    PacketTable,
+    Passed,
+    SeekPoint,
+    TwinDecoder,
+    can_pass,
+)
 from videoloader.errors import DecodeError, FormatError, NoSoundError, UnsupportedError
 from videoloader.indexing.contexts import most_pixels, reason_of
 from videoloader.indexing.libav import open_container
@@ -180,6 +187,7 @@ class SoundStream:
             self.first = self.last = Piece(0, begin, self._samples(frame))
             self._stated = self._find_stated(source)
             self._may_seek = may_seek and container.format.name.startswith("mov,")
+            self._may_pass = may_seek and can_pass(self._stream.codec_context)
         except BaseException:
             self._stack.close()
             raise
@@ -276,6 +284,11 @@ class SoundStream:
         """
         if self._after_silence is not None or number < self.last.stop + 1:
             return
+        if self._may_pass and self._ahead is None and number > self.last.stop + self.sample_rate:
+            is_cut = self.last is self.first  # so that it does not tell the size of a packet
+            if is_cut and (not self.advance() or self._after_silence is not None):
+                return
+            self._pass(number)
         begin, rate, tick = self.last.stop, self.sample_rate, float(self._time_base)
         end = self.last.seconds + Fraction(self.last.samples.shape[1], rate)
         at, offset = begin, float(end) - begin / rate  # seconds of sample 0
@@ -289,6 +302,49 @@ class SoundStream:
         if at > begin:
             nothing = self.last.samples[:, :0]
             self.last = Piece(at, end + Fraction(at - begin, rate), nothing)
+        self.is_broken = False
+
+    def _pass(self, number: int) -> None:
+        """Demux packets up to one with a sample, or to a gap, and decode the last of them alone.
+
+        Raises:
+            InexactSeekError: the decoder does not come to where it would be.
+        """
+        import av
+
+        context, last = self._stream.codec_context, self.last
+        samples, rate, tick = last.samples.shape[1], self.sample_rate, float(self._time_base)
+        end = last.seconds + Fraction(samples, rate)
+        passed = Passed(context.codec.name, samples)
+        packets, packet = self._container.demux(self._stream), None
+        self.is_broken = True
+        for packet in packets:
+            ahead = passed.count * samples
+            late = 0.0 if packet.pts is None else packet.pts * tick - float(end) - ahead / rate
+            if last.stop + ahead + samples > number or late > _SAFE or not passed.take(packet):
+                break
+        rest = [] if packet is None else [packet]
+        if packet is None or not packet.size:
+            rest = passed.give_back() + rest
+        if passed.count:
+            self._decoded.close()
+            context.flush_buffers()
+            preroll = passed.preroll()
+            is_aac = context.codec.name == "aac"
+            self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
+            try:
+                for each in preroll:
+                    frames = context.decode(each)
+                    if self._twin is not None:
+                        self._twin.decode(each)
+            except av.error.FFmpegError as error:
+                raise InexactSeekError from error
+            if [frame.samples for frame in frames] != [samples]:
+                raise InexactSeekError
+            count = passed.count * samples
+            seconds = end + Fraction(count, rate)
+            self.last = Piece(last.stop + count, seconds, last.samples[:, :0])
+        self._decoded = self._frames(chain(rest, packets), has_frames=True)
         self.is_broken = False
 
     def _find_stated(self, source: Source) -> tuple[float, float] | None:
