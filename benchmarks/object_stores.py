@@ -203,6 +203,7 @@ def clips(
             dataset,
             vl.RandomClip(16, stride=2),
             batch_size=16,
+            shuffle=True,
             workers=2,
             size=(112, 112),
             time_limit=time_limit,

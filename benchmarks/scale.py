@@ -114,7 +114,7 @@ def measure(name: str, path: Path) -> dict[str, Any]:
     import ray
     import ray.data
 
-    ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
     dataset = vl.open_dataset(path)
     read = CONTENDERS[name]

@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "installing.md"
 BUILD = ROOT / "build" / "matrix"
-HEAD = "| row | Python | PyAV | PyTorch | NumPy | pyarrow | OpenCV | result | date | note |"
+HEAD = "| row | Python | PyAV | PyTorch | NumPy | pyarrow | OpenCV | result | date |"
 TESTS = (
     *("tests/sampling", "tests/codecs", "tests/tensors", "tests/fn", "tests/test_types.py"),
     *("tests/test_video.py", "tests/test_loader.py", "tests/decoding/test_batch.py"),
@@ -93,8 +93,7 @@ def run_row(name: str, wheel: Path) -> tuple[str, bool]:
 def _line(name: str, python: str, versions: dict[str, str], result: str) -> str:
     packages = ("av", "torch", "numpy", "pyarrow", "opencv-python-headless")
     cells = [name, python, *(versions.get(package, "") for package in packages), result]
-    # The note is written by hand: why a row failed.
-    return f"| {' | '.join(cells)} | {datetime.datetime.now(datetime.UTC).date()} | |"
+    return f"| {' | '.join(cells)} | {datetime.datetime.now(datetime.UTC).date()} |"
 
 
 def save(lines: list[str]) -> None:
@@ -105,7 +104,7 @@ def save(lines: list[str]) -> None:
     ran = [line for line in lines if "| not run" not in line]
     known = {line.split(" | ")[0].strip("| "): line for line in (*lines, *older, *ran)}
     table = [known[name] for name in ROWS if name in known]
-    text = "\n".join([head, "|" + " --- |" * 10, *table])
+    text = "\n".join([head, "|" + " --- |" * 9, *table])
     PAGE.write_text(before + text + end + after, encoding="utf-8")
 
 

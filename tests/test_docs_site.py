@@ -186,6 +186,18 @@ def test_lessons_and_guides_lead_to_each_other(program):
         assert f"](../samples/learn/{program.name})" in PAGES[guide], guide
 
 
+def test_measured_figures_are_written_by_a_program():
+    """If this fails: let benchmarks/guide_tables.py write the figure, or add a limit here."""
+    limits = {"0.05 ms", "0.1 ms", "40 ms", "50 ms", "32 MiB", "30 frames/s"}
+    for page, text in PAGES.items():
+        if page in ("benchmarks", "operators"):
+            continue
+        prose = re.sub("<!-- figures: .*?<!-- end of figures -->", "", text, flags=re.DOTALL)
+        prose = without_code(prose)
+        found = set(re.findall(r"\d[\d.,]* (?:ms|microseconds|frames/s|clips/s|MiB)\b", prose))
+        assert found <= limits, f"docs/{page}.md: {sorted(found - limits)}"
+
+
 def test_external_addresses_are_plausible():
     """If this fails: look the new address up, and add its site."""
     sites = {"arxiv.org", "download.pytorch.org", "keepachangelog.com", "semver.org"}

@@ -104,7 +104,7 @@ def test_a_number_of_clips_is_a_whole_number(path, clips):
 def test_a_frame_out_of_range_is_told_in_one_sentence_everywhere(path):
     with vl.Video(path) as video:
         number, said = len(video), f"{video.name}: frame {len(video)} requested, the video has "
-        said += f"{len(video)} (0-{len(video) - 1})"
+        said += f"{len(video)} frames (0-{len(video) - 1})"
         for read in (
             lambda: video[number],
             lambda: video.get_frames([number]),

@@ -381,7 +381,7 @@ class Loader:
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
             keys = [(sample, epoch, 0) for sample in samples.tolist()]
-            with monitor.measure("decode", len(keys)):
+            with monitor.meter.measure("decode", len(keys)):
                 batch = self._samples.decode(decoder, keys)
             monitor.meter.add_work(batch.clips.work)
             if stream is not None:
@@ -462,7 +462,7 @@ class Loader:
         if self._transform is None:
             return result
         draw = partial(self._requests.transform_rng, epoch=batch.epoch)
-        with self._monitor.measure("transform", len(batch.samples)):
+        with self._monitor.meter.measure("transform", len(batch.samples)):
             return transformed(result, self._transform, [*map(draw, batch.samples.tolist())])
 
 

@@ -144,7 +144,7 @@ def read_clips(
     if device != "cpu":  # actors keep their decoders from one read task to the next
         on_gpu = {"num_gpus": 1, "compute": ray.data.ActorPoolStrategy(min_size=1)}
         how = on_gpu | how
-        warn_of_missing_gpus(ray, how["num_gpus"])
+        warn_of_missing_gpus(ray, how["num_gpus"] or 0)
     return ray.data.read_datasource(source, **how)
 
 

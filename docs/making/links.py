@@ -1,4 +1,4 @@
-"""A link to a page, or a place in one, that is not there ends the build of the site."""
+"""A warning for each link of the site to a page, or a place in one, that is not there."""
 
 from __future__ import annotations
 
@@ -37,12 +37,11 @@ def broken_links(folder: Path) -> list[str]:
 
 def check(app: Sphinx, problem: Exception | None) -> None:
     """Called when all pages are written."""
-    from sphinx.errors import SphinxError
+    from sphinx.util.logging import getLogger
 
     if problem is None and app.builder.format == "html":
-        broken = broken_links(Path(app.outdir).resolve())
-        if broken:
-            raise SphinxError("\n".join(["links that lead nowhere:", *broken]))
+        for link in broken_links(Path(app.outdir).resolve()):
+            getLogger(__name__).warning("a link leads nowhere: %s", link)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

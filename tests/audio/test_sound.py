@@ -20,7 +20,7 @@ from sound_cases import make_wav
 
 import videoloader as vl
 from videoloader.audio.elements import to_float32
-from videoloader.audio.stream import SoundStream
+from videoloader.audio.mixing import Mixer
 
 RATE = 44100
 FILES = {
@@ -494,9 +494,9 @@ def test_little_of_a_long_file_is_decoded(tmp_path, monkeypatch):
     with vl.Audio(path) as audio:
         decoded = []
         monkeypatch.setattr(
-            "videoloader.audio.stream.SoundStream._samples",
-            lambda stream, frame, exact=SoundStream._samples: (
-                decoded.append(frame.samples) or exact(stream, frame)
+            "videoloader.audio.mixing.Mixer.samples",
+            lambda mixer, frame, exact=Mixer.samples: (
+                decoded.append(frame.samples) or exact(mixer, frame)
             ),
         )
         for start in (400_000, 20_000, 300_000):

@@ -70,6 +70,20 @@ def test_scenes_are_told_from_keyframes_and_tables_to_half_a_second(video, monke
         assert sorted({*near}) == CUTS
 
 
+@pytest.mark.parametrize("coded", ["h264_regular", "h264_one_gop", "vp9", "mpeg4"])
+@pytest.mark.parametrize("at", [11, 12, 13, 24, 30, 31])
+def test_exact_scenes_are_those_of_a_full_decode_where_a_cut_takes_two_frames(coded, at, tmp_path):
+    codec, suffix, options = CODED[coded]
+    first, second, third = ([*draw_shot(50, seed=seed, size=SIZE)] for seed in (1, 2, 3))
+    mixed = cv2.addWeighted(first[at], 0.3, second[at], 0.7, 0)
+    pictures = [*first[:at], mixed, *second[at + 1 : 45], *third[:12]]
+    path = encode_pictures(
+        tmp_path / f"a.{suffix}", pictures, size=SIZE, codec=codec, options=options
+    )
+    every = read_thumbnails(path, "all")
+    assert starts(vl.find_scenes(path, exact=True)) == scenes._cuts_in(*every)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_shot_in_motion_is_one_scene(tmp_path, exact):
     path = encode_shots(

@@ -16,4 +16,4 @@ def fed(monkeypatch):
         begin(self, *arguments, **options)
 
     monkeypatch.setattr(CpuDecoder, "__init__", count)
-    return lambda: sum(decoder.packets_fed for decoder in decoders)
+    return lambda: sum(decoder.counts.packets for decoder in decoders)

@@ -58,7 +58,7 @@ def test_dropping_disposable_packets_changes_no_frame(file):
             decoder = CpuDecoder(known, source, drop="disposable")
             frames = {n: md5_of(s) for n, s in decoder.decode(plan_decode(known, wanted))}
             assert frames == {number: hashes[number] for number in wanted.tolist()}
-            fed.append(decoder.packets_fed)
+            fed.append(decoder.counts.packets)
     assert fed[0] == fed[1] == plan_decode(index, wanted).num_packets
     assert fed[0] <= plan_decode(plain, wanted).num_packets
 

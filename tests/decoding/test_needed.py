@@ -120,7 +120,7 @@ def fed_to_decode(index, source, frames, hashes, drop):
     decoder = CpuDecoder(index, source, drop=drop)
     decoded = {n: md5_of(surface) for n, surface in decoder.decode(plan_decode(index, frames))}
     assert decoded == {n: hashes[n] for n in frames.tolist()}
-    return decoder.packets_fed
+    return decoder.counts.packets
 
 
 @pytest.mark.parametrize("file", CORPUS)

@@ -96,7 +96,7 @@ def test_numbers_of_a_batch_have_one_type():
     check(
         ndd.as_batch([[1], [2.5, 3]]), [np.array([1], np.float32), np.array([2.5, 3], np.float32)]
     )
-    with pytest.raises(ArgumentError, match="one type"):
+    with pytest.raises(ArgumentError, match="one element type"):
         ndd.as_batch([np.zeros(1, np.float32), np.zeros(1, np.int32)])
 
 

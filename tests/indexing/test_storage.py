@@ -197,6 +197,14 @@ def test_what_cannot_be_stored_is_refused_before_it_is_written(index, tmp_path, 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("wrong", [True, 1.0, [1]])
+def test_a_field_of_another_type_is_refused_though_it_equals_a_sound_one(index, wrong):
+    """Fields that were found sound are not checked again for the next index."""
+    encode_index(replace(index, stream=1))
+    with pytest.raises(vl.UnsupportedError, match="cannot be stored"):
+        encode_index(replace(index, stream=wrong))
+
+
 def test_a_row_whose_index_cannot_be_stored_is_one_with_an_error(clip, index, monkeypatch):
     odd = replace(index, width=-1)
     monkeypatch.setattr("videoloader.indexing.dataset.rows.index_video", lambda *_: odd)

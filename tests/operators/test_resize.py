@@ -285,7 +285,7 @@ def test_shorter_and_longer_are_met_exactly_and_keep_the_aspect(height, width, s
         ({"roi_start": (0, 0)}, "roi_start and roi_end come together"),
         ({"roi_start": (0,), "roi_end": (4,)}, r"roi_start must have 2 numbers"),
         ({"resize_x": "wide"}, r"got 'wide'"),
-        ({"size": (1, 2, 3)}, "size must be one number or 2 numbers"),
+        ({"size": (1, 2, 3)}, "size must have 1 value or one for each of 2"),
         ({"size": 8, "mode": "fill"}, "mode must be one of 'default', 'stretch'"),
         ({"resize_w": 8}, "did you mean .*resize_x"),
         ({"size": 8, "interp_type": "lanczos"}, "interp_type must be InterpType"),

@@ -200,14 +200,14 @@ def test_what_is_no_slice_is_refused():
         with pytest.raises(ArgumentError, match=message):
             sliced(*values, **arguments)
     for arguments, message in [
-        ({"start": (1, 2, 3)}, "start has 3 values for 2 dimensions"),
+        ({"start": (1, 2, 3)}, "start must have 1 value or one for each of 2 dimensions"),
         ({"start": 3, "end": 2}, "ends before it begins: 3 to 2"),
         ({"start": 3, "shape": -1}, "ends before it begins"),
         ({"start": -1}, r"-1 to 7 of dimension 1 is outside of shape \(5, 7, 3\)"),
         ({"start": 6, "shape": 2, "axes": [1]}, "6 to 8 of dimension 1 is outside"),
-        ({"start": 1, "axes": [3]}, "axis 3 is out of range for 3 dimensions"),
+        ({"start": 1, "axes": [3]}, "axis 3 is out of range for a sample of 3 dimensions"),
         ({"start": 1, "axes": [0, -3]}, "name a dimension twice"),
-        ({"start": 1, "axis_names": "D"}, "layout 'HWC' has no dimension D"),
+        ({"start": 1, "axis_names": "D"}, "axis 'D' is not in the layout 'HWC'"),
     ]:
         with pytest.raises(OperatorError, match=message):
             sliced(**arguments)

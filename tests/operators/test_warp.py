@@ -229,7 +229,11 @@ def test_arguments_without_a_meaning_are_errors(name, arguments, message):
         ("shear", {"shear": [1, 2], "angles": [1, 2]}, "either shear or angles"),
         ("shear", {"shear": [1]}, "2 numbers in a plane"),
         ("rotation", {"angle": 3, "axis": [0, 0, 0]}, "axis must be"),
-        ("scale", {"scale": [1, 2], "center": [1, 2, 3]}, "center must have 2 numbers"),
+        (
+            "scale",
+            {"scale": [1, 2], "center": [1, 2, 3]},
+            "center must have 1 value or one for each of 2",
+        ),
     ],
 )
 @pytest.mark.usefixtures("eager")

@@ -126,7 +126,9 @@ def test_a_listed_frame_outside_the_video_is_filled_in_a_graph_and_an_error_in_a
     encode_video(path, frames=3, size=(64, 48))
     data = np.frombuffer(path.read_bytes(), np.uint8)
     for outside in (3, 10**9, -1):
-        with pytest.raises(FrameRangeError, match=rf"frame {outside} requested, .* has 3 \(0-2\)"):
+        with pytest.raises(
+            FrameRangeError, match=rf"frame {outside} requested, .* has 3 frames \(0-2\)"
+        ):
             fn.decoders.video(data, frames=[0, outside])
         black = fn.decoders.video(data, frames=[0, outside], pad_mode="constant")
         assert [bool(frame.any()) for frame in black] == [True, False]
@@ -149,7 +151,7 @@ def test_a_range_that_leaves_the_video_is_treated_as_listed_frames_are(
     tmp_path, arguments, outside
 ):
     path = encode_video(tmp_path / "short.mp4", frames=3, size=(64, 48))
-    told = "100" if outside is None else rf"frame {outside} requested, .* has 3 \(0-2\)"
+    told = "100" if outside is None else rf"frame {outside} requested, .* has 3 frames \(0-2\)"
     with pytest.raises(VideoError, match=told):
         fn.decoders.video(str(path), **arguments)
     black = fn.decoders.video(str(path), pad_mode="constant", **arguments)

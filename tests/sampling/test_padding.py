@@ -88,7 +88,9 @@ def test_a_single_frame_reflects_onto_itself():
 
 
 def test_the_error_names_file_frame_and_length():
-    with pytest.raises(FrameRangeError, match=r"clip\.mp4: frame 912 .* has 900 \(0-899\).*edge"):
+    with pytest.raises(
+        FrameRangeError, match=r"clip\.mp4: frame 912 .* has 900 frames \(0-899\).*edge"
+    ):
         pad_frames([3, 912], 900, "none", name="clip.mp4")
     with pytest.raises(IndexError):
         pad_frames([-1], 900, "none")

@@ -1,5 +1,8 @@
 """Misspelled names: errors suggest the names that there are."""
 
+from functools import partial
+
+import numpy as np
 import pytest
 
 import videoloader
@@ -44,3 +47,11 @@ def test_a_misspelled_argument_of_a_pipeline_function_is_told_with_the_right_one
         message = rf"^clips\(\) has no argument '{wrong}'; did you mean {right}"
         with pytest.raises(ArgumentTypeError, match=message):
             clips(**{wrong: 8})
+
+
+def test_a_definition_may_have_no_name():
+    make = pipeline_def(partial(fn.external_source, lambda: [np.zeros(2)]))
+    with make(batch_size=1) as pipe:
+        assert len(pipe.run()[0]) == 1
+    with pytest.raises(ArgumentTypeError, match=r"^the definition\(\) has no argument 'batchsize'"):
+        make(batchsize=1)

@@ -42,6 +42,12 @@ def test_calls_of_a_job_that_is_stopped_are_cancelled(monkeypatch):
     assert [each.tasks for each in ray.cancelled] == [[0], [1], [2]]
 
 
+def test_a_job_that_waits_for_a_gpu_warns(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", fake_ray.make())
+    with pytest.warns(RuntimeWarning, match=r"needs 1 GPU .+ more than 0; Ray waits"):
+        assert [*run_tasks("math:sqrt", [4], gpus=1, **HOW)] == [(4, 2.0)]
+
+
 def test_an_error_of_a_node_ends_the_job_and_names_the_node(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", fake_ray.make())
     monkeypatch.setattr(on_ray.socket, "gethostname", lambda: "node7")

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.audio.elements import CONVERSIONS, to_float32
+from videoloader.audio.pieces import Piece
 from videoloader.audio.resampling import Filter, check_rates
 from videoloader.audio.seeking import InexactSeekError
-from videoloader.audio.stream import Piece, SoundStream
+from videoloader.audio.stream import SoundStream
 from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
 from videoloader.sources.faults import blamed_on

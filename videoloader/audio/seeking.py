@@ -1,8 +1,12 @@
 """Which packet of a sound to seek to, so that the samples are those of the whole decode.
 
-In MP4 files the tables say how many samples the packets before it have. Decoders of AAC and MP3
+In MP4 files the tables say how many samples the packets before it have (`PacketTable`); elsewhere
+packets are read and counted, but not decoded (`Passed`). Decoders of AAC and MP3
 carry state from packet to packet, which is complete after the packets of a preroll: two of AAC,
 whose windows overlap; for MP3 those that fill the bit reservoir, and two more.
+
+Other codecs are decoded from the beginning: what Opus, AC-3 and layer II of MPEG audio give depends
+on all packets before, if only in the last bits, and packets of Vorbis differ in their samples.
 
 AAC may have bands of noise, which a decoder draws from a generator that it never resets. Then
 samples depend on all packets before, and only decoding from the beginning is exact. Nothing short
@@ -12,6 +16,7 @@ random numbers, decodes the same packets after a seek: where both agree there is
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -29,12 +34,18 @@ if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
     from av.audio.stream import AudioStream
 
-__all__ = ["InexactSeekError", "PacketTable", "SeekPoint", "TwinDecoder"]
+__all__ = ["InexactSeekError", "PacketTable", "Passed", "SeekPoint", "TwinDecoder", "can_pass"]
 
-_PREROLL = {"aac": 2, "mp3float": 2}  # packets; for MP3 besides those of the reservoir
+_PREROLL = {
+    "aac": 2,
+    "mp2float": 2,
+    "mp3float": 2,
+}  # packets; for MP3 besides those of the reservoir
 _AAC_CHANNELS = (1, 2, 6)  # whose packets begin with the element of `_noise`
 _MP3_RESERVOIR = 511  # bytes before a packet that may be part of it
 _MP3_HEADERS = 38  # bytes of a packet that are not: header, checksum and side information
+
+_KEPT, _UNSURE = 48, 4  # last packets: that a preroll may need; that may end before their end
 
 _KEYFRAME = 1  # the flags of an index entry that is not discarded
 
@@ -133,14 +144,90 @@ class PacketTable:
         return SeekPoint(wanted - self.first, wanted, first, step)
 
 
-class TwinDecoder:
-    """A decoder of AAC with other random numbers than any other."""
+def can_pass(context: AudioCodecContext) -> bool:
+    """Whether packets of a stream may be passed over without decoding them, see `Passed`."""
+    name = context.codec.name
+    if name == "aac":
+        return context.profile == "LC" and context.channels in _AAC_CHANNELS
+    return name in _PREROLL
 
-    def __init__(self, context: AudioCodecContext) -> None:
+
+class Passed:
+    """Packets that were demuxed and not decoded: how many samples they have, and the last of them.
+
+    Packets of AAC-LC and of MPEG audio in one form have as many samples each. The form is in the
+    header of a packet, of MPEG audio and of AAC in ADTS; elsewhere AAC does not change it.
+
+    Args:
+        codec: FFmpeg's name of the decoder.
+        samples: of a packet.
+    """
+
+    def __init__(self, codec: str, samples: int) -> None:
+        self._codec, self._samples = codec, samples
+        self._form: tuple[int, ...] | None = None
+        self._last: deque[av.Packet[Any]] = deque(maxlen=_KEPT + _UNSURE)
+        self.count = 0
+
+    def take(self, packet: av.Packet[Any]) -> bool:
+        """Pass over a packet; False if it may have another number of samples."""
+        if packet.size < 8 or packet.is_corrupt or packet.has_sidedata("skip_samples"):
+            return False
+        form = self._form_of(bytes(memoryview(packet)[:7]))
+        if self._form is None:
+            self._form = form
+        if form is None or form != self._form:
+            return False
+        self._last.append(packet)
+        self.count += 1
+        return True
+
+    def _form_of(self, head: bytes) -> tuple[int, ...] | None:
+        is_synchronized = head[0] == 0xFF and head[1] & 0xE0 == 0xE0
+        if self._codec != "aac":
+            return (head[1] & 0xFE, head[2] & 0x0C) if is_synchronized else None
+        if head[0] == 0xFF and head[1] & 0xF6 == 0xF0:  # ADTS
+            return None if head[6] & 3 else (head[1], head[2], head[3] & 0xC0)
+        return ()
+
+    def give_back(self) -> list[av.Packet[Any]]:
+        """The last packets, which may end the stream: some samples of these are no sound."""
+        count = min(_UNSURE, len(self._last))
+        self.count -= count
+        return [self._last.pop() for _ in range(count)][::-1]
+
+    def preroll(self) -> list[av.Packet[Any]]:
+        """The packets to decode to bring an empty decoder to where these end.
+
+        Raises:
+            InexactSeekError: they do not suffice.
+        """
+        packets = [*self._last]
+        begin = len(packets) - _PREROLL[self._codec]
+        if self._codec == "mp3float" and begin > 0:
+            sizes = np.array([packet.size for packet in packets[begin - 1 :: -1]])
+            filled = np.cumsum(np.maximum(sizes - _MP3_HEADERS, 0))
+            begin -= int(np.searchsorted(filled, _MP3_RESERVOIR)) + 1
+        if begin < 0:
+            raise InexactSeekError
+        return packets[begin:]
+
+
+class TwinDecoder:
+    """A decoder of AAC with other random numbers than any other.
+
+    Args:
+        context: of the decoder that it is compared with.
+        packet: of the stream, which states its form if the context does not.
+    """
+
+    def __init__(self, context: AudioCodecContext, packet: av.Packet[Any] | None = None) -> None:
         import av
 
         self._context: Any = av.CodecContext.create("aac", "r")
         self._context.extradata = context.extradata
+        if packet is not None and not context.extradata:
+            self._context.extradata = _config(bytes(memoryview(packet)[:4]))
         noise = _noise(context.channels)
         for _ in range(_DRAWS):
             self._context.decode(make_packet(noise, 0))
@@ -162,6 +249,13 @@ class TwinDecoder:
             np.array_equal(one.to_ndarray(), other.to_ndarray()) for one, other in pairs
         ):
             raise InexactSeekError
+
+
+def _config(head: bytes) -> bytes:
+    """The AudioSpecificConfig of the header of an ADTS packet: ISO/IEC 14496-3, 1.6.2 and 1.A."""
+    kind, rate = (head[2] >> 6) + 1, head[2] >> 2 & 15
+    channels = (head[2] & 1) << 2 | head[3] >> 6
+    return (kind << 11 | rate << 7 | channels << 3).to_bytes(2, "big")
 
 
 def _noise(channels: int) -> bytes:

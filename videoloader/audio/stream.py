@@ -3,14 +3,13 @@
 FFmpeg applies encoder delay, padding and edit lists while it decodes from the beginning. Most
 codecs keep state between packets, so decoding starts at the beginning. The exceptions are
 uncompressed sound and FLAC, whose packets are independent and whose times follow from file offsets;
-and AAC, MP3 and uncompressed sound in MP4 files, see `seeking.py`.
+AAC and MP3; and uncompressed sound in MP4 files, see `seeking.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +17,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.audio.seeking import PacketTable, SeekPoint, TwinDecoder
+from videoloader.audio.mixing import Mixer
+from videoloader.audio.pieces import Piece, StreamHeader
+from videoloader.audio.seeking import (
+    InexactSeekError,
+    PacketTable,
+    Passed,
+    SeekPoint,
+    TwinDecoder,
+    can_pass,
+)
 from videoloader.errors import DecodeError, FormatError, NoSoundError, UnsupportedError
 from videoloader.indexing.contexts import most_pixels, reason_of
 from videoloader.indexing.libav import open_container
@@ -30,20 +38,12 @@ if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
 
-__all__ = ["Piece", "SoundStream", "StreamHeader"]
+__all__ = ["SoundStream"]
 
 _DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: demuxers skip the stream where they can
 
-# PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers without a
-# terminating null, so PyAV reads beyond them for 8 or more planes, and crashes.
-_PLANES = 7
-
-_MIXED = "flt"  # interleaved, so that any number of channels is one plane
-
 # Containers whose demuxers compute the time of a packet from its file offset.
 _COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
-
-_LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
 
 _LEADING, _CUT = 64, 2  # undecodable packets allowed before the first frame and after the last
 
@@ -56,59 +56,6 @@ _MP3_SEARCHED = 1 << 20  # bytes to search for them; pictures may precede them
 _GAP = Fraction(40, 1000)  # seconds; timestamps in Matroska are off by up to half of this
 
 _SAFE = 0.039  # seconds below which a difference of rounded times is no gap
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Consecutive samples of a stream.
-
-    Args:
-        number: of the first sample, in the order of decoding.
-        seconds: time of the first sample.
-        samples: (channels, n), in the codec's own element type.
-    """
-
-    number: int
-    seconds: Fraction
-    samples: NDArray[Any]
-
-    @property
-    def stop(self) -> int:
-        """The sample number after the last one."""
-        return self.number + int(self.samples.shape[1])
-
-    def number_at(self, seconds: Fraction, rate: int) -> Fraction:
-        """Sample number of a time, extrapolated from this piece; may be outside the piece.
-
-        A time rounded to a float can be slightly after its sample, so a thousandth of a sample is
-        subtracted.
-        """
-        return self.number + (seconds - self.seconds) * rate - Fraction(1, 1000)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamHeader:
-    """Properties of a stream, from the container and from its first decoded frame.
-
-    Attributes:
-        codec: FFmpeg's name.
-        stream: number of the stream in the file.
-        sample_rate: samples a second.
-        num_channels: channels.
-        sample_format: FFmpeg's name of the decoder's element type.
-        bit_rate: bits a second, 0 if unknown.
-        begin: seconds, None if unknown.
-        duration: seconds, None if unknown.
-    """
-
-    codec: str
-    stream: int
-    sample_rate: int
-    num_channels: int
-    sample_format: str
-    bit_rate: int
-    begin: float | None
-    duration: float | None
 
 
 class SoundStream:
@@ -171,15 +118,16 @@ class SoundStream:
             self._kind = _kind(frame)
             self.header = self._read_header()
             self.sample_rate = self.header.sample_rate
-            self.num_channels = num_channels or self.header.num_channels
             self.is_counted = container.format.name in _COUNTED and (
                 self.header.codec == "flac" or self.header.codec.startswith("pcm_")
             )
-            self._mixer = self._find_mixer(frame, is_bounded=is_bounded)
+            self._mixer = Mixer(frame, num_channels, is_bounded=is_bounded)
+            self.num_channels = self._mixer.num_channels
             begin = Fraction(0) if frame.pts is None else frame.pts * self._time_base
-            self.first = self.last = Piece(0, begin, self._samples(frame))
+            self.first = self.last = Piece(0, begin, self._mixer.samples(frame))
             self._stated = self._find_stated(source)
             self._may_seek = may_seek and container.format.name.startswith("mov,")
+            self._may_pass = may_seek and can_pass(self._stream.codec_context)
         except BaseException:
             self._stack.close()
             raise
@@ -197,43 +145,6 @@ class SoundStream:
             _seconds(stream.start_time, self._time_base),
             whole if own is None else own,
         )
-
-    def _find_mixer(self, frame: av.AudioFrame, *, is_bounded: bool) -> av.AudioResampler | None:
-        """The resampler that mixes frames to the wanted channels, in a format PyAV can read."""
-        import av
-
-        self._gain = 1.0
-        layout: Any = frame.layout
-        if self.num_channels != self.header.num_channels:
-            layout = _LAYOUTS.get(self.num_channels)
-            if layout is None:
-                raise UnsupportedError(
-                    f"num_channels must be 1 to {max(_LAYOUTS)}, or {self.header.num_channels} as "
-                    f"the stream has, got {self.num_channels}"
-                )
-            try:
-                gain = self._find_gain(frame, layout)
-            except av.error.FFmpegError as error:
-                raise UnsupportedError(
-                    f"FFmpeg does not mix {frame.layout.name} to {layout} ({reason_of(error)})"
-                ) from error
-            self._gain = gain if is_bounded else 1.0
-            return av.AudioResampler(format=_MIXED, layout=layout, rate=self.sample_rate)
-        if frame.format.is_planar and self.header.num_channels > _PLANES:
-            packed = frame.format.packed.name
-            return av.AudioResampler(format=packed, layout=layout, rate=self.sample_rate)
-        return None
-
-    def _find_gain(self, frame: av.AudioFrame, layout: str) -> float:
-        """The gain that keeps the mix between -1 and 1; FFmpeg's weights may sum to more."""
-        import av
-
-        values = np.ones((1, self.header.num_channels * 16), np.float32)
-        ones = av.AudioFrame.from_ndarray(values, "flt", frame.layout)
-        ones.sample_rate = self.sample_rate
-        mixer = av.AudioResampler(format=_MIXED, layout=layout, rate=self.sample_rate)
-        (mixed,) = mixer.resample(ones)
-        return 1 / max(1.0, float(mixed.to_ndarray().max()))
 
     def advance(self) -> bool:
         """Decode the next piece, which is then `last`; False at the end of the stream.
@@ -256,7 +167,7 @@ class SoundStream:
             expected, number = seconds, self.last.stop
             if frame.pts is not None:
                 seconds = _after_gap(expected, frame.pts * self._time_base)
-            samples = self._samples(frame)
+            samples = self._mixer.samples(frame)
             missing = round((seconds - expected) * self.sample_rate)
             if self._fills_gaps and missing:
                 seconds = expected + Fraction(missing, self.sample_rate)
@@ -276,6 +187,11 @@ class SoundStream:
         """
         if self._after_silence is not None or number < self.last.stop + 1:
             return
+        if self._may_pass and self._ahead is None and number > self.last.stop + self.sample_rate:
+            is_cut = self.last is self.first  # so that it does not tell the size of a packet
+            if is_cut and (not self.advance() or self._after_silence is not None):
+                return
+            self._pass(number)
         begin, rate, tick = self.last.stop, self.sample_rate, float(self._time_base)
         end = self.last.seconds + Fraction(self.last.samples.shape[1], rate)
         at, offset = begin, float(end) - begin / rate  # seconds of sample 0
@@ -289,6 +205,49 @@ class SoundStream:
         if at > begin:
             nothing = self.last.samples[:, :0]
             self.last = Piece(at, end + Fraction(at - begin, rate), nothing)
+        self.is_broken = False
+
+    def _pass(self, number: int) -> None:
+        """Demux packets up to one with a sample, or to a gap, and decode the last of them alone.
+
+        Raises:
+            InexactSeekError: the decoder does not come to where it would be.
+        """
+        import av
+
+        context, last = self._stream.codec_context, self.last
+        samples, rate, tick = last.samples.shape[1], self.sample_rate, float(self._time_base)
+        end = last.seconds + Fraction(samples, rate)
+        passed = Passed(context.codec.name, samples)
+        packets, packet = self._container.demux(self._stream), None
+        self.is_broken = True
+        for packet in packets:
+            ahead = passed.count * samples
+            late = 0.0 if packet.pts is None else packet.pts * tick - float(end) - ahead / rate
+            if last.stop + ahead + samples > number or late > _SAFE or not passed.take(packet):
+                break
+        rest = [] if packet is None else [packet]
+        if packet is None or not packet.size:
+            rest = passed.give_back() + rest
+        if passed.count:
+            self._decoded.close()
+            context.flush_buffers()
+            preroll = passed.preroll()
+            is_aac = context.codec.name == "aac"
+            self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
+            try:
+                for each in preroll:
+                    frames = context.decode(each)
+                    if self._twin is not None:
+                        self._twin.decode(each)
+            except av.error.FFmpegError as error:
+                raise InexactSeekError from error
+            if [frame.samples for frame in frames] != [samples]:
+                raise InexactSeekError
+            count = passed.count * samples
+            seconds = end + Fraction(count, rate)
+            self.last = Piece(last.stop + count, seconds, last.samples[:, :0])
+        self._decoded = self._frames(chain(rest, packets), has_frames=True)
         self.is_broken = False
 
     def _find_stated(self, source: Source) -> tuple[float, float] | None:
@@ -332,7 +291,7 @@ class SoundStream:
             return False
         seconds = frame.pts * self._time_base
         at = (seconds - self.first.seconds) * self.sample_rate
-        self.last = Piece(int(at), seconds, self._samples(frame))
+        self.last = Piece(int(at), seconds, self._mixer.samples(frame))
         self.is_broken = at.denominator != 1 or at > number
         return not self.is_broken
 
@@ -382,7 +341,7 @@ class SoundStream:
         if frame is None or frame.pts != point.timestamp or _kind(frame) != self._kind:
             return False
         seconds = self.first.seconds + Fraction(point.number, self.sample_rate)
-        self.last = Piece(point.number, seconds, self._samples(frame))
+        self.last = Piece(point.number, seconds, self._mixer.samples(frame))
         self.is_broken = False
         return True
 
@@ -421,16 +380,6 @@ class SoundStream:
                     frame.pts = None  # FFmpeg sets the packet's time for all of its frames
                 yield frame
 
-    def _samples(self, frame: av.AudioFrame) -> NDArray[Any]:
-        """(channels, n) of a frame, mixed."""
-        if self._mixer is not None:
-            frame.pts = None
-            (frame,) = self._mixer.resample(frame)
-        values = frame.to_ndarray()
-        if self._gain != 1:
-            values *= np.float32(self._gain)
-        return values if frame.format.is_planar else values.reshape(-1, self.num_channels).T
-
     def close(self) -> None:
         """Close the file, and let go of the mixer.
 
@@ -438,7 +387,7 @@ class SoundStream:
         """
         self.is_broken = True
         self._decoded.close()
-        self._mixer = None
+        self._mixer.close()
         self._stack.close()
 
 

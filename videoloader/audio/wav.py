@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from videoloader.audio.stream import Piece, StreamHeader
+from videoloader.audio.pieces import Piece, StreamHeader
 from videoloader.sources.source import Source
 
 __all__ = ["WavStream", "open_wav"]

@@ -88,18 +88,16 @@ def stage_stream(device: str) -> Iterator[Any]:
         yield stream
 
 
-def wait_for(ready: Any, tensors: Iterable[torch.Tensor], stream: Any = None) -> None:
-    """Make later work on a stream wait for tensors that another stream computes.
+def wait_for(ready: Any, tensors: Iterable[torch.Tensor]) -> None:
+    """Make later work on the current stream wait for tensors that another stream computes.
 
     Args:
         ready: event recorded after the tensors; None if they are complete.
         tensors: they stay allocated until the stream has used them.
-        stream: the stream that will use them; by default the current one of the event's device.
     """
     if ready is None:
         return
-    if stream is None:
-        stream = torch.cuda.current_stream(ready.device.index)  # by number, which is fastest
+    stream = torch.cuda.current_stream(ready.device.index)  # by number, which is fastest
     stream.wait_event(ready)
     keep_for(stream, tensors)
 

@@ -37,6 +37,8 @@ _AHEAD = 32  # frames that a packet with hidden frames may be about
 _SHORT = 60  # frames in which motion rarely changes the colours of a picture as a cut does
 _FEW = 3  # with fewer GOPs than this, equal lengths may be chance
 _APART = 8  # frames between suspects of different cuts
+_CHUNK = 16  # frames decoded between two looks at whether more are needed
+_AROUND = 3  # frames before and from a cut on that `_cuts_in` looks at
 _KEYS_APART = 8  # least frames between the keyframes that are compared
 
 
@@ -151,15 +153,17 @@ def _gops(video: Video) -> list[_Gop]:
     recolored = [*_recolored(pixels).tolist(), 0.0]
     suspects = find_suspects(index)
     firsts = [each.first for each in suspects]
-    _, is_key, usual, whole = _usual_sizes(index)
-    telling = (is_key | (usual <= _TELLING * whole))[index.frame_packets]
+    *of_packets, whole = _usual_sizes(index)
+    sizes, is_key, usual = (values[index.frame_packets] for values in of_packets)
     lengths = np.diff(keys)
     length_of = dict(zip(keys[1:].tolist(), lengths.tolist(), strict=True))
     regular = _regular_lengths(lengths)
     gops = []
     for place, (start, stop) in enumerate(pairwise([*chosen.tolist(), len(index)])):
         own = suspects[bisect_left(firsts, start) : bisect_left(firsts, stop)]
-        is_telling = bool(telling[start:stop].all()) and not _hides_frames(index)
+        least = min(whole, *sizes[[start, stop][: len(pixels[place : place + 2])]])
+        is_small = is_key[start:stop] | (usual[start:stop] <= _TELLING * least)
+        is_telling = bool(is_small.all()) and not _hides_frames(index)
         is_chosen: bool | None = stop in length_of and length_of[stop] not in regular
         if not is_chosen and len(lengths) < _FEW:
             is_chosen = None
@@ -219,38 +223,83 @@ def _largest(suspects: list[Suspect]) -> list[Suspect]:
 def _confirmed(video: Video) -> Iterator[int]:
     """Cuts between frames that were compared, in GOPs where there may be some."""
     for gop in _gops(video):
-        last = min(gop.stop, len(video) - 1)
-        whole = np.arange(gop.start, last + 1)
         if gop.is_telling:
-            yield from _cuts_near(video, gop, whole)
+            yield from _cuts_near(video, gop)
         elif gop.stop == len(video) or gop.recolored >= _RECOLORED / 2:
-            yield from _cuts_in(whole, read_thumbnails(video, whole).pixels)
+            yield from _cuts_along(video, gop)
 
 
-def _cuts_near(video: Video, gop: _Gop, whole: NDArray[np.int64]) -> list[int]:
+def _cuts_near(video: Video, gop: _Gop) -> list[int]:
     """Cuts where the packet sizes suggest them, and elsewhere if these do not explain the change.
 
     Over a long time motion alone changes a picture, so only short gaps are looked at.
     """
-    cuts: list[int] = []
+    whole = np.arange(gop.start, min(gop.stop, len(video) - 1) + 1)
+    found: list[int] = []
     frames, pixels = np.array([gop.start, gop.stop][: len(gop.pixels)]), gop.pixels
     if gop.suspects:
-        near = {frame for each in gop.suspects for frame in range(each.first - 3, each.last + 3)}
+        near = {
+            frame
+            for each in gop.suspects
+            for frame in range(each.first - _AROUND, each.last + _AROUND)
+        }
         looked = whole[1:][np.isin(whole[1:], [*near])]
         frames = np.concatenate([frames[:1], looked, frames[1:]])
-        pixels = np.concatenate([pixels[:1], read_thumbnails(video, looked).pixels, pixels[1:]])
-        cuts = _cuts_in(frames, pixels)
+        pixels = np.concatenate([pixels[:1], _pixels(video, looked), pixels[1:]])
+        found = _cuts_in(frames, pixels)
+    is_cut = False
     for place in np.flatnonzero(_recolored(pixels) >= _RECOLORED).tolist():
         begin, end = int(frames[place]), int(frames[place + 1])
         if end == gop.stop and gop.is_chosen:
-            cuts.append(end)
+            is_cut = True
         elif 1 < end - begin <= _SHORT:
             between = np.arange(begin, end + 1)
-            cuts += _cuts_in(between, read_thumbnails(video, between).pixels)
-    is_unclear = gop.stop < len(video) and gop.is_chosen is not False and gop.stop not in cuts
+            found += _cuts_in(between, _pixels(video, between))
+    is_unclear = gop.stop < len(video) and gop.is_chosen is not False
     if is_unclear and _differences(pixels[-2:])[0] >= _CHANGED:
-        cuts += _cuts_in(whole[-4:], read_thumbnails(video, whole[-4:]).pixels)
-    return cuts
+        found.append(gop.stop)
+    sure = range(gop.start + _AROUND if gop.start else 0, gop.stop - _AROUND + 1)
+    cuts = _checked(video, {cut for cut in found if cut < gop.stop or not is_cut}, sure)
+    return [*cuts, gop.stop] if is_cut else cuts
+
+
+def _cuts_along(video: Video, gop: _Gop) -> list[int]:
+    """Cuts in a GOP whose frames are decoded one after the other.
+
+    Behind a cut, once the colours are those of the next keyframe, the rest is taken for one shot,
+    as GOPs are whose keyframes look alike.
+    """
+    pixels = _pixels(video, np.array([gop.start]))  # a call of its own: the next ones go on from it
+    cuts: list[int] = []
+    end, last = gop.start + 1, min(gop.stop + _AROUND, len(video))
+    while end < last:
+        begin, end = end, min(end + _CHUNK, last)
+        pixels = np.concatenate([pixels, _pixels(video, np.arange(begin, end))])
+        pixels = pixels[-_CHUNK - 2 * _AROUND :]
+        known = end if end == len(video) else end - _AROUND + 1
+        found = _cuts_in(np.arange(end - len(pixels), end), pixels)
+        cuts += [cut for cut in found if max(begin - _AROUND, gop.start) < cut < known]
+        if cuts and len(gop.pixels) == 2:
+            behind = np.stack([pixels[-_AROUND], gop.pixels[1]])
+            if _recolored(behind)[0] < _RECOLORED / 2:
+                break
+    sure = range(gop.start + _AROUND if gop.start else 0, gop.stop + 1)
+    return _checked(video, {cut for cut in cuts if cut <= gop.stop}, sure)
+
+
+def _checked(video: Video, cuts: set[int], sure: range) -> list[int]:
+    """Cuts, of which those at the ends of a GOP are compared with all frames beside them, too."""
+    return [cut for cut in sorted(cuts) if cut in sure or cut in _cuts_at(video, cut)]
+
+
+def _cuts_at(video: Video, frame: int) -> list[int]:
+    """Cuts around a frame; whether it is one itself is sure."""
+    frames = np.arange(max(frame - _AROUND, 0), min(frame + _AROUND, len(video)))
+    return _cuts_in(frames, _pixels(video, frames))
+
+
+def _pixels(video: Video, frames: NDArray[np.int64]) -> NDArray[np.uint8]:
+    return read_thumbnails(video, frames).pixels
 
 
 def _cuts_in(frames: NDArray[np.int64], pixels: NDArray[np.uint8]) -> list[int]:

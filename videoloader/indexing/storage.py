@@ -222,7 +222,7 @@ def _facts(head: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
-@lru_cache(maxsize=64, typed=True)
+@lru_cache(maxsize=64, typed=True)  # typed: 1 is not True
 def _check_shared(*values: Any) -> None:
     """Check the fields that most videos of a data set have alike."""
     _check(_SHARED, values)

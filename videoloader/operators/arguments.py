@@ -21,6 +21,7 @@ __all__ = [
     "BOOL",
     "COLUMN",
     "DTYPE",
+    "DTYPES",
     "FLOAT",
     "FLOATS",
     "IMAGE",
@@ -211,6 +212,10 @@ def _text(value: Any) -> str:
     return value
 
 
+def _dtypes(value: Any) -> tuple[torch.dtype, ...]:
+    return tuple(map(to_torch, value if isinstance(value, list | tuple) else (value,)))
+
+
 def _path(value: Any) -> str:
     return _text(os.fspath(value))
 
@@ -228,6 +233,7 @@ INTS = Kind("int or list of int", _listed(_int), rank=1)
 FLOATS = Kind("float or list of float", _listed(_float), rank=1)
 COLUMN = Kind(FLOATS.name, lambda value: FLOATS.convert(_in_one_list(_plain(value))), rank=1)
 DTYPE = Kind("element type", to_torch)
+DTYPES = Kind("element type or list of them", _dtypes)
 INTERP = Kind("InterpType", _member(InterpType))
 IMAGE = Kind("ImageType", _member(ImageType))
 ANY = Kind("object", lambda value: value)

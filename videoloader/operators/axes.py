@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -30,6 +30,8 @@ __all__ = [
 
 AXES = Argument("axes", INTS, None, "numbers of dimensions; negative ones count from the last")
 AXIS_NAMES = Argument("axis_names", TEXT, None, "the dimensions by their letters in the layout")
+
+T = TypeVar("T")
 
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
@@ -58,10 +60,12 @@ def check_letter(operator: str, arguments: Mapping[str, Any]) -> None:
         raise ArgumentError(f"fn.{operator}: axis_name must be one letter, got {name!r}")
 
 
-def for_each(name: str, values: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """A value for each of `count` dimensions; a single value is for all of them."""
+def for_each(name: str, values: Sequence[T], count: int, what: str = "dimensions") -> tuple[T, ...]:
+    """A value for each of `count` dimensions, or of `what`; a single value is for all of them."""
     if len(values) not in (1, count):
-        raise ArgumentError(f"{name} has {len(values)} values for {count} dimensions")
+        raise ArgumentError(
+            f"{name} must have 1 value or one for each of {count} {what}, got {tuple(values)}"
+        )
     return tuple(values) * (count if len(values) == 1 else 1)
 
 

@@ -76,7 +76,8 @@ def _factory(definition: Definition, defaults: dict[str, Any]) -> Callable[..., 
                 f"**{variadic[0]} of {definition.__name__} is not allowed: it would take arguments "
                 "of the pipeline for its own; name the arguments that it needs"
             )
-        check_names(f"{definition.__name__}()", keywords, [*own, *PIPELINE_ARGUMENTS])
+        name = getattr(definition, "__name__", "the definition")  # a partial has none
+        check_names(f"{name}()", keywords, [*own, *PIPELINE_ARGUMENTS])
         passed = {name: value for name, value in keywords.items() if name in own}
         given = {name: value for name, value in keywords.items() if name not in own}
         arguments = {**defaults, **given}

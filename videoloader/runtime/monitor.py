@@ -153,10 +153,6 @@ class Monitor:
             self._on_stats(stats.since(told))
         self._due = min(self._next_call, self._next_status)
 
-    def measure(self, name: str, count: int) -> AbstractContextManager[None]:
-        """Count some samples and the time that the block takes, under the name of an operator."""
-        return self.meter.measure(name, count)
-
     def stats(self, runner: RunStats, failures: _Failures, engines: Mapping[str, int]) -> RunStats:
         """What was done since `begin`, for a loader."""
         operators = self.meter.read_all()

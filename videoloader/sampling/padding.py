@@ -123,13 +123,13 @@ def frame_range_error(
     """The error of a frame number that the video, or the range from `start` to `stop`, lacks.
 
     >>> frame_range_error(900, 900, "clip.mp4")
-    FrameRangeError('clip.mp4: frame 900 requested, the video has 900 (0-899)')
+    FrameRangeError('clip.mp4: frame 900 requested, the video has 900 frames (0-899)')
     """
     stop = num_frames if stop is None else stop
     if start == stop:
         inside, hint = "but there is no frame to show or repeat", ""
     elif (start, stop) == (0, num_frames):
-        inside = f"the video has {num_frames} (0-{num_frames - 1})"
+        inside = f"the video has {num_frames} frames (0-{num_frames - 1})"
     else:
         inside = f"the range has frames ({start}-{stop - 1})"
     return FrameRangeError(f"{name}: frame {frame} requested, {inside}{hint and '; '}{hint}")

@@ -21,7 +21,7 @@ from videoloader.system.kept_files import KeptFiles, as_bytes
 
 __all__ = ["BlockCache", "block_cache"]
 
-BLOCK = 1 << 18  # bytes; smaller ones cost more files, larger ones more bytes around a clip
+BLOCK = 1 << 17  # bytes; smaller ones cost more files, larger ones more bytes around a clip
 _CRC = 4  # bytes of the checksum
 
 

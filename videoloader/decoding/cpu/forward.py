@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import SourceError
@@ -67,6 +67,7 @@ class ForwardReader:
         index: of the video.
         packets: reads them.
         run: the first to read.
+        counts: to add to.
         threads: of the decoder, which holds back a frame for each.
     """
 
@@ -76,16 +77,12 @@ class ForwardReader:
         index: VideoIndex,
         packets: PacketFeed,
         run: Run,
+        counts: DecoderCounts,
         *,
         threads: int = 1,
     ) -> None:
         self.decoder = decoder
-        self.packets_fed = 0
-        """Packets that the decoder was given so far."""
-        self.bytes_fed = 0
-        """Bytes of these packets."""
-        self.frames_given = 0
-        """Frames that the decoder gave so far, wanted or not."""
+        self._counts = counts
         self.last_frame = -1
         """The last frame that was asked for."""
         self._index = index
@@ -136,9 +133,9 @@ class ForwardReader:
         try:
             for number, payload in self._payloads(run, before) if wanted or owed else ():
                 frames = self.decoder.decode(make_packet(payload, number))
-                self.packets_fed += 1
-                self.bytes_fed += len(payload)
-                self.frames_given += len(frames)
+                self._counts.packets += 1
+                self._counts.bytes += len(payload)
+                self._counts.frames += len(frames)
                 if number > self._last + 1:
                     self._skipped.update(range(self._last + 1, number))
                     owed -= self._skipped
@@ -152,7 +149,7 @@ class ForwardReader:
                         return True
             if (wanted or owed) and self._last == len(self._index.packets) - 1:
                 frames = self.decoder.decode(None)
-                self.frames_given += len(frames)
+                self._counts.frames += len(frames)
                 if not self._are_whole(frames):
                     return False
                 owed.difference_update(frame.pts for frame in frames)

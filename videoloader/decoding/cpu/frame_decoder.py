@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.cpu.forward import ForwardReader
-from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError
@@ -84,12 +84,7 @@ class CpuDecoder:
         self._decoder: VideoCodecContext | None = None
         self._setup = b""
         self._forward: ForwardReader | None = None
-        self.packets_fed = 0
-        """Packets that decoders were given so far."""
-        self.bytes_fed = 0
-        """Bytes of these packets."""
-        self.frames_given = 0
-        """Frames that decoders gave so far, wanted or not."""
+        self.counts = DecoderCounts()
         self._drop: Drop = drop
         self._source = source
         reset_after_fork(self, CpuDecoder._begin_anew)
@@ -194,15 +189,11 @@ class CpuDecoder:
         forward = self._forward
         if forward is None or not forward.leads_to(run):
             decoder = self._prepare(int(run.packets[0]))
-            forward = ForwardReader(decoder, self._index, self._packets, run, threads=self.threads)
+            forward = ForwardReader(
+                decoder, self._index, self._packets, run, self.counts, threads=self.threads
+            )
         self._forward = forward  # its decoder is not empty, whatever comes of it
-        packets, size, given = forward.packets_fed, forward.bytes_fed, forward.frames_given
-        try:
-            return (yield from forward.read(run))
-        finally:
-            self.packets_fed += forward.packets_fed - packets
-            self.bytes_fed += forward.bytes_fed - size
-            self.frames_given += forward.frames_given - given
+        return (yield from forward.read(run))
 
     def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
         wanted = self._wanted(run)
@@ -251,8 +242,8 @@ class CpuDecoder:
                     break
                 if payload is not None:
                     packet = make_packet(payload, number)
-                    self.packets_fed += 1
-                    self.bytes_fed += len(payload)
+                    self.counts.packets += 1
+                    self.counts.bytes += len(payload)
                 try:
                     frames = decoder.decode(packet)
                 except av.error.FFmpegError as error:
@@ -267,7 +258,7 @@ class CpuDecoder:
                         damage.append(_Damage(place, place, "its picture is damaged"))
                     part = seen.get(place, 0)
                     seen[place] = part + 1
-                    self.frames_given += 1
+                    self.counts.frames += 1
                     if (place, part) in wanted:
                         yield (place, part), frame
         decoder.flush_buffers()

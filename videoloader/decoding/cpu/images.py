@@ -90,23 +90,6 @@ class ImageTask:
         return f"{self.images[0].name}{others}"
 
 
-class PlacedImages(NamedTuple):
-    """Images to decode, in the memory of a batch."""
-
-    memory: NDArray[np.uint8]
-    images: list[_Placed]
-    form: ImageForm
-
-    @classmethod
-    def of(cls, pool: CpuPool, requests: Sequence[ImageRequest], form: ImageForm) -> PlacedImages:
-        """Copy the files to memory that the workers of a pool share; from any thread."""
-        placed, size = _places(requests, form)
-        memory = pool.allocate((size,), np.uint8)
-        for request, image in zip(requests, placed, strict=True):
-            image.file_in(memory)[:] = np.frombuffer(request.data, np.uint8)
-        return cls(memory, placed, form)
-
-
 class _Group(NamedTuple):
     """Some images of a batch, for one task."""
 
@@ -116,33 +99,42 @@ class _Group(NamedTuple):
 
 
 class _Batch:
-    """The images of a batch, and what became of them so far."""
+    """The images of a batch, and what became of them so far. Any thread may make one.
 
-    def __init__(self, placed: PlacedImages) -> None:
-        self._placed = placed
+    Args:
+        pool: whose workers share the memory that the files are copied to.
+        requests: the images.
+        form: that they are wanted in.
+    """
+
+    def __init__(self, pool: CpuPool, requests: Sequence[ImageRequest], form: ImageForm) -> None:
+        self._images, size = _places(requests, form)
+        self._memory = pool.allocate((size,), np.uint8)
+        self._form = form
         self._results: dict[int, Decoded] = {}
+        for request, image in zip(requests, self._images, strict=True):
+            image.file_in(self._memory)[:] = np.frombuffer(request.data, np.uint8)
 
     @property
     def is_done(self) -> bool:
         """Whether there is a result for each image."""
-        return len(self._results) == len(self._placed.images)
+        return len(self._results) == len(self._images)
 
     @property
     def results(self) -> list[Decoded]:
         """For each image its pixels, or why there are none."""
-        return [self._results[at] for at in range(len(self._placed.images))]
+        return [self._results[at] for at in range(len(self._images))]
 
     def groups(self, workers: int) -> list[_Group]:
         """All of its images."""
-        work = [_samples(image.header) for image in self._placed.images]
+        work = [_samples(image.header) for image in self._images]
         return [self._group(each, is_first=True) for each in _groups(work, workers)]
 
     def take(self, group: _Group, made: Any, failure: Exception | None) -> list[_Group]:
         """Take what became of a group; gives the groups to decode in its place."""
-        memory, placed, _ = self._placed
         if failure is None:
             for at, each in zip(group.positions, made, strict=True):
-                self._results[at] = _decoded(memory, placed[at], each)
+                self._results[at] = _decoded(self._memory, self._images[at], each)
         elif len(group.positions) == 1:
             self._results[group.positions[0]] = failure
         else:
@@ -150,10 +142,9 @@ class _Batch:
         return []
 
     def _group(self, positions: Sequence[int], *, is_first: bool) -> _Group:
-        memory, placed, form = self._placed
         tries = 2 if is_first and len(positions) == 1 else 1  # two for an image, alone at last
-        images = tuple(placed[at] for at in positions)
-        return _Group(self, positions, ImageTask(memory, images, form, tries))
+        images = tuple(self._images[at] for at in positions)
+        return _Group(self, positions, ImageTask(self._memory, images, self._form, tries))
 
 
 class ImageQueue:
@@ -187,7 +178,7 @@ class ImageQueue:
             ClosedError: the pool is closed meanwhile.
             DecodeError: no worker process can be started.
         """
-        batch = _Batch(PlacedImages.of(self._pool, requests, form))
+        batch = _Batch(self._pool, requests, form)
         self._waiting.extend(batch.groups(self._workers))  # atomic: the lock may be held for long
         try:
             while not batch.is_done:

@@ -232,16 +232,14 @@ class Decoders:
                     runs = plan_decode(task.index, task.frames).runs
                 converter = opened.converter(task.output, rotate=task.rotate)
                 decoder = opened.decoder(task.threads, task.max_pixels)
-                packets, size, given = decoder.packets_fed, decoder.bytes_fed, decoder.frames_given
+                before = decoder.counts.read()
                 frames = decoder.decode(runs, reads_on=task.reads_on)
                 try:
                     converting = self._fill(frames, task, converter)
                 finally:
                     frames.close()
                 return Work(
-                    decoder.packets_fed - packets,
-                    decoder.bytes_fed - size,
-                    decoder.frames_given - given,
+                    *decoder.counts.since(before),
                     sum([len(run.frames) for run in runs]),
                     time.perf_counter() - begin - converting,
                     converting,

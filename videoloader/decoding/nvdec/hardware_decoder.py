@@ -28,7 +28,7 @@ from videoloader.decoding.nvdec.hardware import (
     library,
     surface_bytes,
 )
-from videoloader.decoding.packets.feed import PacketFeed
+from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.preamble import has_film_grain
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import PacketFlags, VideoIndex
@@ -139,12 +139,7 @@ class Feeder:
         self._held: list[tuple[int, Any]] = []
         self._fetched = Packets.of([])  # packets from `_next` on
         self._budget = _LEAST_BYTES
-        self.packets = 0
-        """Number of packets fed so far."""
-        self.bytes = 0
-        """Number of bytes of these packets, as they were fed."""
-        self.frames = 0
-        """Number of frames output by the decoder so far, wanted or not."""
+        self.counts = DecoderCounts()
         self.is_empty = False
         """Whether the decoder has output all frames of the packets fed."""
 
@@ -176,9 +171,9 @@ class Feeder:
             return
         chunks = self._behind(run, source) if self._reads_on else self._run(run, source)
         for packets, data in chunks:
-            head = b"" if self.packets else self._stream.head(packets[0])
-            self.packets += len(packets)
-            self.bytes += len(data)
+            head = b"" if self.counts.packets else self._stream.head(packets[0])
+            self.counts.packets += len(packets)
+            self.counts.bytes += len(data)
             frames = self._call(head + data if head else data, self._order.feed(packets))
             found = self._wanted(frames, missing)
             if found:
@@ -257,7 +252,7 @@ class Feeder:
         Raises:
             UnsupportedError: the hardware would output different pictures for this stream.
         """
-        if not self.packets and has_film_grain(self._index, payloads):
+        if not self.counts.packets and has_film_grain(self._index, payloads):
             raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
         numbers = packets.tolist()
         if not self._stream.is_delimited:
@@ -276,7 +271,7 @@ class Feeder:
     def _call(self, data: bytes, tag: int) -> list[tuple[int, Any]]:
         """Make a call; returns the frames with their packets."""
         frames = self._decoder.decode(data, tag)
-        self.frames += len(frames)
+        self.counts.frames += len(frames)
         packets = self._order.identify([frame.timestamp for frame in frames])
         return list(zip(packets, frames, strict=True))
 

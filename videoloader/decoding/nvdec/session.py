@@ -187,14 +187,10 @@ class Session:
         self.is_sound = False
         begin = time.perf_counter()
         feeder = self._feeder_of(job)
-        packets, size, frames = feeder.packets, feeder.bytes, feeder.frames
+        before = feeder.counts.read()
         surfaces = self._surfaces
         yield from filter(None, feeder.feed(job.run, job.source))
-        packets, size, frames = (
-            feeder.packets - packets,
-            feeder.bytes - size,
-            feeder.frames - frames,
-        )
+        packets, size, frames = feeder.counts.since(before)
         self._stats.add(packets=packets, frames=frames, surfaces=self._surfaces - surfaces)
         if job.note is not None:
             seconds = time.perf_counter() - begin

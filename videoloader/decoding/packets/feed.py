@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,28 @@ from videoloader.indexing.payloads import PacketReader, Packets
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
-__all__ = ["PacketFeed"]
+__all__ = ["DecoderCounts", "PacketFeed"]
 
 _LOCAL_BYTES, _REMOTE_BYTES = 1 << 20, 1 << 24
 _HEAD = 1 << 15  # bytes of a packet in which its first slice begins
+
+
+@dataclass(slots=True)
+class DecoderCounts:
+    """Packets that decoders were given so far, their bytes, and all frames that decoders gave."""
+
+    packets: int = 0
+    bytes: int = 0
+    frames: int = 0
+
+    def read(self) -> tuple[int, int, int]:
+        """The counts by now."""
+        return self.packets, self.bytes, self.frames
+
+    def since(self, before: tuple[int, int, int]) -> tuple[int, int, int]:
+        """What was counted since a `read`."""
+        packets, size, frames = before
+        return self.packets - packets, self.bytes - size, self.frames - frames
 
 
 class PacketFeed:
@@ -79,6 +98,9 @@ class PacketFeed:
         part = size if self._is_local else 0
         drop = self._drop if drop is None else drop
         for packets, payloads in needed_packets(self._index, read, run, drop, part):
+            if 0 < len(packets) <= size:
+                yield packets, payloads
+                continue
             for start in range(0, len(packets), size):
                 some = slice(start, start + size)
                 yield packets[some], payloads.some(some)

@@ -108,7 +108,7 @@ def index_dataset(
     every, items = items, part_of(items, shard)
     target = Path(out)
     make_folder(target)
-    _check_part(target, {item.place() for item in every}, items, shard, base)
+    _check_part(target, every, items, shard, base)
     journal = Journal(target.with_name(f"{target.name}.journal"))
     try:
         _keep_unchanged(journal, target, items, base)
@@ -216,7 +216,7 @@ def _earlier_rows(target: Path, root: str | None) -> Iterator[Row]:
 
 def _check_part(
     target: Path,
-    every: set[tuple[str, str, int, int]],
+    every: list[Item],
     items: list[Item],
     shard: tuple[int, int],
     root: str | None,
@@ -229,7 +229,7 @@ def _check_part(
     """
     if shard[1] == 1 or not target.exists() or is_part(target, shard):
         return
-    others = every.difference(item.place() for item in items)
+    others = {item.place() for item in every}.difference(item.place() for item in items)
     found = next((row for row in _earlier_rows(target, root) if row.item.place() in others), None)
     if found is not None:
         raise ArgumentError(

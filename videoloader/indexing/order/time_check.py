@@ -77,10 +77,10 @@ def _doubted(index: VideoIndex) -> tuple[Ints, bool]:
     throughout do not.
     """
     nothing = np.zeros(0, dtype=np.int64)
-    steps = np.diff(index.pts)
+    steps = index.pts[1:] - index.pts[:-1]
     least, most = int(steps.min()), int(steps.max())
     first = int(index.frame_packets[0])
-    is_first = not (index.packets["flags"][:first] & UNSEEN == 0).any()
+    is_first = not first or not (index.packets["flags"][:first] & UNSEEN == 0).any()
     if is_first and most - least <= min(_TOLERANCE, least // 4):
         return nothing, False
     usual = int(np.median(steps))

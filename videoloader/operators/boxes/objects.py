@@ -22,6 +22,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
+from videoloader.operators.axes import for_each
 from videoloader.operators.boxes.components import boxes_around_parts
 from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
@@ -236,11 +237,7 @@ def _unused_label(classes: Sequence[int]) -> int:
 def _sides(threshold: Sequence[int] | None, count: int) -> tuple[int, ...]:
     if threshold is None:
         return (0,) * count
-    if len(threshold) not in (1, count):
-        raise ArgumentError(
-            f"fn.{_NAME}: threshold has {len(threshold)} numbers for {count} dimensions"
-        )
-    return tuple(threshold) * (count if len(threshold) == 1 else 1)
+    return for_each("threshold", threshold, count)
 
 
 def _object_of_class(

@@ -11,10 +11,10 @@ import numpy as np
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, COLUMN, FLOATS, Argument, PerFrame, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, for_each
 from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.fills.fills_on_gpu import erase_regions
-from videoloader.operators.geometry.crop_windows import filled, for_channels
+from videoloader.operators.geometry.crop_windows import filled
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
@@ -79,7 +79,7 @@ def _fill_values(values: Spec, fill_value: PerSample) -> list[tuple[float, ...]]
             count = shape[values.layout.index("C")]
         key = struct.pack(f"{len(fill)}d", *fill), count  # as bytes: 0.0 is not -0.0
         if key not in made:
-            made[key] = for_channels(fill, count)
+            made[key] = for_each("fill_value", fill, count, "channels")
         found.append(made[key])
     return found
 

@@ -25,7 +25,7 @@ from videoloader.operators.arguments import (
     PerSample,
     each_value,
 )
-from videoloader.operators.axes import padded
+from videoloader.operators.axes import for_each, padded
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.filters.separable_on_gpu import Pass, filter_on_gpu
 from videoloader.operators.inputs import Input
@@ -96,11 +96,7 @@ class Axes:
 
     def each(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         """A value for each axis, of one for all or one for each."""
-        if len(values) not in (1, self.count):
-            raise ArgumentError(
-                f"{name} is one value or one for each of {self.count} axes, got {values}"
-            )
-        return tuple(values) * (self.count if len(values) == 1 else 1)
+        return for_each(name, values, self.count, "axes")
 
 
 def picture_axes(layout: str) -> Axes | None:

@@ -7,23 +7,18 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
-from videoloader.operators.arguments import ANY, BOOL, INTS, REQUIRED, Argument, Kind
+from videoloader.operators.arguments import ANY, BOOL, DTYPES, INTS, REQUIRED, Argument
 from videoloader.operators.context import Context
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
-from videoloader.types import DataType, to_torch
+from videoloader.types import DataType
 
 __all__ = ["numba_function"]
 
 _compiled: WeakKeyDictionary[Callable[..., Any], Callable[..., None]] = WeakKeyDictionary()
-
-
-def _types(value: Any) -> tuple[torch.dtype, ...]:
-    return tuple(map(to_torch, value if isinstance(value, list | tuple) else (value,)))
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
@@ -79,8 +74,8 @@ def _shapes(
     devices=("cpu",),
     arguments=(
         Argument("run_fn", ANY, REQUIRED, "is called with the outputs, which it fills, and inputs"),
-        Argument("out_types", Kind("list of element types", _types), REQUIRED, "of the outputs"),
-        Argument("in_types", Kind("list of element types", _types), REQUIRED, "of the inputs"),
+        Argument("out_types", DTYPES, REQUIRED, "of the outputs"),
+        Argument("in_types", DTYPES, REQUIRED, "of the inputs"),
         Argument("outs_ndim", INTS, REQUIRED, "dimensions of the outputs"),
         Argument("ins_ndim", INTS, REQUIRED, "dimensions of the inputs"),
         Argument(

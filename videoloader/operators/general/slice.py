@@ -23,7 +23,7 @@ from videoloader.operators.arguments import (
     Kind,
     PerSample,
 )
-from videoloader.operators.axes import for_each
+from videoloader.operators.axes import axis_numbers, for_each
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.operators.geometry.crop_windows_on_gpu import moves_from, windows_on_gpu
@@ -99,23 +99,14 @@ def check_slice(given: Collection[str], arguments: Mapping[str, Any]) -> None:  
             raise ArgumentError(f"fn.slice: {' and '.join(several)} exclude each other")
 
 
-def _axes(layout: str, ndim: int, axes: Sequence[int] | None, names: str | None) -> list[int]:
+def _axes(layout: str, ndim: int, axes: Sequence[int] | None, names: str | None) -> tuple[int, ...]:
     """The dimensions that the coordinates are for, in their order."""
     layout = layout or UNNAMED_VOLUMES.get(ndim, "")
     if names is None and axes is None and layout:
         names = "WH"
-    if names is not None:
-        missing = [name for name in names if name not in layout]
-        if missing:
-            raise ArgumentError(f"layout {layout!r} has no dimension {', '.join(missing)}")
-        return [layout.index(name) for name in names]
     axes = (1, 0) if axes is None else axes or range(ndim)
-    for axis in axes:
-        if not -ndim <= axis < ndim:
-            raise ArgumentError(f"axis {axis} is out of range for {ndim} dimensions")
-    found = [axis % ndim for axis in axes]
-    if len(set(found)) < len(found):
-        raise ArgumentError(f"axes {tuple(axes)} name a dimension twice")
+    found = axis_numbers(ndim, layout, axes, names)
+    assert found is not None
     return found
 
 

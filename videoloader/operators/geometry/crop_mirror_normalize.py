@@ -22,7 +22,7 @@ from videoloader.operators.arguments import (
     PerFrame,
     PerSample,
 )
-from videoloader.operators.axes import storable
+from videoloader.operators.axes import for_each, storable
 from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.decoded import DecodedForm, element_type
 from videoloader.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
@@ -353,8 +353,4 @@ def _pictures(
 def _each(name: str, values: tuple[float, ...], channels: int) -> list[float]:
     if name == "std" and 0 in values:
         raise ArgumentError(f"std must not be 0, got {values}")
-    if len(values) not in (1, channels):
-        raise ArgumentError(
-            f"{name} must have 1 value or one for each of {channels} channels, got {values}"
-        )
-    return list(values) * (channels if len(values) == 1 else 1)
+    return list(for_each(name, values, channels, "channels"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, FLOATS, TEXT, Argument, PerFrame, PerSample
+from videoloader.operators.axes import for_each
 from videoloader.operators.context import once_for_equal
 from videoloader.tensors import truncate
 from videoloader.tensors.batch import Batch, Shape, Spec
@@ -30,7 +31,6 @@ __all__ = [
     "crop_windows",
     "cut",
     "filled",
-    "for_channels",
     "is_one_view",
     "window_shapes",
 ]
@@ -324,18 +324,9 @@ def _index(slices: Sequence[slice]) -> tuple[Any, ...]:
 
 def filled(like: torch.Tensor, shape: Sequence[int], fill: Sequence[float]) -> torch.Tensor:
     """A tensor of one value a channel, in the type and on the device of another."""
-    values = for_channels(fill, shape[-1])
+    values = for_each("fill_values", fill, shape[-1], "channels")
     row = truncate(torch.tensor(values, dtype=torch.float64), like.dtype)
     return row.to(like.device).expand(tuple(shape)).clone()
-
-
-def for_channels(fill: Sequence[float], channels: int) -> tuple[float, ...]:
-    """A value for each channel, of one for all or one for each."""
-    if len(fill) not in (1, channels):
-        raise ArgumentError(
-            f"fill_values must have 1 value or one for each of {channels} channels, got {fill}"
-        )
-    return tuple(fill) * (channels if len(fill) == 1 else 1)
 
 
 def _times(sides: Sequence[int]) -> str:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.operators.axes import for_each
 from videoloader.operators.context import Context
 from videoloader.operators.fills.fills_on_gpu import SIZES, bits_of
-from videoloader.operators.geometry.crop_windows import for_channels
 from videoloader.operators.kernels import (
     ELEMENTS,
     MOST_CHANNELS,
@@ -84,7 +84,7 @@ def paste_on_gpu(
     canvases = [each for own in regions for each in own]
     rows["count"] = [len(each) for each in canvases]
     rows["first"] = np.cumsum(rows["count"]) - rows["count"]
-    rows["fill"] = bits_of(for_channels(fill, channels), target)
+    rows["fill"] = bits_of(for_each("fill_values", fill, channels, "channels"), target)
     types = {"SIZE": source.itemsize, "SOURCE": 0, "TARGET": 0}
     if source != target:
         types = {"SIZE": 0, "SOURCE": ELEMENTS[source], "TARGET": ELEMENTS[target]}

@@ -19,6 +19,7 @@ from videoloader.operators.arguments import (
     Argument,
     PerSample,
 )
+from videoloader.operators.axes import for_each
 from videoloader.operators.context import once_for_equal
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.tensors.batch import Spec
@@ -32,7 +33,6 @@ __all__ = [
     "SIDES",
     "check_resize",
     "for_samples",
-    "for_sides",
     "output_size",
     "part_axis",
     "resize_axes",
@@ -187,13 +187,13 @@ def resize_axes(
     elif resize_longer:
         wanted, mode = [resize_longer] * count, "not_larger"
     elif size is not None:
-        wanted = for_sides("size", size, count)
+        wanted = list(for_each("size", size, count))
     else:
         wanted = [value or 0.0 for value in (resize_z, resize_y, resize_x)][-count:]
-    bounds = [bound or math.inf for bound in for_sides("max_size", max_size or (0.0,), count)]
+    bounds = [bound or math.inf for bound in for_each("max_size", max_size or (0.0,), count)]
     exact = _exact(wanted, lengths, bounds, mode)
     axes = []
-    places = for_sides("alignment", alignment, count)
+    places = for_each("alignment", alignment, count)
     sides_of = zip(parts, lengths, exact, wanted, places, strict=True)
     for (start, end), length, want, signed, place in sides_of:
         rounded = max(1, _ROUNDINGS[size_rounding](want)) if length else 0  # nothing stays nothing
@@ -296,13 +296,6 @@ def _exact(
         float(want if side and want and want / side == scale else single(float(side) * scale))
         for want, side in each
     ]
-
-
-def for_sides(name: str, values: tuple[float, ...], count: int) -> list[float]:
-    """A number for each side, of one for all or one for each."""
-    if len(values) not in (1, count):
-        raise ArgumentError(f"{name} must be one number or {count} numbers, got {values}")
-    return list(values) * (count if len(values) == 1 else 1)
 
 
 def rounded(size: Sequence[float], count: int, operator: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes, for_each
 from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.resize import Resampling
@@ -20,7 +20,6 @@ from videoloader.operators.geometry.sizes import (
     FILTER_ARGUMENTS,
     FITTING,
     MODE,
-    for_sides,
     resize_axes,
 )
 from videoloader.operators.inputs import Input
@@ -54,7 +53,7 @@ def _axes(values: Spec, position: int, given: Mapping[str, Any]) -> tuple[Axis, 
     sides = [shape[axis] for axis in chosen]
     size, scales = own.pop("sizes"), own.pop("scales")
     if scales is not None:
-        scales = for_sides("scales", scales, len(sides))
+        scales = for_each("scales", scales, len(sides))
         size = tuple(scale * side for scale, side in zip(scales, sides, strict=True))
     resized = dict(zip(chosen, resize_axes(sides, size=size, **own), strict=True))
     return tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, FLOAT, FLOATS, INT, REQUIRED, Argument, PerSample
+from videoloader.operators.axes import for_each
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.geometry.warps.matrices import (
     MATRIX,
@@ -100,16 +101,10 @@ def _declare(name: str, make: Callable[..., Matrix], doc: str, **description: An
     )(run)
 
 
-def _spread(name: str, values: Sequence[float], ndim: int) -> list[float]:
-    if len(values) not in (1, ndim):
-        raise ArgumentError(f"{name} must have {ndim} numbers, got {len(values)}")
-    return list(values) * (ndim if len(values) == 1 else 1)
-
-
 def _translation(ndim: int | None, *, offset: tuple[float, ...]) -> Matrix:
     if not offset:
         raise ArgumentError("offset must have a number for each dimension, got none")
-    values = _spread("offset", offset, ndim or len(offset))
+    values = for_each("offset", offset, ndim or len(offset))
     return np.concatenate([np.eye(len(values)), np.array(values)[:, None]], axis=1)
 
 
@@ -130,8 +125,8 @@ def _scale(
 ) -> Matrix:
     several = len(scale) if len(scale) > 1 else ndim  # `ndim` is for one factor
     wanted = given or several or max(1, len(center or ()))
-    middle = None if center is None else _spread("center", center, wanted)
-    return about(np.diag(_spread("scale", scale, wanted)), middle)
+    middle = None if center is None else for_each("center", center, wanted)
+    return about(np.diag(for_each("scale", scale, wanted)), middle)
 
 
 scale = _declare(
@@ -156,7 +151,7 @@ def _rotation(
     linear = rotation(angle, axis)
     if given not in (None, len(linear)):
         raise ArgumentError("a rotation in three dimensions needs axis, one of a plane has none")
-    middle = None if center is None else _spread("center", center, len(linear))
+    middle = None if center is None else for_each("center", center, len(linear))
     return about(linear, middle)
 
 
@@ -185,7 +180,7 @@ def _shear(
         raise ArgumentError(f"shear has 2 numbers in a plane and 6 in space, got {len(factors)}")
     linear = np.eye(ndim)
     linear[~np.eye(ndim, dtype=bool)] = factors
-    middle = None if center is None else _spread("center", center, ndim)
+    middle = None if center is None else for_each("center", center, ndim)
     return about(linear, middle)
 
 
@@ -229,7 +224,7 @@ def _crop(
         "to_end": to_end,
     }
     ndim = given or max(map(len, corners.values()))
-    begin, end, low, high = (np.array(_spread(name, each, ndim)) for name, each in corners.items())
+    begin, end, low, high = (np.array(for_each(name, each, ndim)) for name, each in corners.items())
     if absolute:
         begin, end = np.minimum(begin, end), np.maximum(begin, end)
         low, high = np.minimum(low, high), np.maximum(low, high)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import DTYPE, INTS, TEXT, Argument, Kind
+from videoloader.operators.arguments import DTYPES, INTS, TEXT, Argument
 from videoloader.operators.context import Sample
 from videoloader.readers.files.fits_file import read_image
 from videoloader.readers.files.listing import StoredFiles
@@ -23,11 +23,6 @@ from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item
 
 __all__ = ["read_fits"]
-
-
-def _dtypes(value: Any) -> tuple[Any, ...]:
-    values = value if isinstance(value, list | tuple) else (value,)
-    return tuple(map(DTYPE.convert, values))
 
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
@@ -68,7 +63,7 @@ class _Images(StoredFiles):
         Argument("hdu_indices", INTS, (2,), "HDUs, counted from 1, an output for each", least=1),
         Argument(
             "dtypes",
-            Kind("element type or list of them", _dtypes),
+            DTYPES,
             None,
             "one for each output; DALI counts them too, and takes the types of the file",
         ),

@@ -10,22 +10,17 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError
-from videoloader.operators.arguments import BOOL, REQUIRED, Argument, Kind
+from videoloader.operators.arguments import BOOL, DTYPES, REQUIRED, Argument, Kind
 from videoloader.operators.context import Sample
 from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.records.archive_samples import Component, read_archive, read_index
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.address import public, shown
 from videoloader.sources.opening import open_member
-from videoloader.types import to_torch
 
 __all__ = ["read_webdataset"]
 
 _MISSING = ("empty", "skip", "error")
-
-
-def _dtypes(value: Any) -> tuple[torch.dtype, ...]:
-    return tuple(map(to_torch, value if isinstance(value, list | tuple) else (value,)))
 
 
 def _missing(value: Any) -> str:
@@ -117,9 +112,7 @@ def _read(path: str, component: Component | None, dtype: torch.dtype) -> Sample:
             "out, `error` fails when the pipeline is built",
             choices=_MISSING,
         ),
-        Argument(
-            "dtypes", Kind("list of element types", _dtypes), (), "of the outputs; uint8 by default"
-        ),
+        Argument("dtypes", DTYPES, (), "of the outputs; uint8 by default"),
     ),
     check=_check,
     by_files=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -82,10 +83,7 @@ def read_entries(table: Box, sample: Callable[[], bytes]) -> list[VisualEntry] |
             raise UnsupportedError("the video track is encrypted; decrypt the file first")
         if box.kind not in VIDEO_KINDS:
             return None
-        try:
-            entry = _entry_alone(box.kind, box.data[box.start : box.stop])
-        except _SampleNeededError:
-            entry = _entry(box, sample)
+        entry = _known_entry(box, sample)
         if entry is None:
             return None
         entries.append(entry)
@@ -98,11 +96,19 @@ class _SampleNeededError(Exception):
     """A description does not suffice."""
 
 
+def _known_entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
+    """`_entry`, which reads equal descriptions once: most files of a data set have one of a few."""
+    if box.size <= _MAX_DESCRIPTIONS:
+        with suppress(_SampleNeededError):
+            return _entry_alone(box.kind, box.data[box.start : box.stop])
+    return _entry(box, sample)
+
+
 def _no_sample() -> bytes:
     raise _SampleNeededError
 
 
-@lru_cache(maxsize=64)  # most files of a data set have one of a few
+@lru_cache(maxsize=64)
 def _entry_alone(kind: bytes, content: bytes) -> VisualEntry | None:
     return _entry(Box(kind, content, 0, len(content)), _no_sample)
 

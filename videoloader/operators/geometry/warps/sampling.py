@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 import torch.nn.functional as F
 
-from videoloader.errors import ArgumentError
-from videoloader.operators.axes import storable
+from videoloader.operators.axes import for_each, storable
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
@@ -95,10 +94,7 @@ def sample_at(
         fill: for all channels or each, what a constant border is.
     """
     channels = pictures.shape[-1]
-    if len(fill) not in (1, channels):
-        raise ArgumentError(
-            f"fill_value must have 1 value or one for each of {channels} channels, got {fill}"
-        )
+    for_each("fill_value", fill, channels, "channels")  # fails for any other number
     if interp_type is InterpType.INTERP_NN:
         return _nearest(pictures, places, border, fill)
     planes = pictures.movedim(-1, 1).float()
