@@ -77,6 +77,25 @@ def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
 # ---- requests
 
 
+@pytest.mark.parametrize("device", ["gpu", "mixed"])
+def test_devices_of_dali_are_answered_with_ours(path, device):
+    with pytest.raises(vl.ArgumentError, match=f'got {device!r}; "cuda" decodes on the GPU'):
+        vl.Video(path, device=device)
+
+
+def test_a_size_that_is_text_is_told_as_text(path):
+    with pytest.raises(vl.ArgumentError, match=r"whole pixels, got '224'$"):
+        vl.ClipDataset([path], vl.UniformClip(2), size="224")
+
+
+def test_a_negative_frame_number_is_told_with_what_is_meant(path):
+    with vl.Video(path) as video:
+        with pytest.raises(vl.FrameRangeError, match=r"before the video, video\[-1\] is its last"):
+            video.get_frames([-1])
+        with pytest.raises(vl.FrameRangeError, match=r"to repeat the edge frame$"):
+            video.get_frames([len(video)])
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
