@@ -188,6 +188,7 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         (("inspect", plain), "no video but a tar archive"),
         (("index", zipped), "no video but a zip file"),
         (("check", clip), "index the videos first"),
+        (("check", folder), "is a folder, no data set index; index the videos first"),
     ):
         result = run(*words)
         assert result.exit_code in (1, 2)

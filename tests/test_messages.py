@@ -18,7 +18,7 @@ import videoloader as vl
 from videoloader.compat import decord
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
-from videoloader.indexing.dataset import find_items
+from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.index import PacketFlags
 
 
@@ -161,6 +161,33 @@ def test_an_index_of_a_request_is_an_index(path):
 
 
 # ---- sources
+
+
+def test_a_closed_video_is_told_as_closed(path):
+    with vl.Video(path) as video:
+        pass
+    for read in (lambda: video[0], lambda: next(iter(video)), lambda: video.picture_types):
+        with pytest.raises(vl.ClosedError, match=r"clip\.mp4: is closed$"):
+            read()
+
+
+def test_a_missing_table_of_labels_is_told_in_few_words(path, tmp_path):
+    for name in ("none.csv", "none.parquet"):
+        with pytest.raises(vl.SourceError, match=rf"{name}: no such file$"):
+            vl.ClipDataset([path], vl.UniformClip(2), labels=vl.LabelColumn(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["out_index", "set.parq", "parquet"])
+def test_a_data_set_index_is_written_under_a_name_that_loaders_know(path, tmp_path, name):
+    message = rf"{name}: the name of a data set index ends in \.parquet, .*/{name}\.parquet$"
+    with pytest.raises(vl.ArgumentError, match=message):
+        vl.index_dataset(path, tmp_path / name, workers=0)
+    dataset = vl.index_dataset(path, tmp_path / "set.parquet", workers=0)
+    with pytest.raises(vl.ArgumentError, match=message):
+        dataset.videos.write(tmp_path / name)
+    with pytest.raises(vl.ArgumentError, match=message):
+        merge_datasets([tmp_path / "set.parquet"], tmp_path / name)
+    assert not (tmp_path / name).exists()
 
 
 def test_an_item_of_a_data_set_is_opened_as_a_video(path, archive, tmp_path):
