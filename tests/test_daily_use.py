@@ -54,6 +54,38 @@ def test_element_types_are_taken_by_name_and_as_torch_and_numpy_have_them(clip, 
             vl.decode_batch([(clip, [0])], workers=0, dtype=wrong)
 
 
+UNIT_SCALE = [((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), (0.5, 0.5), (1, [1.0])]
+
+
+@pytest.mark.parametrize(("mean", "std"), UNIT_SCALE)
+def test_mean_and_std_of_pixels_from_0_to_1_are_refused_everywhere(clip, mean, std):
+    options = {"dtype": "float32", "mean": mean, "std": std}
+    for read in (
+        lambda: next(every_way(clip, **options)),
+        lambda: vl.Loader([clip], CLIP, batch_size=1, **options),
+        lambda: vl.ClipDataset([clip], CLIP, **options),
+        lambda: vl.decode_batch([(clip, [0])], workers=0, **options),
+    ):
+        with pytest.raises(vl.ArgumentError, match="0 to 255; multiply those of 0 to 1 by 255"):
+            read()
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0, 1), (0.0, 0.5), (0.5, 127.5), (None, 1), (2, 1)])
+def test_mean_and_std_that_may_be_meant_so_are_taken(clip, mean, std):
+    with vl.Video(clip) as video:
+        found = video.get_frames([0], dtype="float32", mean=mean, std=std).frames
+        plain = video.get_frames([0], dtype="float32").frames
+    assert torch.allclose(found * std + (mean or 0), plain, atol=1e-2)
+
+
+@pytest.mark.parametrize("layout", ["TCHW", "NCHW", "CTHW"])
+def test_layouts_of_other_libraries_are_answered_with_ours(clip, layout):
+    with pytest.raises(vl.ArgumentError, match=r"F is frames: TCHW is FCHW here, .* is CFHW"):
+        vl.decode_batch([(clip, [0])], workers=0, layout=layout)
+    with pytest.raises(vl.ArgumentError, match=r"FHWC, FCHW, CFHW, got 'HWC'$"):
+        vl.decode_batch([(clip, [0])], workers=0, layout="HWC")
+
+
 def test_the_shorter_side_can_be_given_wherever_a_size_can(clip):
     for frames in every_way(clip, resize_shorter=60):
         assert frames.shape[-2:] == (60, 80)
@@ -156,6 +188,7 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         (("inspect", plain), "no video but a tar archive"),
         (("index", zipped), "no video but a zip file"),
         (("check", clip), "index the videos first"),
+        (("check", folder), "is a folder, no data set index; index the videos first"),
     ):
         result = run(*words)
         assert result.exit_code in (1, 2)

@@ -368,3 +368,13 @@ def test_keys_of_a_data_set_index_give_the_classes_that_its_folder_gives(tmp_pat
         assert one.classes == other.classes == ["cats", "dogs"]
         assert [batch["labels"].tolist() for batch in one] == [[0, 0, 1]]
         assert [batch["labels"].tolist() for batch in other] == [[0, 0, 1]]
+    for given in (dataset, dataset.filter(min_frames=1), folder):
+        with loader(given, labels="folder", **options) as same:
+            assert (same.classes, next(iter(same))["labels"].tolist()) == (one.classes, [0, 0, 1])
+    encode_video(folder / "loose.mp4", frames=4, size=(64, 48))
+    more = vl.index_dataset(folder, tmp_path / "more.parquet", workers=0)
+    for given in (more, folder):
+        with pytest.raises(vl.ArgumentError, match=r"1 of 4 videos is in no subfolder \(loose\."):
+            loader(given, labels="folder", **options)
+    with pytest.raises(vl.ArgumentError, match="takes one folder, or a data set index of one"):
+        loader([folder / "loose.mp4"], labels="folder", **options)

@@ -18,7 +18,7 @@ import videoloader as vl
 from videoloader.compat import decord
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
-from videoloader.indexing.dataset import find_items
+from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.index import PacketFlags
 
 
@@ -75,6 +75,25 @@ def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
 
 
 # ---- requests
+
+
+@pytest.mark.parametrize("device", ["gpu", "mixed"])
+def test_devices_of_dali_are_answered_with_ours(path, device):
+    with pytest.raises(vl.ArgumentError, match=f'got {device!r}; "cuda" decodes on the GPU'):
+        vl.Video(path, device=device)
+
+
+def test_a_size_that_is_text_is_told_as_text(path):
+    with pytest.raises(vl.ArgumentError, match=r"whole pixels, got '224'$"):
+        vl.ClipDataset([path], vl.UniformClip(2), size="224")
+
+
+def test_a_negative_frame_number_is_told_with_what_is_meant(path):
+    with vl.Video(path) as video:
+        with pytest.raises(vl.FrameRangeError, match=r"before the video, video\[-1\] is its last"):
+            video.get_frames([-1])
+        with pytest.raises(vl.FrameRangeError, match=r"to repeat the edge frame$"):
+            video.get_frames([len(video)])
 
 
 @pytest.mark.parametrize(
@@ -142,6 +161,33 @@ def test_an_index_of_a_request_is_an_index(path):
 
 
 # ---- sources
+
+
+def test_a_closed_video_is_told_as_closed(path):
+    with vl.Video(path) as video:
+        pass
+    for read in (lambda: video[0], lambda: next(iter(video)), lambda: video.picture_types):
+        with pytest.raises(vl.ClosedError, match=r"clip\.mp4: is closed$"):
+            read()
+
+
+def test_a_missing_table_of_labels_is_told_in_few_words(path, tmp_path):
+    for name in ("none.csv", "none.parquet"):
+        with pytest.raises(vl.SourceError, match=rf"{name}: no such file$"):
+            vl.ClipDataset([path], vl.UniformClip(2), labels=vl.LabelColumn(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["out_index", "set.parq", "parquet"])
+def test_a_data_set_index_is_written_under_a_name_that_loaders_know(path, tmp_path, name):
+    message = rf"{name}: the name of a data set index ends in \.parquet, .*/{name}\.parquet$"
+    with pytest.raises(vl.ArgumentError, match=message):
+        vl.index_dataset(path, tmp_path / name, workers=0)
+    dataset = vl.index_dataset(path, tmp_path / "set.parquet", workers=0)
+    with pytest.raises(vl.ArgumentError, match=message):
+        dataset.videos.write(tmp_path / name)
+    with pytest.raises(vl.ArgumentError, match=message):
+        merge_datasets([tmp_path / "set.parquet"], tmp_path / name)
+    assert not (tmp_path / name).exists()
 
 
 def test_an_item_of_a_data_set_is_opened_as_a_video(path, archive, tmp_path):

@@ -202,7 +202,7 @@ LAYERS = {
     "tensors": "errors views types",
     "backend": "errors tensors",
     "codecs": "errors",
-    "sampling": "errors",
+    "sampling": "errors system",
     "sources": "errors system",
     "workers": "errors system types sources",
     "indexing": "errors views system codecs sampling sources workers",

@@ -322,7 +322,7 @@ def test_a_missing_caption_is_a_failure_of_its_sample(videos, tmp_path):
         ((".txt", vl.TableColumns("table.parquet", (".txt",))), "'.txt' is asked for twice"),
         ((vl.TableColumns("table.parquet", ("mask",)),), "'mask' is something else"),
         (vl.TableColumns("table.parquet", ("text",)), "no column 'text'"),
-        (vl.TableColumns("absent.parquet"), "cannot be read"),
+        (vl.TableColumns("absent.parquet"), "no such file"),
         (vl.TableColumns("twice.parquet"), "several rows for 'a'"),
         (vl.TableColumns("table.parquet"), "16 of 16 videos have no row"),
     ],

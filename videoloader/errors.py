@@ -200,14 +200,14 @@ class ResourceError(VideoError, OSError):
 
 
 class ClosedError(VideoError, ValueError):
-    """A decoder was closed while it was in use.
+    """A video, decoder or loader is closed, or was closed while it was in use.
 
     >>> import videoloader as vl
     >>> video = vl.Video("clip.mp4")
     >>> video.close()
     >>> video[0]
     Traceback (most recent call last):
-    videoloader.errors.ClosedError: clip.mp4: closed while it was in use
+    videoloader.errors.ClosedError: clip.mp4: is closed
     """
 
 

@@ -87,8 +87,8 @@ class Loader:
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
       several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
       or numbers of clips; then `frame_numbers`, `times` and `mask` are lists of (clips, F), too.
-    - `labels`: if there are any; int64 (B,) of integers and classes, float32 (B,) of floats,
-      (B, K) of vectors.
+    - `labels`: if there are any, else there is no such key; int64 (B,) of integers and classes,
+      float32 (B,) of floats, (B, K) of vectors.
     - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
       True where the frame that the sampler asked for stands, False where another one or the fill
       value stands for it: past the end of a short video, and where a frame does not decode.

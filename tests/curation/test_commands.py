@@ -34,7 +34,9 @@ def test_scenes_and_thumbnails_are_written(folder, tmp_path):
     words = ["scenes", folder.parent / "set.parquet", "-o", out, "--exact"]
     told = run(*words, "--thumbnails", thumbnails)
     assert told.exit_code == 1  # of the file that is no video
-    assert "6 scenes of 3 videos" in told.output
+    assert "6 scenes of 3 videos\n" in told.output
+    plain = run("scenes", folder / "a.mp4", "-o", tmp_path / "plain.parquet")
+    assert "of 1 videos; cuts may be half a second off, --exact decodes" in plain.output
     assert "d.mp4" in told.output
     table = pq.read_table(out)
     assert table["start"].to_pylist() == [0, 12] * 3 + [None]

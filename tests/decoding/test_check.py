@@ -142,6 +142,17 @@ def test_results_pickle(expected):
     assert pickle.loads(pickle.dumps(damage)) == damage
 
 
+def test_findings_come_by_their_first_frame_and_one_frame_is_told_as_one(
+    dataset, tmp_path, monkeypatch
+):
+    damage = [check.Damage(frames, "DecodeError", "broken") for frames in ((7,), (2, 5, 6), ())]
+    monkeypatch.setattr(check, "check_video", lambda task, **_: damage if task[0] == 0 else [])
+    words = ["check", str(dataset.path), "--out", str(tmp_path / "damage.parquet")]
+    told = CliRunner().invoke(app, [*words, "--workers", "0", "--root", str(dataset.root)])
+    lines = [line.partition(": ")[2] for line in told.stderr.splitlines() if "broken" in line]
+    assert lines == ["all: broken", "3 frames from 2 on: broken", "frame 7: broken"]
+
+
 def test_the_command_prints_what_is_damaged_as_json(dataset, expected, tmp_path):
     words = ["check", str(dataset.path), "--out", str(tmp_path / "damage.parquet"), "--json"]
     told = CliRunner().invoke(app, [*words, "--workers", "0", "--root", str(dataset.root)])

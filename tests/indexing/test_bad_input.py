@@ -1,6 +1,7 @@
 """What is no video, or only part of one: one clear error of ours each, and never another."""
 
 import contextlib
+import io
 import random
 import struct
 
@@ -79,7 +80,19 @@ def test_a_file_that_cannot_seek():
     class Pipe:
         name = "pipe"
 
+        def seek(self, *_):
+            raise io.UnsupportedOperation("underlying stream is not seekable")
+
     refused(Pipe(), "pipe", "seekable", kind=vl.SourceError)
+
+
+@pytest.mark.parametrize("source", [5, None, ["a.mp4"]])
+def test_what_is_no_source_is_told_with_the_argument(source):
+    kind = type(source).__name__
+    message = rf"^source must be a path, a URL, bytes or .* file, got {kind} "
+    for read in (vl.Video, vl.index_video):
+        with pytest.raises(vl.ArgumentTypeError, match=message):
+            read(source)
 
 
 def test_truncation_at_every_box_boundary(mp4_bytes):

@@ -67,7 +67,7 @@ def test_a_line_that_is_wrong_is_named(listed, text, message):
 
 
 def test_a_list_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(SourceError, match=r"missing\.txt: cannot be read"):
+    with pytest.raises(SourceError, match=r"missing\.txt: no such file"):
         read_file_list(tmp_path / "missing.txt")
 
 

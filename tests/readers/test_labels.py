@@ -75,5 +75,5 @@ def test_a_table_that_does_not_say_it_is_an_error(table, rows, options, error, w
 
 
 def test_a_table_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(vl.SourceError, match=r"none\.csv: cannot be read"):
+    with pytest.raises(vl.SourceError, match=r"none\.csv: no such file"):
         labels_of_paths(LabelColumn(tmp_path / "none.csv"), KEYS)

@@ -19,6 +19,7 @@ import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.sampling import generator, pad_frames, plan_decode
+from videoloader.writing.gain import Gain
 
 FAST = {"preset": "ultrafast"}
 NAMES = ("cats/a.mp4", "cats/b.mkv", "dogs/a.webm")
@@ -200,6 +201,14 @@ def test_the_gain_is_that_of_plans_with_the_written_files(source, tmp_path):
     assert made.gain.after == pytest.approx(after)
     assert after <= told[0].predicted < before
     assert "3 videos" in str(made.gain)
+    assert "no gain" not in str(told[0])
+
+
+def test_a_prediction_that_is_no_gain_is_told_as_none():
+    gain = Gain(3, before=2.0, predicted=4.5)
+    assert str(gain).endswith("2.0 before, at most 4.5 predicted (no gain expected)")
+    after = str(gain._replace(after=4.0))
+    assert after.endswith("at most 4.5 predicted, 4.0 after (no gain)")
 
 
 def test_odd_sides_become_even_where_the_encoder_needs_that(tmp_path):

@@ -207,16 +207,18 @@ def check(
             print(json.dumps(row))  # noqa: T201
         raise typer.Exit(int(bool(damage)))
     for row in damage:
-        frames = (
-            f"{len(row['frames'])} frames from number {row['frames'][0]} on"
-            if row["frames"]
-            else "all"
-        )
         name = Item(row["path"], row["member"]).name
-        complain(f"{name}: {frames}: {row['reason']}")
+        complain(f"{name}: {_told(row['frames'])}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})
     say(f"{target}: {count} videos decoded, {bad} damaged")
     raise typer.Exit(int(bool(damage)))
+
+
+def _told(frames: list[int]) -> str:
+    """Which frames of a video are damaged; all of them if the list is empty."""
+    if not frames:
+        return "all"
+    return f"frame {frames[0]}" if len(frames) == 1 else f"{len(frames)} frames from {frames[0]} on"
 
 
 def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:

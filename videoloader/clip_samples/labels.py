@@ -19,9 +19,9 @@ from videoloader.clip_samples.sources import (
     rows_given,
 )
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset import Item
 from videoloader.indexing.dataset.joining import On, read_table, rows_once
 from videoloader.sources.address import absolute, is_url, local_path, shown
+from videoloader.system.callers import warn_user
 
 __all__ = ["LabelColumn", "LabelOptions", "Labels", "find_labels", "labels_of_paths"]
 
@@ -94,10 +94,11 @@ class LabelOptions(TypedDict, total=False):
     Attributes:
         labels: one a video, or one a row of the data set index, failures included; or a mapping
             from keys (`DatasetIndex.keys`; else paths), a function of keys, a `LabelColumn` of a
-            table, or the name of a column of the data set index, joined or its own. All are
+            table, or the name of a column of the data set index, joined or its own; or `folder`:
+            the classes are the folders in the folder that was given or indexed. All are
             integers; floats, or floats and integers, which become float32; vectors of numbers of
             one shape; or texts, which are classes. By default, if the videos of one folder are all
-            in folders in it, these are the classes.
+            in folders in it, these are the classes; a data set index has no labels by default.
         classes: names of the classes in the order of their numbers, such as the `classes` of
             another loader or data set; by default those that there are, in alphabetical order. A
             video of another class is an error.
@@ -160,9 +161,13 @@ def find_labels(
     names = as_classes(classes)
     values: Sequence[Any] | NDArray[Any] | None
     if labels is not None:
-        values = _given_labels(labels, found)
+        values = _given_labels(labels, videos, found)
     elif isinstance(found, ListedVideos):
-        values = _classes(videos, found.items)
+        values, loose = _folders(videos, found)
+        if loose:
+            values = None
+        if 0 < 2 * len(loose) < len(found):  # else folders are hardly meant as classes
+            warn_user(f"{_told(loose, found)}, so folders are no classes", UserWarning)
     else:
         values = None
     if values is not None:
@@ -176,7 +181,7 @@ def find_labels(
 
 
 def _given_labels(
-    labels: Labels, found: ListedVideos | IndexedVideos
+    labels: Labels, videos: ClipSources, found: ListedVideos | IndexedVideos
 ) -> Sequence[Any] | NDArray[Any]:
     """The label of each video, as it was given."""
     if isinstance(labels, Mapping | LabelColumn):
@@ -184,7 +189,7 @@ def _given_labels(
     if callable(labels):
         return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
     if isinstance(labels, str | bytes | os.PathLike):
-        return _column_of_labels(labels, found)
+        return _column_of_labels(labels, videos, found)
     values: Sequence[Any] | NDArray[Any] = labels
     if not isinstance(labels, np.ndarray):
         # Tensors, series and columns have their elements as Python's.
@@ -196,10 +201,20 @@ def _given_labels(
 
 
 def _column_of_labels(
-    name: str | bytes | os.PathLike[str], found: ListedVideos | IndexedVideos
+    name: str | bytes | os.PathLike[str], videos: ClipSources, found: ListedVideos | IndexedVideos
 ) -> list[Any]:
-    """The labels in a column of a data set index."""
+    """The labels in a column of a data set index, or its folders."""
     columns = found.videos.column_names if isinstance(found, IndexedVideos) else []
+    if name == "folder" and name not in columns:
+        folders, loose = _folders(videos, found)
+        if folders is None:
+            raise ArgumentError(
+                'labels="folder" takes one folder, or a data set index of one; for others pass '
+                "labels=, a function of the key"
+            )
+        if loose:
+            raise ArgumentError(f'labels="folder": {_told(loose, found)}')
+        return folders
     if not isinstance(found, IndexedVideos) or name not in columns:
         known = f"; the data set has the columns {', '.join(columns)}" if columns else ""
         raise ArgumentError(
@@ -210,12 +225,32 @@ def _column_of_labels(
     return [values[row] for row in found.rows.tolist()]
 
 
-def _classes(videos: ClipSources, items: list[Item]) -> list[str] | None:
-    """Name of the class of each video, where one folder has a folder for each class."""
-    if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
-        return None
-    folder = Path(absolute(videos))
-    if not os.path.isdir(folder):
-        return None
-    parts = [Path(local_path(item.path)).relative_to(folder).parts for item in items]
-    return [part[0] for part in parts] if all(len(part) > 1 for part in parts) else None
+def _folders(
+    videos: ClipSources, found: ListedVideos | IndexedVideos
+) -> tuple[list[str] | None, list[str]]:
+    """For each video the first folder below the one that was given or indexed, and its path there.
+
+    Returns:
+        The folders, "" for videos that are in none; None if they are not of one folder. And the
+        paths of the videos in none.
+    """
+    if isinstance(found, IndexedVideos):
+        if found.videos.dataset.root is None:
+            return None, []
+        paths = found.keys()
+    else:
+        if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
+            return None, []
+        folder = absolute(videos)
+        if not os.path.isdir(folder):
+            return None, []
+        paths = [Path(local_path(item.path)).relative_to(folder).as_posix() for item in found.items]
+    return [path.rpartition("/")[0].partition("/")[0] for path in paths], [
+        path for path in paths if "/" not in path
+    ]
+
+
+def _told(loose: list[str], found: ListedVideos | IndexedVideos) -> str:
+    """The videos that are in no folder, for messages."""
+    verb = "is" if len(loose) == 1 else "are"
+    return f"{len(loose)} of {len(found)} videos {verb} in no subfolder ({shown(loose[0])})"

@@ -172,7 +172,7 @@ def find_sources(
             raise ArgumentError(
                 f"{name}: no videos; all {rows} rows are failures"
                 if failed == rows
-                else f"{name}: no videos; the filter leaves none of {rows - failed}"
+                else f"{name}: no videos; filter, split or sample left none of {rows - failed}"
             )
         return IndexedVideos(videos)
     items = list(_items([videos] if isinstance(videos, str | os.PathLike | Item) else videos))

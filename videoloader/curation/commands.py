@@ -58,6 +58,8 @@ def scenes(
     videos = len(set(table["row"].to_pylist())) - len(errors)
     found = len(table) - len(errors)
     text = f"{found} scenes of {videos} videos"
+    if not exact:
+        text += "; cuts may be half a second off, --exact decodes around them"
     return CurationResult(text, {"scenes": found, "videos": videos}, errors)
 
 

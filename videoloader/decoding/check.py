@@ -143,6 +143,6 @@ def _table(dataset: DatasetIndex, damage: dict[int, list[Damage]]) -> pa.Table:
     for row, found in sorted(damage.items()):
         item = dataset.item(row)
         place = {"row": row, "key": dataset.key(row), "path": item.path, "member": item.member}
-        for frames, kind, reason in found:
+        for frames, kind, reason in sorted(found):  # by their first frame
             rows.append(place | {"frames": frames, "error_kind": kind, "reason": reason})
     return pa.Table.from_pylist(rows, schema=pa.schema(fields))

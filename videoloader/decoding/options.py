@@ -221,12 +221,15 @@ def as_device(device: str | torch.device) -> torch.device:
     """A device that is there."""
     import torch  # here, as worker processes read options without it
 
+    wrong = f'device must be "cpu", "cuda" or "cuda:N", got {device!r}'
+    if device in ("gpu", "mixed"):  # DALI's
+        wrong += '; "cuda" decodes on the GPU and gives frames there'
     try:
         chosen = torch.device(device)
-    except RuntimeError as error:
-        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}') from error
+    except (RuntimeError, TypeError) as error:
+        raise ArgumentError(wrong) from error
     if chosen.type not in ("cpu", "cuda"):
-        raise ArgumentError(f'device must be "cpu", "cuda" or "cuda:N", got {device!r}')
+        raise ArgumentError(wrong)
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise NoGpuError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
     return chosen

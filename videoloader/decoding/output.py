@@ -40,6 +40,7 @@ __all__ = [
     "View",
     "as_fill",
     "check_resolution_change",
+    "is_of_unit_scale",
     "normalize_size",
     "round_to_bfloat16",
 ]
@@ -55,6 +56,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 _SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in get_args(Layout)}
+
+_LAYOUT_HINT = "; F is frames: TCHW is FCHW here, THWC is FHWC, CTHW is CFHW"
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
@@ -78,9 +81,10 @@ class OutputFormat:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _element_name(self.dtype))
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
+            if (given := getattr(self, name)) not in choices:
+                hint = _LAYOUT_HINT if name == "layout" and set("NT") & set(str(given)) else ""
                 raise ArgumentError(
-                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
+                    f"{name} must be one of {', '.join(choices)}, got {given!r}{hint}"
                 )
         for name in ("mean", "std"):
             if getattr(self, name) is None:
@@ -95,6 +99,11 @@ class OutputFormat:
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
+        if is_of_unit_scale(self.mean, self.std):
+            raise ArgumentError(
+                "mean and std are on the scale of pixels, 0 to 255; multiply those of 0 to 1 by "
+                f"255; got mean={self.mean}, std={self.std}"
+            )
         if self.output == "yuv":
             if self.dtype not in ("uint8", "uint16"):
                 raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')
@@ -161,6 +170,13 @@ class OutputFormat:
         if self.output == "yuv":
             return clip[:, None, :, None]
         return clip.transpose(_SLOT_AXES[self.layout])
+
+
+def is_of_unit_scale(mean: Any, std: Any) -> bool:
+    """Whether mean and std are meant for pixels from 0 to 1: all are above 0 and at most 1."""
+    if mean is None or std is None:
+        return False
+    return all(0 < value <= 1 for value in (*np.ravel(mean), *np.ravel(std)))
 
 
 def _element_name(dtype: Any) -> Any:
@@ -280,7 +296,7 @@ def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:
     height, width = sides if len(sides) == 2 else (0, 0)
     whole = isinstance(height, int | np.integer) and isinstance(width, int | np.integer)
     if not whole or not 0 < height <= _MAX_SIDE or not 0 < width <= _MAX_SIDE:
-        raise ArgumentError(f"size must be (height, width) in whole pixels, got {size}")
+        raise ArgumentError(f"size must be (height, width) in whole pixels, got {size!r}")
     return int(height), int(width)
 
 

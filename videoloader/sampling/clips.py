@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
+from videoloader.system.spelling import suggests_names
 
 __all__ = [
     "DenseClips",
@@ -67,6 +68,7 @@ class _Sampler:
         raise NotImplementedError
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class RandomClip(_Sampler):
     """`count` frames, `stride` apart or at a target rate, from a random start.
@@ -98,6 +100,7 @@ class RandomClip(_Sampler):
         return offsets + _pick(max(num_frames - int(offsets[-1]), 1), rng)
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class UniformClip(_Sampler):
     """`count` frames spread over the whole video, or as many as a target rate gives.
@@ -150,6 +153,7 @@ class UniformClip(_Sampler):
         return line.frames(line.begin + before + steps)
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class DenseClips(_Sampler):
     """All clips of `count` frames that start `step` frames apart; by default contiguous.
@@ -215,6 +219,7 @@ def count_even(num_frames: Any, span: int, step: int, *, partial: bool) -> Any:
     return fitting + (partial & (fitting * step < num_frames) & (covered < num_frames))
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class EvenClips(_Sampler):
     """`clips` clips of `count` frames, spread evenly over the video: views for testing.
@@ -262,6 +267,7 @@ class EvenClips(_Sampler):
         return starts
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class SegmentClip(_Sampler):
     """A snippet of `length` frames from each of `segments` equal parts of the video.

@@ -91,6 +91,8 @@ def pad_frames(
     if mode == "none" or start == stop:
         frame = int(frames[~inside].flat[0])
         hint = 'pass pad_mode="edge" to repeat the edge frame'
+        if frame < 0:
+            hint += "; negative numbers lie before the video, video[-1] is its last frame"
         raise frame_range_error(frame, num_frames, name, start=start, stop=stop, hint=hint)
     folded = _fold(frames - start, stop - start, mode) + start
     return np.where(inside, frames, folded), inside

@@ -105,6 +105,8 @@ def unreadable(place: str, error: Exception, task: str = "read") -> VideoError:
     lack = _lack(error)
     if lack:
         return ResourceError(f"{shown(place)}: {lack}")
+    if task == "read" and isinstance(error, FileNotFoundError) and not is_url(place):
+        return SourceError(f"{shown(place)}: no such file")
     if is_url(place):
         reason = "it is a URL; download it and pass its path"
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from videoloader.errors import ArgumentTypeError
 from videoloader.sources.address import escaped, is_url, local_path
 from videoloader.sources.local import MemorySource, open_file, open_path
 from videoloader.sources.source import Fingerprint, Source, VideoSource
@@ -43,6 +44,7 @@ def open_source(source: VideoSource | Source, *, known: Fingerprint | None = Non
     Raises:
         SourceError: there is no such file, it is a directory, or it cannot be read.
         FormatError: it is empty.
+        ArgumentTypeError: it is none of these.
         UnsupportedError: the scheme of the URL is not supported, or obstore, which reads URLs, is
             not installed.
 
@@ -62,4 +64,9 @@ def open_source(source: VideoSource | Source, *, known: Fingerprint | None = Non
 
             return open_url(place, known=known)
         return open_path(place)
+    if not hasattr(source, "seek"):
+        raise ArgumentTypeError(
+            "source must be a path, a URL, bytes or a seekable binary file, got "
+            f"{type(source).__name__} {source!r:.80}"
+        )
     return open_file(source)

@@ -120,13 +120,15 @@ class Use:
             self._left.set()
 
     def check(self) -> None:
-        """Raise if the object was closed meanwhile.
+        """Raise if the object is closed, before or while this thread uses it.
 
         Raises:
             ClosedError: it is closed.
         """
         if self.is_closed:
-            raise ClosedError(f"{self._name}: closed while it was in use")
+            is_used = self._user == threading.get_ident()
+            state = "closed while it was in use" if is_used else "is closed"
+            raise ClosedError(f"{self._name}: {state}")
 
     def wait(self) -> bool:
         """After closing: wait until no thread uses the object.

@@ -15,7 +15,7 @@ from dataclasses import MISSING, fields
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
-from videoloader.system.spelling import did_you_mean
+from videoloader.system.spelling import unexpected_keyword
 
 __all__ = ["documented", "from_options", "takes_options"]
 
@@ -88,9 +88,7 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
     def complete(*args: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
-            hint = did_you_mean(sorted(names - {"self"}), unknown, most=1)
-            text = f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
-            raise TypeError(f"{text}; {hint}" if hint else text)
+            raise unexpected_keyword(function.__qualname__, unknown, sorted(names - {"self"}))
         return function(*args, **{**known, **keywords})
 
     cast(Any, complete).__signature__ = signature.replace(parameters=[*own, *added])

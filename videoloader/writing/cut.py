@@ -176,6 +176,8 @@ def _range(
     if times is None:
         first = 0 if start is None else operator.index(start)
         end = count if stop is None else operator.index(stop)
+        if 0 <= end <= first:
+            raise FrameRangeError(f"{index.name}: stop {end} is not after start {first}")
         if not 0 <= first < end <= count:
             raise FrameRangeError(
                 f"{index.name}: frames {first} to {end - 1} requested, the video has {count} "

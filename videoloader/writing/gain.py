@@ -42,10 +42,13 @@ class Gain(NamedTuple):
     def __str__(self) -> str:
         parts = [f"packets a clip, mean of {self.videos} videos: {self.before:.1f} before"]
         if self.predicted is not None:
-            parts.append(f"at most {self.predicted:.1f} predicted")
+            is_gain = self.predicted < self.before
+            hint = "" if is_gain or self.after is not None else " (no gain expected)"
+            parts.append(f"at most {self.predicted:.1f} predicted{hint}")
         if self.after is not None:
             times = self.before / max(self.after, 1e-9)
-            parts.append(f"{self.after:.1f} after ({times:.1f} times fewer)")
+            change = f"{times:.1f} times fewer" if times > 1 else "no gain"
+            parts.append(f"{self.after:.1f} after ({change})")
         return ", ".join(parts)
 
 

@@ -152,7 +152,7 @@ def test_what_is_no_filter_is_an_error(dataset, given, error, message):
 def test_a_filter_that_leaves_nothing_is_told_by_loaders(dataset):
     nothing = dataset.filter(min_frames=10**6)
     assert len(nothing) == 0
-    with pytest.raises(ArgumentError, match="the filter leaves none of"):
+    with pytest.raises(ArgumentError, match="filter, split or sample left none of"):
         vl.ClipDataset(nothing, vl.RandomClip(4))
 
 

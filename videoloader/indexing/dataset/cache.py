@@ -145,6 +145,8 @@ def open_cache(path: Path) -> Cache:
         state = path.stat()
     except OSError as error:
         raise unreadable(str(path), error) from None
+    if path.is_dir():
+        raise SourceError(f"{path}: is a folder, no data set index; {INDEX_FIRST}")
     of = (_MAGIC, state.st_size, state.st_mtime_ns)
     beside = path.with_name(f"{path.name}.cache")
     if _fits(beside, of):

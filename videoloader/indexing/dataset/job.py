@@ -13,7 +13,7 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.indexing.dataset.part import is_part, read_rows, write_rows
+from videoloader.indexing.dataset.part import index_path, is_part, read_rows, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
     Row,
@@ -97,7 +97,7 @@ def index_dataset(
     """
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
-    check = as_check(check)
+    check, target = as_check(check), index_path(out)
     places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     noted = Skipped() if skipped is None else skipped
     items = find_items(places, noted)
@@ -106,7 +106,6 @@ def index_dataset(
     _check_places(items)
     base, items = _rooted(places, items, root)
     every, items = items, part_of(items, shard)
-    target = Path(out)
     make_folder(target)
     _check_part(target, every, items, shard, base)
     journal = Journal(target.with_name(f"{target.name}.journal"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.cache import is_default_root, read_root
-from videoloader.indexing.dataset.part import read_rows, stored_skipped, write_rows
+from videoloader.indexing.dataset.part import index_path, read_rows, stored_skipped, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
 from videoloader.indexing.dataset.rows import Row, with_root
 from videoloader.indexing.dataset.skipped import Skipped
@@ -43,7 +43,7 @@ def merge_datasets(
     >>> len(merge_datasets(["0.parquet", "1.parquet"], "whole.parquet"))
     4
     """
-    datasets = [Path(part) for part in parts]
+    datasets, target = [Path(part) for part in parts], index_path(out)
     if not datasets:
         raise ArgumentError("nothing to merge")
     roots = {read_root(part) for part in datasets}
@@ -53,7 +53,7 @@ def merge_datasets(
         for part in datasets:
             skipped.update(stored_skipped(part), read_root(part))
         rows = _all_once(datasets, are_absolute=True)
-        write_rows(Path(out), rows, None, skipped=skipped, is_default=False)
+        write_rows(target, rows, None, skipped=skipped, is_default=False)
         return open_dataset(out)
     if None in roots and (len(roots) > 1 or root is not None):
         raise ArgumentError(
@@ -68,7 +68,7 @@ def merge_datasets(
     for part in datasets:
         skipped.update(stored_skipped(part))
     is_default = root is None and all(are_default)
-    write_rows(Path(out), _all_once(datasets), base, skipped=skipped, is_default=is_default)
+    write_rows(target, _all_once(datasets), base, skipped=skipped, is_default=is_default)
     return open_dataset(out)
 
 

@@ -22,7 +22,7 @@ from videoloader.indexing.dataset.cache import (
 )
 from videoloader.indexing.dataset.rows import Row, completed, schema
 from videoloader.indexing.dataset.skipped import Skipped
-from videoloader.sources.address import is_url, local_path
+from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
 from videoloader.system.writing import make_folder, written_whole
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "index_path",
     "is_part",
     "read_rows",
     "stored_skipped",
@@ -52,6 +53,21 @@ _SKIPPED = b"skipped"  # metadata: what the listing passed over
 _DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
 _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
 _DICTIONARY += ["audio_codec", "mastering_display"]
+
+
+def index_path(out: str | os.PathLike[str]) -> Path:
+    """Where a data set index is to be written.
+
+    Raises:
+        ArgumentError: the name does not end in `.parquet`, by which loaders and commands know it.
+    """
+    place = local_path(os.fspath(out))
+    if not place.endswith(".parquet") and not is_url(place):  # URLs are refused later
+        raise ArgumentError(
+            f"{shown(place)}: the name of a data set index ends in .parquet, by which loaders know "
+            f"it; write to {shown(place)}.parquet"
+        )
+    return Path(place)
 
 
 @contextmanager
@@ -177,7 +193,7 @@ def write_part(
     >>> len(vl.open_dataset("part.parquet"))
     2
     """
-    target = Path(local_path(os.fspath(out)))
+    target = index_path(out)
     if os.path.realpath(target) == os.path.realpath(dataset.path):
         raise ArgumentError(f"{target}: is the data set itself; write its videos to another file")
     make_folder(target)

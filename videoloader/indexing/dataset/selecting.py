@@ -23,6 +23,7 @@ from videoloader.indexing.dataset.joining import (
 from videoloader.indexing.dataset.part import write_part
 from videoloader.indexing.dataset.sql import query_rows
 from videoloader.sampling.orders.batch_order import whole_number
+from videoloader.system.callers import warn_user
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,8 +121,8 @@ class Selecting:
         """Divide the videos at random, such as `train, val = index.split(0.9)`.
 
         A hash of the key decides, so a video stays in its part when others are added or removed,
-        and parts have about, not exactly, the fractions. Parts may be split again with the same
-        seed.
+        and parts have about, not exactly, the fractions; of few groups one may be empty, which is
+        a warning. Parts may be split again with the same seed.
 
         Args:
             *fractions: of the parts, above 0; if they sum to less than 1, a further part has the
@@ -139,6 +140,13 @@ class Selecting:
             texts = texts_by(by, texts, "by")
         splits = videos._num_splits
         parts = parts_by_hash(text_hashes(texts, seed, _SPLIT + splits), fractions)
+        if len(videos) and not all(map(len, parts)):
+            empty = [str(number) for number, part in enumerate(parts) if not len(part)]
+            warn_user(
+                f"split: part {' and '.join(empty)} of {len(parts)} (from 0) is empty; by= gives "
+                f"{len(texts.unique())} groups of {len(videos)} videos, and each is in one part",
+                UserWarning,
+            )
         return tuple(videos._take(part, splits + 1) for part in parts)
 
     def partitions(self, count: int) -> list[Videos]:

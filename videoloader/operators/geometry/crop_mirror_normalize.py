@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.decoding.output import is_of_unit_scale
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import (
     BOOL,
@@ -78,6 +79,8 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
             "std": tuple(s / scale for s in std),
         }
     )
+    if is_of_unit_scale(normal.get("mean"), normal.get("std")):
+        return None  # decoders refuse these, and DALI takes them as they are
     mirrored = cropped.flipped() if arguments["mirror"] else cropped
     layout: Literal["FCHW", "FHWC"]
     match arguments["output_layout"]:
