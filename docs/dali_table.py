@@ -38,7 +38,7 @@ listed.
 
 Struck names are absent. *No effect*: taken, so that programs run, but there is nothing to do. *One
 for all samples*: DALI takes a value for each sample there, or for each frame. Where values differ
-by intent, the row links to [Beside DALI](dali.md). What is here and not in DALI is in
+by intent, the row links to [From DALI](dali.md). What is here and not in DALI is in
 [Operators](operators.md).
 """
 
