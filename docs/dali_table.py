@@ -157,7 +157,7 @@ def differences(name: str, dali: dict[str, Any], ours: Operator) -> Iterator[str
     if "deprecated" in dali:
         yield "deprecated"
     if _differs_by_intent(name):
-        yield "[values](dali.md#operators-that-differ)"
+        yield "[values](dali.md)"
 
 
 def _is_same_default(ours: Argument, text: str | None) -> bool:
