@@ -1,6 +1,7 @@
 import gc
 import random
 import shutil
+import tarfile
 
 import numpy as np
 import pytest
@@ -378,3 +379,20 @@ def test_keys_of_a_data_set_index_give_the_classes_that_its_folder_gives(tmp_pat
             loader(given, labels="folder", **options)
     with pytest.raises(vl.ArgumentError, match="takes one folder, or a data set index of one"):
         loader([folder / "loose.mp4"], labels="folder", **options)
+
+
+def test_an_archive_is_no_folder_of_a_class(paths, tmp_path):
+    for place in ("loose/shard.tar", "whole/cats/shard.tar"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        with tarfile.open(tmp_path / place, "w") as archive:
+            archive.add(paths[0], "dogs/a.mp4")
+    loose, whole = (
+        (folder, vl.index_dataset(folder, folder.with_suffix(".parquet"), workers=0))
+        for folder in (tmp_path / "loose", tmp_path / "whole")
+    )
+    for given in loose:
+        with pytest.raises(vl.ArgumentError, match=r"in no subfolder \(shard\.tar\)"):
+            loader(given, labels="folder")
+    for given in whole:
+        with loader(given, labels="folder") as batches:
+            assert batches.classes == ["cats"]
