@@ -177,8 +177,8 @@ class DenseClips(_Sampler):
     def __post_init__(self) -> None:
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
-        if self.step is not None and self.step < 1:
-            raise ArgumentError(f"step must be at least 1, got {self.step}")
+        if self.step is not None:
+            _check_whole("step", self.step)
 
     def _by_number(
         self, num_frames: int, fps: float | None, _: np.random.Generator | None
@@ -241,8 +241,7 @@ class EvenClips(_Sampler):
     timing: Timing = "times"
 
     def __post_init__(self) -> None:
-        if self.clips < 1:
-            raise ArgumentError(f"EvenClips has at least 1 clip, got {self.clips}")
+        _check_whole("clips", self.clips)
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
 
@@ -289,8 +288,8 @@ class SegmentClip(_Sampler):
     timing: Timing = "times"
 
     def __post_init__(self) -> None:
-        _check_count(self.segments)
-        _check_count(self.length)
+        _check_count(self.segments, "segments")
+        _check_count(self.length, "length")
         _check_rate(self.stride, self.fps, self.timing)
 
     def _by_number(
@@ -334,9 +333,13 @@ def _pick(choices: int, rng: np.random.Generator | None) -> int:
     return (choices - 1) // 2 if rng is None else int(rng.integers(choices))
 
 
-def _check_count(count: int) -> None:
-    if count < 1:
-        raise ArgumentError(f"a clip has at least 1 frame, got {count}")
+def _check_whole(name: str, value: object) -> None:
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def _check_count(count: int, name: str = "count") -> None:
+    _check_whole(name, count)
     check_length(count)
 
 
@@ -353,7 +356,6 @@ def check_length(count: int) -> None:
 def _check_rate(stride: int, fps: float | None, timing: str) -> None:
     if timing not in get_args(Timing):
         raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
-    if stride < 1:
-        raise ArgumentError(f"stride must be at least 1, got {stride}")
+    _check_whole("stride", stride)
     if fps is not None and (not 0 < fps < np.inf or stride != 1):
         raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")
