@@ -337,6 +337,11 @@ def test_wrong_arguments_are_named(paths):
     for wrong, words in (
         ({"on_error": "ignore"}, "on_error must be"),
         ({"prefetch": 0}, "prefetch"),
+        ({"prefetch": 1.5}, "prefetch is a whole number"),
+        ({"workers": 1.5}, "workers is a whole number"),
+        ({"batch_size": 1.5}, "batch_size is a whole number"),
+        ({"batch_size": "2"}, "batch_size is a whole number"),
+        ({"columns": [("captions.csv", "caption")]}, "columns are names, endings of files"),
         ({"rank": 1}, "come together"),
         ({"flip": 2}, "flip is a probability"),
         ({"size": None, "crop": 9000}, "crop 9000x9000 does not fit"),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
 from videoloader.system.spelling import suggests_names
@@ -178,7 +179,7 @@ class DenseClips(_Sampler):
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
         if self.step is not None:
-            _check_whole("step", self.step)
+            whole_number("step", self.step, least=1)
 
     def _by_number(
         self, num_frames: int, fps: float | None, _: np.random.Generator | None
@@ -241,7 +242,7 @@ class EvenClips(_Sampler):
     timing: Timing = "times"
 
     def __post_init__(self) -> None:
-        _check_whole("clips", self.clips)
+        whole_number("clips", self.clips, least=1)
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
 
@@ -333,13 +334,8 @@ def _pick(choices: int, rng: np.random.Generator | None) -> int:
     return (choices - 1) // 2 if rng is None else int(rng.integers(choices))
 
 
-def _check_whole(name: str, value: object) -> None:
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
-
-
 def _check_count(count: int, name: str = "count") -> None:
-    _check_whole(name, count)
+    whole_number(name, count, least=1)
     check_length(count)
 
 
@@ -356,6 +352,6 @@ def check_length(count: int) -> None:
 def _check_rate(stride: int, fps: float | None, timing: str) -> None:
     if timing not in get_args(Timing):
         raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
-    _check_whole("stride", stride)
+    whole_number("stride", stride, least=1)
     if fps is not None and (not 0 < fps < np.inf or stride != 1):
         raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")
