@@ -1,4 +1,5 @@
 import gc
+import os
 import random
 import shutil
 import tarfile
@@ -384,6 +385,17 @@ def test_keys_of_a_data_set_index_give_the_classes_that_its_folder_gives(tmp_pat
             loader(given, labels="folder", **options)
     with pytest.raises(vl.ArgumentError, match="takes one folder, or a data set index of one"):
         loader([folder / "loose.mp4"], labels="folder", **options)
+
+
+def test_names_that_are_no_text_leave_videos_in_the_folder_of_their_class(paths, tmp_path):
+    folder = tmp_path / "set"
+    for name in (b"cats/a.mp4", b"cats/\xff.mp4", b"caf\xe9/a.mp4"):
+        place = folder / os.fsdecode(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(paths[0], place)
+    for given in (folder, vl.index_dataset(folder, tmp_path / "set.parquet", workers=0)):
+        with loader(given, labels="folder") as batches:
+            assert batches.classes == [os.fsdecode(b"caf\xe9"), "cats"]
 
 
 def test_an_archive_is_no_folder_of_a_class(paths, tmp_path):

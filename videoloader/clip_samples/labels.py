@@ -21,6 +21,7 @@ from videoloader.clip_samples.sources import (
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.joining import On, read_table, rows_once
 from videoloader.sources.address import absolute, is_url, local_path, shown
+from videoloader.sources.items import unquoted
 from videoloader.system.callers import warn_user
 
 __all__ = ["LabelColumn", "LabelOptions", "Labels", "find_labels", "labels_of_paths"]
@@ -240,7 +241,7 @@ def _folders(
         if found.videos.dataset.root is None:
             return None, []
         stored = found.videos.columns(["path"]).column(0).to_pylist()  # archives as a whole
-        paths = [stored[row] for row in found.rows.tolist()]
+        paths = [unquoted(stored[row]) for row in found.rows.tolist()]
     else:
         if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
             return None, []
