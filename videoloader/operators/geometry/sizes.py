@@ -117,7 +117,7 @@ _ROUNDINGS: Mapping[str, Callable[[float], int]] = {
     "truncate": math.floor,
 }
 
-_LEAST_PART = 1e-3  # pixels of the input
+_LEAST_PART = 1e-3  # pixels of the input; an empty region is widened to this
 _LEAST = 0.1  # pixels; a side that should be shorter, and becomes 1, shows what this one would
 
 SIDES = ("resize_x", "resize_y", "resize_z", "size", "resize_shorter", "resize_longer")
