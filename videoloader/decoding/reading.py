@@ -25,11 +25,13 @@ from videoloader.system.forking import keep_forever
 
 __all__ = ["read_frames"]
 
-# Frames are views of their chunk, so whoever keeps one of them keeps all: few, or little memory.
+# On the CPU frames are views of their chunk, so whoever keeps one keeps all: few, or little memory.
 _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _MOST = 16  # frames of a chunk
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
-_MOST_ON_GPU = 64  # frames of a chunk there, where a batch costs about as much as 4 small frames
+# On a GPU frames are copied, which is quick there. A chunk costs the interpreter as much as 4 small
+# frames, and the packets at its end are decoded one by one: many frames.
+_LARGE_ON_GPU, _MOST_ON_GPU = 100 << 20, 64
 _AHEAD = 2  # chunks: one that is decoded, and one that is decoded next, without a break
 
 _log = logging.getLogger(__name__)
@@ -67,7 +69,7 @@ def read_frames(
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
     # Large pictures come in small chunks also where the frames are small.
     whole = max(frame_bytes, video.index.height * video.index.width * CHANNELS)
-    most_on_gpu = min(max(1, _LARGE // whole), _MOST_ON_GPU)
+    most_on_gpu = min(max(1, _LARGE_ON_GPU // whole), _MOST_ON_GPU)
 
     def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
         def begun(first: int, last: int) -> BegunBatch:
@@ -93,7 +95,7 @@ def read_frames(
             for clip in clips:
                 for frame in clip.unbind():
                     frames = frames[1:]
-                    yield frame
+                    yield frame.clone() if decoder is gpu else frame
                     if os.getpid() != process:
                         break
                 if os.getpid() != process:

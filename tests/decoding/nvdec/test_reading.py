@@ -82,6 +82,11 @@ def numbers(frames):
     return [read_frame_number(frame.numpy()) for frame in frames]
 
 
+def test_who_keeps_a_frame_keeps_no_other(open_video, demo_folder):
+    kept = list(open_video(demo_folder / "h264.mp4"))
+    assert {frame.untyped_storage().nbytes() for frame in kept} == {kept[0].nbytes}
+
+
 @pytest.mark.parametrize("count", [1, 7, 40, 1000])
 @pytest.mark.parametrize("name", STREAMS)
 def test_each_packet_is_decoded_once_whatever_chunks_are_read(
@@ -279,7 +284,7 @@ def test_chunks_are_begun_before_they_are_asked_for(open_video, decoder, chunks_
 
 def test_chunks_hold_little_memory(open_video, decoder, gops, monkeypatch):
     whole = 48 * 64 * 3
-    monkeypatch.setattr(reading, "_LARGE", 4 * whole)
+    monkeypatch.setattr(reading, "_LARGE_ON_GPU", 4 * whole)
     sizes = []
     allocate = decoder._gpu.allocate
 
