@@ -227,15 +227,14 @@ class SoundStream:
             if last.stop + ahead + samples > number or late > _SAFE or not passed.take(packet):
                 break
         rest = [] if packet is None else [packet]
-        if packet is None or not packet.size:
-            rest = passed.give_back() + rest
+        rest = passed.give_back(is_end=packet is None or not packet.size) + rest
         if passed.count:
             self._decoded.close()
             context.flush_buffers()
             preroll = passed.preroll()
             is_aac = context.codec.name == "aac"
-            self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
             try:
+                self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
                 for each in preroll:
                     frames = context.decode(each)
                     if self._twin is not None:
