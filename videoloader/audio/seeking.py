@@ -156,11 +156,10 @@ class Passed:
 
     Args:
         codec: FFmpeg's name of the decoder.
-        samples: of a packet.
     """
 
-    def __init__(self, codec: str, samples: int) -> None:
-        self._codec, self._samples = codec, samples
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
         self._form: tuple[int, ...] | None = None
         self._last: deque[av.Packet[Any]] = deque(maxlen=_KEPT + _UNSURE)
         self.count = 0

@@ -218,7 +218,7 @@ class SoundStream:
         context, last = self._stream.codec_context, self.last
         samples, rate, tick = last.samples.shape[1], self.sample_rate, float(self._time_base)
         end = last.seconds + Fraction(samples, rate)
-        passed = Passed(context.codec.name, samples)
+        passed = Passed(context.codec.name)
         packets, packet = self._container.demux(self._stream), None
         self.is_broken = True
         for packet in packets:

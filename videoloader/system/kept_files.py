@@ -24,6 +24,7 @@ from videoloader.system.writing import written, written_whole
 __all__ = ["KeptFiles", "as_bytes", "held"]
 
 _LOCK = "remove.lock"
+_PARTIAL = ".partial"
 _REMOVED = 16  # one part in so many is free after files were removed
 _SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
 _USED = 3600.0  # seconds after which the use of a file is noted once more
@@ -64,7 +65,7 @@ class KeptFiles:
     def __init__(self, folder: Path, ending: str, limit: int, *, what: str) -> None:
         self.folder, self.limit = folder, limit
         self._ending, self._what = ending, what
-        self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+\.partial)?")
+        self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+{_PARTIAL})?")
         self._room = 0  # bytes that may be written before the folder is looked at again
         self.writes = True
         self._lock = ForkSafeLock()
@@ -124,8 +125,9 @@ class KeptFiles:
                 for _, length, path in files:
                     if total <= self.limit - max(self.limit // _REMOVED, size):
                         break
-                    path.unlink(missing_ok=True)
-                    total -= length
+                    if path.suffix != _PARTIAL:  # which another process renames
+                        path.unlink(missing_ok=True)
+                        total -= length
         return min(self.limit - total, max(self.limit // _SHARE, size))
 
     def _files(self) -> Iterator[tuple[float, int, Path]]:
