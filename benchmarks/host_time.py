@@ -31,6 +31,7 @@ import torch
 from footage import DATA, KINDS, distinct
 
 import videoloader as vl
+from videoloader.codecs.vpx import count_shown
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 
 SAMPLER = vl.RandomClip(16, stride=4)
@@ -113,7 +114,7 @@ class Frame:
 
 
 class Decoder:
-    """Gives a frame for each start code, or packet where there are none, at once.
+    """Gives a frame for each start code, or shown frame of VP9, at once.
 
     Those that are no picture's are too many; what feeds the decoder takes as many as it expects.
     """
@@ -128,9 +129,8 @@ class Decoder:
     def Decode(self, packet: Any) -> list[Frame]:  # noqa: N802
         if not packet.bsl:
             return []
-        count = 1
-        if self._is_delimited:
-            count = ctypes.string_at(packet.bsl_data, packet.bsl).count(b"\0\0\1")
+        data = ctypes.string_at(packet.bsl_data, packet.bsl)
+        count = data.count(b"\0\0\1") if self._is_delimited else count_shown(data)
         time.sleep(count * PICTURE_SECONDS)
         return [Frame(packet.pts, self.shape)] * count
 

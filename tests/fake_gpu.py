@@ -131,7 +131,10 @@ class FakeDecoder:
             self.tags.append((len(data), tag))
         for packet in packets:
             packet.pts = self.tag_of(packet.size)
-            frames += self.context.decode(packet)
+            made = self.context.decode(packet)
+            for frame in made[1:]:  # of a superframe
+                frame.pts = None
+            frames += made
         return frames
 
     def tag_of(self, size):

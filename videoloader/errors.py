@@ -130,7 +130,7 @@ class FrameRangeError(VideoError, IndexError):
     >>> import videoloader as vl
     >>> vl.Video("clip.mp4").get_frames([80, 90])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    videoloader.errors.FrameRangeError: clip.mp4: frame 90 requested, the video has 90 (0-89); ...
+    videoloader.errors.FrameRangeError: clip.mp4: frame 90 requested, the video has 90 frames...
     """
 
 

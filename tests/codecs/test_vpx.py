@@ -5,8 +5,9 @@ from itertools import product
 
 import av
 import pytest
+from vp9_streams import with_hidden_frames
 
-from videoloader.codecs.vpx import stated_sizes
+from videoloader.codecs.vpx import count_joinable, count_shown, join_frames, stated_sizes
 from videoloader.errors import FormatError
 
 SIZE = f"{319:016b}{239:016b}"
@@ -69,6 +70,25 @@ def test_every_frame_of_a_superframe_counts():
     marker = bytes([0b110_00_010])
     superframe = b"".join(frames) + marker + sizes + marker
     assert stated_sizes("vp9", superframe) == [(320, 240)] * 2
+
+
+def test_packets_of_one_superframe_decode_as_one_by_one(tmp_path):
+    packets = with_hidden_frames(tmp_path / "hidden.ivf")
+
+    def decoded(parts):
+        context = av.CodecContext.create("vp9", "r")
+        pictures = [p for part in [*map(av.Packet, parts), None] for p in context.decode(part)]
+        return [picture.to_ndarray().tobytes() for picture in pictures]
+
+    joined, left = [], packets
+    while left:
+        count = count_joinable(packet[-1] for packet in left)
+        joined.append(join_frames(left[:count]))
+        left = left[count:]
+    assert len(joined) < len(packets) / 5
+    assert count_shown(joined[0]) == 7
+    assert decoded(joined) == decoded(packets)
+    assert join_frames(packets[:1]) == packets[0]
 
 
 def test_vp8_states_its_size_in_key_frames():

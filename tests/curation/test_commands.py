@@ -129,3 +129,12 @@ def test_the_videos_of_a_data_set_may_have_moved(folder, tmp_path):
     told = run("score", folder, "-o", tmp_path / "out.parquet", "--root", folder)
     assert told.exit_code == 2
     assert "--root" in told.output
+
+
+@pytest.mark.parametrize("command", ["scenes", "dedupe", "score"])
+def test_a_part_without_videos_gives_a_table_without_rows(folder, tmp_path, command):
+    none = vl.open_dataset(folder.parent / "set.parquet").filter(min_frames=1000)
+    none.write(tmp_path / "none.parquet").close()
+    told = run(command, tmp_path / "none.parquet", "-o", tmp_path / "out.parquet")
+    assert told.exit_code == 0, told.output
+    assert pq.read_table(tmp_path / "out.parquet").num_rows == 0

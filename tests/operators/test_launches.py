@@ -15,7 +15,7 @@ import torch
 from videoloader.cuda import launching
 from videoloader.cuda.launching import TABLE_SIZES, launch_kernel
 from videoloader.cuda.streams import current_device
-from videoloader.operators import kernels
+from videoloader.operators import applying, kernels
 from videoloader.operators.arguments import PerSample
 from videoloader.operators.context import Context
 from videoloader.operators.kernels import Kernel, Launch, are_frames, row_type, rows_of
@@ -266,7 +266,7 @@ def test_an_operator_works_out_once_what_its_arguments_say(driver, name):
         if not isinstance(arguments[each], PerSample):
             arguments[each] = PerSample((arguments[each],) * 8)
     frames = clips()
-    known = declared._infer(Context(8), [frames], (frames.spec,), arguments)
+    known = applying._infer(declared, Context(8), [frames], (frames.spec,), arguments)
     context = Context(8, outputs=known.outputs)
 
     def run():

@@ -119,7 +119,7 @@ def test_names_that_are_too_long_are_errors_of_ours_everywhere(tmp_path):
     with pytest.raises(vl.SourceError):
         vl.index_dataset(LONG, tmp_path / "set.parquet", 0, on_error="raise")
     with pytest.raises(vl.SourceError):
-        vl.index_dataset(tmp_path, tmp_path / LONG, 0)
+        vl.index_dataset(tmp_path, tmp_path / f"{LONG}.parquet", 0)
     with pytest.raises(vl.SourceError):
         vl.open_dataset(LONG)
     with pytest.raises(vl.SourceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
@@ -14,14 +15,20 @@ from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
 __all__ = [
+    "SUPERFRAME",
     "are_hidden",
     "are_keys",
     "are_superframes",
+    "count_joinable",
     "count_shown",
     "is_hidden",
+    "join_frames",
     "parse_picture",
     "stated_sizes",
 ]
+
+SUPERFRAME = 8
+"""Maximum frames of a VP9 superframe."""
 
 _VP8_SYNC, _VP9_SYNC = b"\x9d\x01\x2a", 0x498342
 _VP9_RGB = 7
@@ -103,6 +110,24 @@ def _frames(packet: bytes) -> list[bytes]:
     ]
     ends = list(accumulate(sizes))
     return [packet[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def count_joinable(lasts: Iterable[int]) -> int:
+    """How many VP9 packets, with these last bytes, one superframe has room for; at least one."""
+    frames = [last % SUPERFRAME + 1 if last & 0xE0 == 0xC0 else 1 for last in lasts]
+    return max(1, sum(total <= SUPERFRAME for total in accumulate(frames)))
+
+
+def join_frames(packets: Iterable[bytes]) -> bytes:
+    """VP9 packets as one superframe (annex B); at most as many as `count_joinable` says."""
+    packets = [packet for packet in packets if packet]
+    if len(packets) < 2:
+        return b"".join(packets)
+    frames = [frame for packet in packets for frame in _frames(packet) if frame]
+    width = -(-max(map(len, frames)).bit_length() // 8)
+    marker = bytes([0xC0 | width - 1 << 3 | len(frames) - 1])
+    sizes = b"".join(len(frame).to_bytes(width, "little") for frame in frames)
+    return b"".join((*frames, marker, sizes, marker))
 
 
 def parse_picture(codec: str, packet: bytes) -> PictureFormat | None:

@@ -271,6 +271,8 @@ def find_videos(source: ClipSources) -> Videos | list[Item]:
         source = open_dataset(source)
     if isinstance(source, DatasetIndex):
         return Videos(source, np.arange(len(source)))
+    if isinstance(source, Videos):
+        return source
     found = find_sources(source, {})
     return found.videos if isinstance(found, IndexedVideos) else found.items
 

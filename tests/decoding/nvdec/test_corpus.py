@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from corpus_files import INEXACT_TRANSFORM, corpus_files, has_reference
+from vp9_streams import with_hidden_frames
 
 import videoloader as vl
 from videoloader.decoding.cpu.frame_decoder import CpuDecoder
@@ -85,6 +86,20 @@ def is_right(file, number, picture, cpu):
     expected = np.concatenate([plane.ravel() for plane in cpu[number].planes])
     difference = np.abs(picture.astype(int) - expected)
     return difference.mean() < 1.0 and difference.max() < 32
+
+
+def test_hidden_frames_come_where_they_are_shown(pool, tmp_path):
+    path = tmp_path / "hidden.ivf"
+    with_hidden_frames(path, size=(256, 144))
+    index = vl.index_video(path)
+    assert unsupported_reason(index, 0) is None
+    with open_source(path) as source, vl.Video(path) as video:
+        for step in (1, 3):
+            frames = list(range(0, len(video), step))
+            found = decode(pool, index, source, frames)
+            for number, surface in video.decode(frames):
+                planes = np.concatenate([plane.ravel() for plane in surface.planes])
+                assert found[number].tobytes() == planes.tobytes(), f"frame {number}"
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -290,8 +290,8 @@ def test_frames_of_another_size_are_refused(tmp_path, codec):
         for path, index in zip(paths, (one, other), strict=True)
     ]
     stream = ElementaryStream(one)
-    assert stream.join(packets[0]) == b"".join(packets[0])
-    assert stream.join(packets[1][1:]) == b"".join(packets[1][1:])  # these state no size
+    for packet in (*packets[0], *packets[1][1:]):  # the latter state no size
+        assert stream.join([packet]) == packet
     with pytest.raises(UnsupportedError, match="frames of 160x96"):
         stream.join([packets[0][0], packets[1][0]])
     with pytest.raises(UnsupportedError, match=r"128\.webm"):

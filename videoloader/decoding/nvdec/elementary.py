@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -12,6 +12,7 @@ from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.records import parameter_sets, setup_units
 from videoloader.codecs.registry import codec_of
+from videoloader.codecs.vpx import SUPERFRAME, count_joinable, join_frames
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import Packets
@@ -25,7 +26,7 @@ class ElementaryStream:
     """Converts packets of one video to an elementary stream.
 
     H.264 and HEVC become Annex B byte streams: start codes instead of length prefixes, parameter
-    sets before the first packet. Other codecs are unchanged.
+    sets before the first packet. VP9 packets of one call become a superframe. Others are unchanged.
     """
 
     def __init__(self, index: VideoIndex) -> None:
@@ -38,8 +39,6 @@ class ElementaryStream:
         self._sequence_type = (0, 1)
         if self._nal is not None:
             self._sequence_type = (self._nal.type_bits, self._nal.sequence_octet)
-        self.is_delimited = self._codec.is_delimited
-        """Whether packets may be concatenated, since start codes delimit them."""
 
     def head(self, packet: int) -> bytes:
         """Headers that a decoder needs before a packet; empty if the packet has all of them.
@@ -58,8 +57,17 @@ class ElementaryStream:
             self._check(unit)
         return b"".join(part for unit in units for part in (_START_CODE, unit))
 
+    def count_joinable(self, packets: Packets) -> int:
+        """How many packets, from the first on, `join` may put together."""
+        if self._codec.is_delimited:
+            return len(packets)
+        if self._codec.has_superframes:
+            places = packets.some(slice(SUPERFRAME)).places()
+            return count_joinable(packets.memory[end - 1] for _, end in places)
+        return 1
+
     def join(self, payloads: Packets | Sequence[bytes]) -> bytes:
-        """Concatenate packets of the elementary stream.
+        """Put packets together: a part of the elementary stream.
 
         Raises:
             UnsupportedError: the size of pictures differs from the index, or changes; or a length
@@ -68,21 +76,14 @@ class ElementaryStream:
         packets = payloads if isinstance(payloads, Packets) else Packets.of(payloads)
         if self._length_size:
             return _START_CODE.join((b"", *self._units(packets)))
-        stream = b"".join(self.alone(packets))
+        if self._codec.stated_sizes is not None:
+            for packet in packets:
+                self._check_sizes(self._codec.stated_sizes, packet)
+        if self._codec.has_superframes:
+            return join_frames(packets)
+        stream = b"".join(packets)
         self._check_stream(stream)
         return stream
-
-    def alone(self, packets: Packets) -> Iterator[bytes]:
-        """Each packet as it is in the file, for streams that are not delimited.
-
-        Raises:
-            UnsupportedError: the size of pictures differs from the index, or changes.
-        """
-        stated = self._codec.stated_sizes
-        for packet in packets:
-            if stated is not None:
-                self._check_sizes(stated, packet)
-            yield packet
 
     def _units(self, packets: Packets) -> list[bytes]:
         """The NAL units of packets."""

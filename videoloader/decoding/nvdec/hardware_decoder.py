@@ -173,7 +173,7 @@ class Feeder:
         for packets, data in chunks:
             head = b"" if self.counts.packets else self._stream.head(packets[0])
             self.counts.packets += len(packets)
-            self.counts.bytes += len(data)
+            self.counts.bytes += int(self._index.packets["size"][packets].sum())
             frames = self._call(head + data if head else data, self._order.feed(packets))
             found = self._wanted(frames, missing)
             if found:
@@ -255,17 +255,15 @@ class Feeder:
         if not self.counts.packets and has_film_grain(self._index, payloads):
             raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
         numbers = packets.tolist()
-        if not self._stream.is_delimited:
-            for number, data in zip(numbers, self._stream.alone(payloads), strict=True):
-                yield [number], data
-            return
         begins = [] if last is None else self._order.not_before(packets, last)
         start, last_leading = 0, self._order.last_leading
         while start < len(numbers):
             stop = start + (1 if numbers[start] <= last_leading else self._most)
             if begins:
                 stop = min([stop, *begins[bisect_right(begins, start) :][:1]])
-            yield numbers[start:stop], self._stream.join(payloads.some(slice(start, stop)))
+            part = payloads.some(slice(start, stop))
+            stop = start + self._stream.count_joinable(part)
+            yield numbers[start:stop], self._stream.join(part.some(slice(stop - start)))
             start = stop
 
     def _call(self, data: bytes, tag: int) -> list[tuple[int, Any]]:

@@ -67,8 +67,8 @@ def as_condition(
 
     if condition is not None and not isinstance(condition, pc.Expression):
         raise ArgumentTypeError(
-            "a filter is limits by name, or an expression of pyarrow such as "
-            f"pyarrow.compute.field('num_frames') >= 64; got {condition!r:.100}"
+            "a filter is limits by name such as min_frames=64, or an expression of pyarrow; SQL "
+            f"goes to query(); got {condition!r:.100}"
         )
     for name, value in limits.items():
         if name not in Limits.__annotations__:

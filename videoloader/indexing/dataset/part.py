@@ -25,7 +25,7 @@ from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import make_folder, written_whole
+from videoloader.system.writing import check_target, make_folder, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,10 +59,12 @@ def index_path(out: str | os.PathLike[str]) -> Path:
     """Where a data set index is to be written.
 
     Raises:
+        SourceError: it is a URL, a folder or a device.
         ArgumentError: the name does not end in `.parquet`, by which loaders and commands know it.
     """
     place = local_path(os.fspath(out))
-    if not place.endswith(".parquet") and not is_url(place):  # URLs are refused later
+    check_target(Path(place))
+    if not place.endswith(".parquet"):
         raise ArgumentError(
             f"{shown(place)}: the name of a data set index ends in .parquet, by which loaders know "
             f"it; write to {shown(place)}.parquet"
