@@ -29,21 +29,23 @@ from videoloader.types import DataType
 FOLDER = Path(__file__).parent
 PAGE = FOLDER / "dali-operators.md"
 
-_HEAD = """# Operators of DALI 2.4, and here
+_HEAD = """# Operators of DALI 2.4
 
-Made by `python docs/dali_table.py` from the declarations of both, and compared with them by a test.
-{there} of {count} operators are here, with {present} of {arguments} arguments of theirs.
-`device`, `name`, `preserve` and `bytes_per_sample_hint` are arguments of every operator and not
-listed.
+{there} of DALI's {count} operators exist here, with {present} of their {arguments} arguments.
+`device`, `name`, `preserve` and `bytes_per_sample_hint`, which every operator has, are not counted.
+[Operators](operators.md) describes them, and those that DALI lacks. `python docs/dali_table.py`
+makes this page, and a test compares it with the declarations.
 
-Struck names are absent. *No effect*: taken, so that programs run, but there is nothing to do. *One
-for all samples*: DALI takes a value for each sample there, or for each frame. Where values differ
-by intent, the row links to [Beside DALI](dali.md). What is here and not in DALI is in
-[Operators](operators.md).
+| mark | meaning |
+|---|---|
+| a struck name | absent |
+| no effect | accepted for compatibility |
+| one for all samples | DALI accepts a value for each sample, or for each frame |
+| values | results differ intentionally, see [From DALI](dali.md#operators-that-differ) |
 """
 
-_OLD_ARGUMENTS = """Those of DALI, which are here too: taken with a `DeprecationWarning`.
-`seed` is one of every operator that draws no random numbers.
+_OLD_ARGUMENTS = """These arguments of DALI work here with a `DeprecationWarning`.
+So does `seed` of operators that draw no random numbers.
 """
 
 
@@ -70,14 +72,14 @@ def page() -> str:
         lines += ["## Absent operators", "", *(f"- `fn.{name}`" for name in absent), ""]
     lines += ["## Operators", "", "| operator | arguments | differences |", "|---|---|---|"]
     lines += [_row(name, each, here[name]) for name, each in own.items() if here[name]]
-    lines += ["", "## Deprecated names", "", "| in DALI | stands for | here |", "|---|---|---|"]
+    lines += ["", "## Deprecated names", "", "| in DALI | new name | here |", "|---|---|---|"]
     lines += [
         f"| `fn.{name}` | `fn.{each['instead']}` | {'yes' if here[name] else 'no'} |"
         for name, each in operators.items()
         if "instead" in each
     ]
     lines += ["", "## Deprecated arguments", "", _OLD_ARGUMENTS]
-    lines += ["| argument | of | in its place |", "|---|---|---|", *_old_arguments(own)]
+    lines += ["| argument | of | use instead |", "|---|---|---|", *_old_arguments(own)]
     return "\n".join([head, *lines, ""])
 
 

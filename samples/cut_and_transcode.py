@@ -1,6 +1,6 @@
-"""Cut clips out of videos, and make a folder quick to train on: ... cut_and_transcode.py FOLDER
+"""Cut clips out of videos, and transcode a folder for training: ... cut_and_transcode.py FOLDER
 
-Writes to FOLDER/../prepared by default. Both parts may be stopped and run again.
+Writes to FOLDER/../prepared by default. Both steps may be interrupted and run again.
 """
 
 from __future__ import annotations

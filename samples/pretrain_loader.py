@@ -1,12 +1,11 @@
 """Pretraining on videos of all lengths and sizes: python samples/pretrain_loader.py [FOLDER]
 
-Tar shards of clips and captions lie behind a web server that gives ranges. Several ranks train a
-small transformer on packs (or buckets) of them, in step. In the middle of the epoch they are
-killed, and another number of ranks goes on from the checkpoint. At the end each clip was trained on
-just once.
+A web server has tar shards of clips and captions. Several ranks train a small transformer together
+on packs (or buckets) of them. In the middle of the epoch they are killed, and another number of
+ranks continues from the checkpoint. At the end each clip was used exactly once.
 
-FOLDER keeps shards, index, checkpoint and log; without it they lie in a temporary folder. Give
---shards URL ... to train on your own, which are not served then.
+FOLDER keeps shards, index, checkpoint and log; by default they are in a temporary folder. With
+--shards URL ... it trains on your own shards.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from videoloader.demo.videos import encode_video
 PATCH = (2, 16, 16)  # frames, rows and columns of a token
 MAX_TOKENS = 768
 BATCHES: dict[str, vl.Buckets | vl.Packing] = {
-    # Every clip at its own size and length: one sequence of at most so many tokens a batch.
+    # Clips keep their size and length: a batch is one sequence of at most this many tokens.
     "packs": vl.Packing(MAX_TOKENS, patchify=PATCH, max_pixels=128 * 128),
-    # Every clip brought to the nearest of a few shapes: dense batches, as many clips as fit.
+    # Clips are resized to the nearest of a few shapes: dense batches, as many clips as fit.
     "buckets": vl.Buckets(
         vl.aspect_buckets(96 * 96, frames=(2, 8), multiple_of=16, ratios=(9 / 16, 1, 16 / 9)),
         max_tokens=MAX_TOKENS,
@@ -46,7 +45,7 @@ BATCHES: dict[str, vl.Buckets | vl.Packing] = {
 
 
 class SmallTransformer(torch.nn.Module):
-    """Embeds clips and captions, to be alike for clips and the captions that are theirs."""
+    """Embeds clips and captions, so that a clip and its caption are similar."""
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
@@ -56,11 +55,11 @@ class SmallTransformer(torch.nn.Module):
         self.words = torch.nn.EmbeddingBag(256, width)
 
     def forward(self, tokens: dict[str, torch.Tensor], captions: list[str]) -> torch.Tensor:
-        """Likeness of each clip to each caption, (B, B)."""
+        """Similarity of each clip to each caption, (B, B)."""
         clip = tokens["sample_ids"]
         place = torch.cat([tokens["times"][:, None], tokens["positions"]], dim=1)
         x = self.patch(tokens["patches"]) + self.place(place.float() / 8)
-        # Tokens look at those of their own clip only. On a GPU, FlashAttention takes `cu_seqlens`.
+        # Tokens attend to those of their own clip. On a GPU, FlashAttention takes `cu_seqlens`.
         x = self.layer(x[None], src_mask=clip[:, None] != clip[None])[0]
         count = len(captions)
         sums = torch.zeros(count, x.shape[1]).index_add(0, clip, x)
@@ -144,7 +143,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 
 def run_ranks(arguments: argparse.Namespace, *, run: int, kill_after: int | None = None) -> None:
-    """Train with some ranks; kill them all after some steps, as a failing machine does."""
+    """Train with some ranks; kill them all after some steps, as if the machine failed."""
     num_ranks = arguments.ranks[run]
     (arguments.folder / "meeting").unlink(missing_ok=True)
     words = [sys.executable, __file__, str(arguments.folder), "--batches", arguments.batches]
@@ -175,7 +174,7 @@ def run_ranks(arguments: argparse.Namespace, *, run: int, kill_after: int | None
 
 
 def make_shards(folder: Path, clips: int) -> list[str]:
-    """Shards of clips of several sizes, lengths and rates, each with caption and facts."""
+    """Shards of clips of several sizes, lengths and rates, each with caption and metadata."""
     sizes = [(160, 96), (96, 160), (128, 128), (224, 128), (112, 208)]
     names = []
     for first in range(0, clips, 8):
@@ -206,13 +205,13 @@ def make_shards(folder: Path, clips: int) -> list[str]:
 
 
 def check_log(folder: Path, clips: int, resumed: int) -> None:
-    """Make sure that each clip was trained on once, but for those that fill up the last step."""
+    """Check that each clip was used once, except those that fill the last step."""
     lines = [
         json.loads(line)
         for path in sorted(folder.glob("log*.jsonl"))
         for line in path.read_text().splitlines()
     ]
-    # What a killed run did after its last checkpoint is lost, and was done again.
+    # Steps of a killed run after its last checkpoint are lost, and were done again.
     kept = [line for line in lines if (line["run"] == 0) == (line["step"] <= resumed)]
     last = max(line["step"] for line in kept)
     seen = Counter(key for line in kept for key in line["keys"])
@@ -246,7 +245,7 @@ def main() -> None:
 
 
 def show(arguments: argparse.Namespace) -> None:
-    """Serve, index, train, kill, go on, check."""
+    """Serve, index, train, kill, resume, check."""
     folder = arguments.folder
     for path in [folder / "checkpoint.pt", *folder.glob("log*.jsonl")]:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Workers that describe clips, a pipeline that makes them: python samples/proxy_loader.py FOLDER"""
+"""Workers choose clips, a pipeline decodes them: python samples/proxy_loader.py FOLDER"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def clips(device: str) -> Any:
 
 
 class Clips(Dataset[dict[str, Any]]):
-    """Random clips with their times: workers read tables of videos, and decode nothing."""
+    """Random clips with their times: workers read tables of videos and decode nothing."""
 
     def __init__(self, files: list[Path], decode: proxy.Proxy) -> None:
         self.files = files

@@ -1,7 +1,7 @@
 """A training loop fed by Loader: python samples/train.py FOLDER
 
-FOLDER holds a folder of videos for each class. The run may be stopped at any time; called again, it
-goes on with the next batch.
+FOLDER has a folder of videos for each class. The run may be interrupted at any time; the same
+command continues with the next batch.
 """
 
 from __future__ import annotations

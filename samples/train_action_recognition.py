@@ -1,12 +1,12 @@
-"""Learn which way a shape moves, on several processes: python samples/train_action_recognition.py
+"""Learn in which direction a shape moves: python samples/train_action_recognition.py
 
 The clips are generated: a class is a direction, which no single frame shows. A small 3D CNN learns
-it in some epochs on `--processes 2` (gloo on the CPU, nccl on GPUs), or under torchrun:
+it in a few epochs with `--processes 2` (gloo on the CPU, nccl on GPUs), or under torchrun:
 
     torchrun --nproc-per-node 2 samples/train_action_recognition.py
 
-The run may be stopped at any time; called again, it goes on with the next step, also with another
-number of processes.
+The run may be interrupted at any time; the same command continues with the next step, also with
+another number of processes.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def make_loader(folder: Path, arguments: argparse.Namespace, **options: Any) -> 
 
 
 def save(path: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint, whole or not at all, on one rank for all."""
+    """Write a checkpoint on one rank for all; an interrupted write leaves the last one."""
     if dist.get_rank() == 0:
         torch.save(state, path.with_suffix(".new"))
         path.with_suffix(".new").replace(path)
@@ -102,7 +102,7 @@ def save(path: Path, state: dict[str, Any]) -> None:
 
 
 def validate(model: torch.nn.Module, loader: vl.Loader, device: str) -> float:
-    """The share of clips whose class is found, over all ranks."""
+    """The share of clips with the right class, over all ranks."""
     counts = torch.zeros(2, device=device)
     model.eval()
     with torch.no_grad():
@@ -115,7 +115,7 @@ def validate(model: torch.nn.Module, loader: vl.Loader, device: str) -> float:
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """What each process does; torchrun's variables say which of them it is."""
+    """What each process does; torchrun's variables give its rank."""
     if arguments.device == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # before the loader and the group
     dist.init_process_group("nccl" if arguments.device == "cuda" else "gloo")
@@ -169,7 +169,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 
 def start(rank: int, count: int, port: int, arguments: argparse.Namespace) -> None:
-    """One of the processes that this program starts by itself, with what torchrun would set."""
+    """One of the processes that this program starts, with the variables that torchrun sets."""
     os.environ |= {
         "MASTER_ADDR": "localhost",
         "MASTER_PORT": str(port),

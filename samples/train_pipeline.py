@@ -1,6 +1,6 @@
 """A training loop fed by a pipeline: python samples/train_pipeline.py FOLDER
 
-FOLDER holds a folder of videos for each class, or just videos.
+FOLDER has a folder of videos for each class, or only videos.
 """
 
 from __future__ import annotations

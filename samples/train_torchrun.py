@@ -1,12 +1,12 @@
 """Train on several GPUs or hosts: torchrun --nproc-per-node 8 samples/train_torchrun.py FOLDER
 
-FOLDER holds a folder of videos for each class. Each process has one GPU and decodes its part of
-every step there; without GPUs they train on the CPU. Gradients are exchanged by
-DistributedDataParallel, or with `--parallel fsdp` the model is sharded (FSDP2). The run may be
-stopped at any time; called again, it goes on with the step after the last checkpoint, also with
-another number of processes, or the other `--parallel`. An epoch has each clip once; where the last
-step is not full, the first clips fill it, and are trained on twice. A video that cannot be read is
-replaced by the next one.
+FOLDER has a folder of videos for each class. Each process has one GPU and decodes its part of every
+step there; without GPUs they train on the CPU. DistributedDataParallel exchanges gradients, or with
+`--parallel fsdp` the model is sharded (FSDP2).
+
+The run may be interrupted at any time; the same command continues after the last checkpoint, also
+with another number of processes, or the other `--parallel`. An epoch has each clip once; if the
+last step is not full, the first clips fill it. An unreadable video is replaced by the next one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def make_parallel(model: SmallTransformer, how: str) -> torch.nn.Module:
 
 
 def save(folder: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint beside the last one, then put it in its place: one of them is whole."""
+    """Write a new checkpoint, then replace the last one: one of them is always complete."""
     new, old = folder.with_suffix(".new"), folder.with_suffix(".old")
     state_dict_saver.save(state, checkpoint_id=new)
     if dist.get_rank() == 0:

@@ -1,6 +1,8 @@
 import gc
+import os
 import random
 import shutil
+import tarfile
 
 import numpy as np
 import pytest
@@ -336,6 +338,11 @@ def test_wrong_arguments_are_named(paths):
     for wrong, words in (
         ({"on_error": "ignore"}, "on_error must be"),
         ({"prefetch": 0}, "prefetch"),
+        ({"prefetch": 1.5}, "prefetch is a whole number"),
+        ({"workers": 1.5}, "workers is a whole number"),
+        ({"batch_size": 1.5}, "batch_size is a whole number"),
+        ({"batch_size": "2"}, "batch_size is a whole number"),
+        ({"columns": [("captions.csv", "caption")]}, "columns are names, endings of files"),
         ({"rank": 1}, "come together"),
         ({"flip": 2}, "flip is a probability"),
         ({"size": None, "crop": 9000}, "crop 9000x9000 does not fit"),
@@ -378,3 +385,31 @@ def test_keys_of_a_data_set_index_give_the_classes_that_its_folder_gives(tmp_pat
             loader(given, labels="folder", **options)
     with pytest.raises(vl.ArgumentError, match="takes one folder, or a data set index of one"):
         loader([folder / "loose.mp4"], labels="folder", **options)
+
+
+def test_names_that_are_no_text_leave_videos_in_the_folder_of_their_class(paths, tmp_path):
+    folder = tmp_path / "set"
+    for name in (b"cats/a.mp4", b"cats/\xff.mp4", b"caf\xe9/a.mp4"):
+        place = folder / os.fsdecode(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(paths[0], place)
+    for given in (folder, vl.index_dataset(folder, tmp_path / "set.parquet", workers=0)):
+        with loader(given, labels="folder") as batches:
+            assert batches.classes == [os.fsdecode(b"caf\xe9"), "cats"]
+
+
+def test_an_archive_is_no_folder_of_a_class(paths, tmp_path):
+    for place in ("loose/shard.tar", "whole/cats/shard.tar"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        with tarfile.open(tmp_path / place, "w") as archive:
+            archive.add(paths[0], "dogs/a.mp4")
+    loose, whole = (
+        (folder, vl.index_dataset(folder, folder.with_suffix(".parquet"), workers=0))
+        for folder in (tmp_path / "loose", tmp_path / "whole")
+    )
+    for given in loose:
+        with pytest.raises(vl.ArgumentError, match=r"in no subfolder \(shard\.tar\)"):
+            loader(given, labels="folder")
+    for given in whole:
+        with loader(given, labels="folder") as batches:
+            assert batches.classes == ["cats"]

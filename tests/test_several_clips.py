@@ -130,8 +130,10 @@ def test_crops_are_parts_of_the_resized_frames_from_end_to_end(tmp_path, how, la
         assert cut["frame_numbers"][number].tolist() == numbers.repeat_interleave(3, 0).tolist()
 
 
-@pytest.mark.parametrize("wrong", [{"crops": 3}, {"crops": 0, "crop": 8}])
-def test_crops_need_a_size(paths, wrong):
+@pytest.mark.parametrize(
+    "wrong", [{"crops": 3}, {"crops": 0, "crop": 8}, {"crops": 1.5, "crop": 8}]
+)
+def test_crops_are_whole_and_need_a_size(paths, wrong):
     with pytest.raises(vl.ArgumentError, match="crops is at least 1, and more go with crop"):
         vl.ClipDataset(paths, vl.UniformClip(1), **wrong)
 

@@ -194,8 +194,7 @@ class Loader:
         if shaped is not None:
             shaped.check_transform(transform)
         self.order = epoch_order(shaped, batch_size, len(self._videos), samples, options)
-        if prefetch < 1:
-            raise ArgumentError(f"prefetch must be at least 1, got {prefetch}")
+        whole_number("prefetch", prefetch, least=1)
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape

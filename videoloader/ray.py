@@ -222,9 +222,7 @@ class _Plan:
 
 def _epochs(first: int, count: int) -> range:
     first = whole_number("epoch", first)
-    if whole_number("num_epochs", count) < 1:
-        raise ArgumentError(f"num_epochs must be at least 1, got {count}")
-    return range(first, first + count)
+    return range(first, first + whole_number("num_epochs", count, least=1))
 
 
 def _plan(

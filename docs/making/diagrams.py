@@ -77,7 +77,7 @@ def plans(folder: Path) -> Drawing:
             drawing.box(150 + number * step, 44 * row + 2, step - 1, 26, kind)
         text = f"{len(fed)} of {len(index.packets)}"
         drawing.text(WIDTH, 44 * row + 20, text, anchor="end")
-    names = {"kept": "a wanted frame", "fed": "needed for one", "out": "never decoded"}
+    names = {"kept": "requested frame", "fed": "needed for one", "out": "never decoded"}
     drawing.legend(44 * len(wishes) + 18, names)
     return drawing
 
@@ -138,7 +138,7 @@ def conversion(folder: Path) -> Drawing:
         "Y'CbCr to RGB: the matrix and range of the stream",
         "mirror",
         "(x - mean) / std, cast to the element type",
-        "write at the place that layout and slot give",
+        "write to its place in the batch, in its layout",
     )
     for row, step in enumerate(steps):
         drawing.text(350, 60 + 24 * row, f"{row + 1}.  {step}")
@@ -232,7 +232,7 @@ def orders(_: Path) -> Drawing:
     division(142, 3, position, 2, 2)
     x = 150 + position * step - 2
     drawing.line(x, 46, x, 244, "mark")
-    drawing.text(x + 6, 68, f"interrupted at place {position}; goes on below with three ranks")
+    drawing.text(x + 6, 68, f"interrupted at position {position}; continues below on three ranks")
     row(262, "epoch 1", list(enumerate(map(int, plan.at(np.arange(24), 1)))))
     return drawing
 
@@ -262,7 +262,7 @@ def failures(folder: Path) -> Drawing:
             drawing.text(
                 110 + (place + 0.5) * step - 1, 40 * row + 20, text, anchor="middle", kind="on"
             )
-    entries = {"kept": "the frame asked for", "fed": "padding: mask is False", "lost": "failed"}
+    entries = {"kept": "the requested frame", "fed": "padding: mask is False", "lost": "failed"}
     drawing.legend(40 * len(names) + 20, entries)
     for row, failure in enumerate(batch.failures):
         text = str(failure.error).replace(f"{folder}/", "")

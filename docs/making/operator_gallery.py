@@ -171,10 +171,10 @@ def page() -> str:
         "",
         "# Gallery of operators",
         "",
-        "Each picture is what the call below it gives for the first one, `picture`, an RGB image "
-        f"of {WIDTH}x{HEIGHT} as a tensor (H, W, C), made when this page was built. The same call "
-        "takes clips, batches and nodes of a pipeline. All arguments are in "
-        "[Operators](../operators.md).",
+        "Each card shows a call and its result for the RGB image `picture` of "
+        f"{WIDTH}x{HEIGHT} pixels, a tensor (H, W, C). The results were made when this page was "
+        "built. The same calls take clips, batches and nodes of a pipeline. "
+        "[Operators](../operators.md) has all arguments.",
         "",
         "![The picture](made/picture.png)",
         "",

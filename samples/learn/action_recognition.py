@@ -2,16 +2,15 @@
 Action recognition: labels and testing
 ======================================
 
-Labels from a table, random clips to train on, and the two usual ways to test: one clip spread
+Labels from a table, random clips for training, and the two usual ways to test: one clip spread
 over the whole video, and the mean of several views. `samples/train_action_recognition.py` trains
-a network on several processes.
+a network with several processes.
 
 Guide: :doc:`/loading`.
 """
 
 # %%
-# Twelve videos without folders for classes. What is in them stands in a table, as with Kinetics: an
-# id and a name.
+# Twelve videos in one folder. A table has the id and the class of each, as in Kinetics.
 
 import csv
 import tempfile
@@ -35,7 +34,7 @@ with open(folder / "labels.csv", "w", newline="") as file:
     csv.writer(file).writerows([("youtube_id", "label"), *rows])
 
 # %%
-# `on` says how to get from the path of a video to its key in the table.
+# `on` computes the key in the table from the path of a video.
 
 dataset = vl.index_dataset(folder, folder / "set.parquet", workers=0)
 labels = vl.LabelColumn(
@@ -45,9 +44,9 @@ train, test = dataset.split(0.7, seed=4)
 print(f"{len(train)} videos to train on, {len(test)} to test")
 
 # %%
-# Training sees another random clip of each video in each epoch. `fps=8` means the same time between
-# frames whatever the rate of the video. The classes are numbered by name; the test set gets the
-# same numbers by `classes`.
+# Each epoch has another random clip of each video. With `fps=8` the time between frames is the same
+# whatever the rate of the video. Classes are numbered in alphabetical order; pass `classes` so that
+# the test set has the same numbers.
 
 loader = vl.Loader(
     train,
@@ -76,7 +75,7 @@ def score(clips):
 
 
 # %%
-# Uniform testing: one clip of 8 frames from the first to the last, one crop in the middle.
+# Uniform testing: one clip of 8 frames spread over the video, one crop in the middle.
 
 uniform = vl.Loader(
     test,
@@ -93,8 +92,8 @@ found = torch.cat([score(batch["frames"]).argmax(1) == batch["labels"] for batch
 print(f"uniform: {found.float().mean():.0%} of {len(found)}")
 
 # %%
-# Multi-view testing: four clips spread over the video, each in three crops along the longer side. A
-# frame is decoded once for all views that show it. The scores of the 12 views are averaged.
+# Multi-view testing: four clips spread over the video, each in three crops along the longer side.
+# The scores of the 12 views are averaged. Each frame is decoded once for all its views.
 
 views = vl.Loader(
     test,

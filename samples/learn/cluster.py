@@ -2,15 +2,15 @@
 From one machine to a cluster
 =============================
 
-Each machine indexes a part, one joins the parts, and every rank trains on its share. Nothing is
-exchanged between them: what a rank does follows from its number. Here the machines are loops.
+Each machine indexes a part, one merges the parts, and every rank trains on its share. Ranks
+exchange nothing: what a rank does follows from its number. Here loops stand for the machines.
 
 Guides: :doc:`/many-nodes`, :doc:`/several-gpus`.
 """
 
 # %%
-# Ten videos that all machines see, and three machines. A part depends on the listing alone, so all
-# of them may start at once.
+# Ten videos that all machines can read, and three machines. A part depends only on the listing, so
+# all machines may start at once.
 
 import os
 import shutil
@@ -37,7 +37,7 @@ print(f"together {len(dataset)}: {dataset.keys[:4]} ...")
 assert len(dataset) == 10
 
 # %%
-# In a shell, the first line on each machine, the second on one of them::
+# In a shell, run the first line on each machine, then the second on one of them::
 #
 #     videoloader index DATA -o part$I.parquet --shard $I/3
 #     videoloader merge part*.parquet -o set.parquet
@@ -49,8 +49,8 @@ assert dataset.keys == alone.keys
 assert all(dataset[row] == alone[row] for row in range(len(alone)))
 
 # %%
-# Nodes have the data elsewhere: on a local disk, in a bucket. Keys stay the same, so labels, splits
-# and checkpoints do too.
+# If a node has the data elsewhere, such as on a local disk or in a bucket, pass `root`. Keys stay
+# the same, so labels, splits and checkpoints remain valid.
 
 local = folder / "local_disk"
 shutil.copytree(videos, local)
@@ -58,12 +58,12 @@ on_node = vl.open_dataset(folder / "set.parquet", root=local)
 print("videos are read from", Path(on_node.item(0).path).relative_to(folder))
 
 # %%
-# Ranks: torchrun sets `RANK` and `WORLD_SIZE`, and a loader takes its share without being told. Two
-# nodes of two ranks:
+# Ranks: torchrun sets `RANK` and `WORLD_SIZE`, from which a loader finds its share. Two nodes of
+# two ranks:
 
 
 def train(epoch):
-    """What each rank does; gives the rows that it sees."""
+    """What each rank does; returns the rows of its batches."""
     loader = vl.Loader(
         on_node,
         vl.RandomClip(4),
@@ -87,8 +87,8 @@ for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"):
     del os.environ[name]
 
 # %%
-# All ranks make as many steps, so none waits for another for ever: the last step is filled with the
-# first samples of the epoch. The order of the epoch has each sample once.
+# All ranks have the same number of steps: the last step is filled with the first samples of the
+# epoch. Apart from these, each sample comes once.
 
 assert {len(each) for each in steps} == {2}
 taken = [sample for step in zip(*steps, strict=True) for batch in step for sample in batch]
@@ -96,9 +96,8 @@ assert sorted(set(taken)) == list(range(10))
 print(f"{len(taken)} places for {len(set(taken))} samples")
 
 # %%
-# Millions of clips cost no more: the order is a permutation with a key, of which a rank computes
-# the places that it needs. For 10^9 samples on 512 ranks there is no table, and the state is still
-# this:
+# Millions of clips cost no more memory: the order is a keyed permutation, of which a rank computes
+# only the positions that it needs. Also for 10^9 samples on 512 ranks the state is this:
 
 loader = vl.Loader(on_node, vl.RandomClip(4), batch_size=2, size=(24, 32), workers=0)
 print(loader.state_dict())
@@ -110,5 +109,5 @@ loader.close()
 #     srun torchrun --nnodes $SLURM_NNODES --nproc-per-node 8 \
 #         --rdzv-backend c10d --rdzv-endpoint $HEAD train.py
 #
-# `samples/train_action_recognition.py` is a program for torchrun; :doc:`resume` goes on with
-# another number of ranks.
+# `samples/train_action_recognition.py` is a program for torchrun; :doc:`resume` shows how to
+# continue with another number of ranks.

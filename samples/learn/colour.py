@@ -2,14 +2,14 @@
 Colour, HDR and bit depth
 =========================
 
-A video stores luma and two differences of colour, in a range and with a matrix that it may or may
-not name. This decides what RGB a network sees.
+A video stores luma and two colour differences. Their range and colour matrix decide which RGB
+values a network gets, and many files do not state them.
 
 Guide: :doc:`/frames`.
 """
 
 # %%
-# The same picture, tagged in two ways. `rate`, size and samples are equal; only the tags differ.
+# The same picture twice, without and with tags. The coded samples are equal.
 
 import tempfile
 from pathlib import Path
@@ -42,9 +42,9 @@ for path in (plain, tagged):
     print(path.name, vl.index_video(path).color)
 
 # %%
-# Without tags the matrix is BT.709 from 720 lines up and BT.601 below, as players have it. `matrix`
-# says otherwise, and `matrix="swscale"` is what PyAV, decord, torchcodec and OpenCV do: BT.601 at
-# any size.
+# Without tags the matrix is BT.709 from 720 lines up and BT.601 below, as in players. `matrix`
+# overrides this; `matrix="swscale"` is what PyAV, decord, torchcodec and OpenCV do: BT.601 at any
+# size.
 
 views = {
     "untagged": vl.Video(plain),
@@ -68,15 +68,15 @@ assert difference("tagged BT.709", "untagged, BT.709") == 0
 print(f"BT.601 instead of BT.709: {difference('untagged', 'tagged BT.709'):.1f} of 255 on average")
 
 # %%
-# A model that was trained on frames of another reader wants its colours: give `matrix="swscale"` to
-# `Loader`, `decode_batch` or `Video`. How many videos of a data set say nothing is a column:
+# A model that was trained on frames of another reader needs its colours: pass `matrix="swscale"` to
+# `Loader`, `decode_batch` or `Video`. Columns of a data set index show which videos have no tags:
 
 dataset = vl.index_dataset([plain, tagged], folder / "set.parquet", workers=0)
 dataset.select(["codec", "color_matrix", "color_range", "bit_depth"]).to_pylist()
 
 # %%
-# Ten bits: `uint8` rounds them, `float32` and `uint16` do not. Ranges are those of 8 bits: 0 to 255
-# as float32, 0 to 65535 as uint16.
+# Ten bits: `uint8` rounds them, `float32` and `uint16` do not. The range is 0 to 255 as float32,
+# and 0 to 65535 as uint16.
 
 deep = vl.Video(make("deep.mp4", pixel_format="yuv420p10le"))
 print(deep.index.pixel_format, deep.index.bit_depth, "bits")
@@ -85,8 +85,8 @@ for dtype in ("uint8", "float32", "uint16"):
     print(f"{dtype}: {len(values)} values, up to {values.max():g}")
 
 # %%
-# Depth cameras store distances as grey video. `output="gray"` with `uint16` gives the samples as
-# they are coded, 0 to 1023 for 10 bits.
+# Depth cameras store distances as grey video. `output="gray"` with `uint16` gives the coded
+# samples, 0 to 1023 for 10 bits.
 
 depth = deep.get_frames([0], output="gray", dtype="uint16").frames
 y, u, v = deep.get_frames([0], output="yuv", dtype="uint16").planes
@@ -94,9 +94,9 @@ print("depth", tuple(depth.shape), "planes", tuple(y.shape), tuple(u.shape))
 assert torch.equal(depth[..., 0].int(), torch.as_tensor(y).int())
 
 # %%
-# HDR: pictures of PQ and HLG keep their transfer function, which looks flat on a display of BT.709.
-# `is_hdr` finds them in a data set. On a GPU `tone_map="reinhard"` or `"hable"` of `decode_batch`
-# brings them to BT.709.
+# HDR: PQ and HLG pictures keep their transfer function, and look flat on a BT.709 display. The
+# column `is_hdr` of a data set index finds them. On a GPU `decode_batch` maps them to BT.709 with
+# `tone_map="reinhard"` or `"hable"`.
 
 hdr = make("hdr.mp4", "colormatrix=bt2020nc:colorprim=bt2020:transfer=smpte2084", "yuv420p10le")
 dataset = vl.index_dataset([plain, hdr], folder / "set.parquet", workers=0)
@@ -105,7 +105,7 @@ print(found.select(["codec", "color_transfer", "is_hdr"]).to_pylist())
 assert len(found) == 1
 
 # %%
-# A wrong range: limited samples taken for full ones are pale.
+# A wrong range: limited samples that are treated as full range look pale.
 
 pale = vl.Video(plain, color_range="full")[0].float()
 right = vl.Video(plain)[0].float()

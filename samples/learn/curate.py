@@ -2,10 +2,10 @@
 Index and clean a data set
 ==========================
 
-Which videos, and which parts of them, are worth training on: what is in the data set, copies,
-scores, shots, and a column of your own. Each step writes a Parquet file, may be killed and goes
-on, and costs one row where a file is bad. In a shell the steps are `videoloader index`, `query`,
-`dedupe`, `score` and `scenes`.
+Select the videos, and the parts of them, to train on: query the index, find copies, score videos,
+find shots, and add a column of your own. Each step writes a Parquet file and can be resumed; a bad
+file is one row with an error. In a shell the steps are `videoloader index`, `query`, `dedupe`,
+`score` and `scenes`.
 
 Guides: :doc:`/data-sets`, :doc:`/curation`.
 """
@@ -33,8 +33,8 @@ encode_shots(videos / "copy.mp4", [30, 20, 10], seed=0, size=(128, 72), options=
 encode_video(videos / "dark.mp4", size=(160, 90), picture="color=c=black")
 
 # %%
-# What is there? The columns of the index come from tables of the files; conditions are SQL (with
-# the extra `query`), or those of `filter`.
+# The index has columns such as the codec and the number of frames. Select videos by SQL (extra
+# `query`), or with `filter`.
 
 dataset = vl.index_dataset(videos, folder / "set.parquet", workers=0)
 print(dataset.select(["key", "codec", "num_frames", "max_gop"]).to_pylist()[0])
@@ -42,7 +42,7 @@ usable = dataset.query("num_frames >= 60 and codec = 'h264'")
 print(f"{len(usable)} of {len(dataset)} videos are long enough")
 
 # %%
-# Copies: packets, then pictures, are compared. The best of a group represents it.
+# Copies: packets are compared, then pictures. The best video of a group represents it.
 
 doubles = vl.find_duplicates(dataset, folder / "duplicates.parquet", workers=0)
 copies = doubles.filter(pc.invert(pc.field("is_representative")))
@@ -50,8 +50,8 @@ print("copies:", copies["key"].to_pylist())
 assert copies["key"].to_pylist() == ["copy.mp4"]
 
 # %%
-# Scores, from a few keyframes of each video: numbers to sort and select by. What is too dark or too
-# blurred depends on the data.
+# Scores are numbers to sort and select by, from a few keyframes of each video. Which values are too
+# dark or too blurred depends on the data.
 
 scores = vl.map_clips(dataset, vl.score_video, folder / "scores.parquet", workers=0)
 for row in scores.select(["key", "black", "blur", "motion"]).to_pylist():
@@ -59,7 +59,7 @@ for row in scores.select(["key", "black", "blur", "motion"]).to_pylist():
 good = scores.filter(pc.field("error").is_null() & (pc.field("black") < 0.8))["row"]
 
 # %%
-# Shots: where one picture does not follow from the one before.
+# Shots: the parts of a video between hard cuts.
 
 scenes = vl.map_clips(dataset, vl.find_scenes, folder / "scenes.parquet", workers=0)
 kept = scenes.filter(pc.field("row").isin(good) & ~pc.field("row").isin(copies["row"]))
@@ -69,8 +69,8 @@ print(f"{len(clips)} shots of 16 frames or more in {len(set(kept['row'].to_pylis
 assert kept.filter(pc.field("row") == 0)["start"].to_pylist() == [0, 30, 50]
 
 # %%
-# A function of your own over clips, in the same way: it may call a model, on a GPU with
-# `device="cuda"`, on several machines with `shard=(i, n)`.
+# A function of your own is called for each clip in the same way. It may call a model, with
+# `device="cuda"` on a GPU, with `shard=(i, n)` on several machines.
 
 
 def embed(clip):
@@ -90,8 +90,8 @@ table = vl.map_clips(
 print(f"{len(table)} embeddings of {len(table['embedding'][0])} numbers")
 
 # %%
-# What was found goes into the index, and from there into training: the selection is a data set,
-# scores are columns of batches.
+# Join the results to the index, select by them, and train on the selection. Joined columns can be
+# part of batches.
 
 rated = dataset.join(folder / "scores.parquet", key="key", columns=["motion", "black"])
 chosen = rated.filter((pc.field("black") < 0.8) & ~pc.field("key").isin(copies["key"]))

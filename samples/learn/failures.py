@@ -2,14 +2,14 @@
 When files are broken
 =====================
 
-A bad file costs a sample, never the run. What happens to the sample is a choice; which ones
-failed, and why, is written down.
+A bad file fails its sample, not the run. `on_error` decides what happens to the sample, and a log
+lists which ones failed, and why.
 
 Guide: :doc:`/failures`.
 """
 
 # %%
-# Six videos. One has damaged packets in its middle; one is cut off, and cannot be opened.
+# Six videos. One has damaged packets in the middle; one is truncated, and cannot be opened.
 
 import json
 import tempfile
@@ -31,8 +31,8 @@ for packet in vl.index_video(videos / "2.mp4").packets[10:30]:
 (videos / "4.mp4").write_bytes((videos / "4.mp4").read_bytes()[:2000])
 
 # %%
-# An index has a row for the file that cannot be opened. The damage inside the other one is not in
-# its tables; it is found when it is decoded.
+# An index has a row with an error for the file that cannot be opened. The tables of the other file
+# are intact; its damage is found when it is decoded.
 
 dataset = vl.index_dataset(videos, folder / "set.parquet", workers=0)
 print("failed rows:", dataset.failed)
@@ -55,8 +55,9 @@ except vl.VideoError as error:
     print(type(error).__name__, str(error).rpartition("/")[2])
 
 # %%
-# `skip`: batches get smaller, but never empty, so that all ranks make the same number of steps.
-# `replace`: the next video that decodes. `mask`: what does not decode is filled, and marked.
+# `skip` makes batches smaller, but never empty, so that all ranks have the same number of steps.
+# `replace` takes the next video that decodes. `mask` fills the frames that do not decode, and marks
+# them.
 
 found = {}
 for policy in ("skip", "replace", "mask"):
@@ -72,8 +73,8 @@ assert masked.any()
 assert not masked.all()
 
 # %%
-# Which ones, and why? In the loader, in a log that all ranks can share, and in one line of the
-# statistics.
+# Failures are listed in `loader.failures` and in a log that all ranks can share; the statistics
+# count them.
 
 log = folder / "errors.jsonl"
 with make_loader(on_error="replace", error_log=log) as loader:
@@ -93,7 +94,7 @@ print("known to be good:", kept)
 assert kept == [0, 1, 3, 5]
 
 # %%
-# A run in which everything fails should end: `max_errors` is a number, or a share of the samples.
+# `max_errors` ends a run with too many failures: a number, or a share of the samples.
 
 try:
     with make_loader(on_error="replace", max_errors=1) as loader:
@@ -106,5 +107,5 @@ else:
 
 # %%
 # `videoloader check set.parquet` decodes everything once and lists the damaged frames; `skip_known`
-# takes its output as well. With worker processes (the default) a codec that crashes or hangs is
-# such a failure, too.
+# takes its output as well. With worker processes (the default) a codec that crashes or hangs also
+# fails only its sample.

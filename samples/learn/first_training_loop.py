@@ -2,7 +2,7 @@
 A first training loop
 =====================
 
-Videos on disk, an index of them, batches, and a network that learns which kind of picture it
+From videos on disk to an index, to batches, to a network that learns which kind of picture it
 sees.
 
 Guide: :doc:`/loading`.
@@ -25,15 +25,15 @@ for number, kind in enumerate(["testsrc2", "mandelbrot"] * 3):
     encode_video(folder / kind / f"{number}.mp4", size=(96, 64), frames=40 + number, picture=kind)
 
 # %%
-# Indexing reads the tables of the containers and decodes nothing. `set.parquet` can be kept: later
-# runs, other processes and other machines open it in no time.
+# Indexing reads the tables of the containers and decodes nothing. Keep `set.parquet`: later runs,
+# other processes and other machines only open it.
 
 dataset = vl.index_dataset(folder, out=folder / "set.parquet", workers=0)
 [(dataset[row].num_frames, dataset[row].codec) for row in range(len(dataset))]
 
 # %%
-# A loader decodes the clips of a batch and those of the next batches meanwhile. Resizing, mirroring
-# and normalising are part of decoding.
+# While the loop uses a batch, a loader decodes the next ones. Resizing, mirroring and normalising
+# are part of decoding.
 
 loader = vl.Loader(
     dataset,
@@ -52,7 +52,7 @@ loader = vl.Loader(
 )
 
 # %%
-# The training loop knows nothing of files, frames or decoders.
+# The training loop is that of any PyTorch program.
 
 torch.manual_seed(0)
 network = torch.nn.Sequential(
@@ -92,8 +92,8 @@ for row, clip in zip(axes, pictures, strict=True):
 loader.stats()
 
 # %%
-# The state of the run is a few integers. A new loader goes on with the next batch, also on another
-# number of ranks.
+# The state of the run is a few integers. A new loader that loads it continues with the next batch,
+# also with another number of ranks.
 
 state = loader.state_dict()
 loader.close()

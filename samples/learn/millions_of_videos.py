@@ -2,15 +2,15 @@
 Ten million web videos
 ======================
 
-Videos from the web lie in archives of a store. They have all sizes and lengths, and some are
-broken. Here they are twelve, in two archives behind a web server of this machine; the calls for
-ten million are the same.
+Collections of web videos are kept as archives in an object store. The videos have many sizes and
+lengths, and some are broken. This lesson has twelve, in two archives behind a local web server; the
+calls for ten million are the same.
 
 Guides: :doc:`/object-stores`, :doc:`/foundation-models`.
 """
 
 # %%
-# Two archives of clips, each with a caption beside it. One clip is cut off in the middle.
+# Two archives of clips, each clip with a caption beside it. One clip is truncated.
 
 import io
 import tarfile
@@ -41,9 +41,9 @@ for shard in range(2):
                 archive.addfile(member, io.BytesIO(content))
 
 # %%
-# One machine indexes one part; here two calls do so, one after the other. An archive is not
-# unpacked, and of a video the tables of its container are read, by ranges. `s3://bucket/prefix`
-# works as these URLs do. A broken file is a row with its error.
+# Each machine indexes one part; here two calls do so, one after the other. Archives are not
+# unpacked: range requests read the tables of each container. `s3://bucket/prefix` works like these
+# URLs. A broken file is a row with an error.
 
 cleanup = ExitStack()
 url = cleanup.enter_context(serve(folder))
@@ -57,8 +57,8 @@ print(dataset.errors["error"][0])
 assert dataset.failed == [2]
 
 # %%
-# What is trained on is chosen from the tables: no video is opened. A video stays in its part of a
-# split when others are added.
+# Select and split videos by the columns of the index; no video is opened. A video stays in its part
+# of a split when others are added.
 
 long = dataset.filter(pc.field("duration") > 1.2, max_aspect=2)
 train, rest = long.split(0.7, seed=1)
@@ -66,9 +66,9 @@ print(f"{len(long)} of {len(dataset.videos)} chosen, {len(train)} to train on, {
 rest.select(["key", "width", "height", "num_frames"]).to_pylist()
 
 # %%
-# Clips of all sizes in batches of one shape each: a video goes to the bucket that keeps most of it.
-# Captions come from the archives. A video that does not decode is replaced by another that fits its
-# bucket; with ten million, some will not.
+# Buckets: each batch has clips of one shape, and a video goes to the bucket that keeps most of its
+# picture. Captions come from the archives. A video that does not decode is replaced by another one
+# of its bucket.
 
 loader = vl.Loader(
     train,
@@ -92,7 +92,7 @@ assert seen == Counter(seen.keys())  # each once
 assert len(seen) == len(train)
 
 # %%
-# Or as one sequence of tokens, every clip in its own size, for a model that attends within clips:
+# Packs: one sequence of tokens, every clip in its own size, for a model that attends within clips:
 
 packed = vl.Loader(
     train,

@@ -2,16 +2,16 @@
 Resume, also on another number of ranks
 =======================================
 
-A run is killed, and goes on with what is left of the epoch. Its state is a few integers, the same
-on every rank. Which samples were done follows from them, so no sample is lost or repeated,
-whatever the number of ranks.
+A run is killed, and continues with the rest of the epoch. Its state is a few integers, the same on
+every rank. They determine which samples were done, so no sample is lost or repeated, whatever the
+number of ranks.
 
 Guides: :doc:`/loading`, :doc:`/several-gpus`.
 """
 
 # %%
 # Twelve short videos, and a loader for one rank of several. Under torchrun `rank` and `num_ranks`
-# are found by themselves.
+# are found automatically.
 
 import json
 import tempfile
@@ -47,7 +47,7 @@ def make_loader(rank, num_ranks, batch_size=1):
 
 
 # %%
-# The whole epoch on one rank, to compare with: which clips there are, and what their pixels are.
+# For comparison, the whole epoch on one rank: its order, and the pixels of each clip.
 
 expected = {}
 with make_loader(0, 1) as loader:
@@ -56,7 +56,7 @@ with make_loader(0, 1) as loader:
 print("order of the epoch:", *expected)
 
 # %%
-# Two ranks do two steps each, and the machine is switched off. Rank 0 saved the state for all.
+# Two ranks do two steps each, then the run is killed. The state of one rank serves all.
 
 seen = {}
 
@@ -77,7 +77,7 @@ print(states[0])
 assert states[0] == states[1]
 
 # %%
-# Three ranks go on, with batches of another size. Each takes its part of the rest.
+# Three ranks continue, with another batch size. Each takes its share of the rest.
 
 for rank in range(3):
     with make_loader(rank, num_ranks=3, batch_size=2) as loader:
@@ -89,14 +89,14 @@ for rank in range(3):
         print(f"rank {rank} of 3: {samples}, next is epoch {loader.next_epoch}")
 
 # %%
-# Each sample once, and bit for bit the same clips, crops and flips as in the run that nobody
-# killed: what is drawn for a sample depends on the seed, the sample and the epoch alone.
+# Each sample came once, with bit for bit the same clips, crops and flips as in an uninterrupted
+# run: what is drawn for a sample depends only on the seed, the sample and the epoch.
 
 assert sorted(seen) == list(range(12))
 assert all(torch.equal(seen[sample], expected[sample]) for sample in expected)
 
 # %%
-# A state fits the data set that it was saved with. With another one it is an error:
+# A state belongs to its data set. Loading it with another one is an error:
 
 encode_video(folder / "videos/12.mp4", size=(64, 48), frames=30)
 vl.index_dataset(folder / "videos", folder / "set.parquet", workers=0)

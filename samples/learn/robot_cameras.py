@@ -2,15 +2,15 @@
 Robots: frames of several cameras by time
 =========================================
 
-A step of an episode has a time; a policy gets the frames that each camera had shown by then, and
-a moment before. Cameras have rates of their own, and times are exact.
+Each step of an episode has a time. A policy gets the frames that each camera shows at that time and
+shortly before. Cameras may have different frame rates.
 
 Guide: :doc:`/frames`.
 """
 
 # %%
-# An episode of two cameras: one at 30 frames a second, one at 15. Each picture carries its frame
-# number, which is read below to see that the frames are the right ones.
+# An episode of two cameras: one at 30 frames a second, one at 15. Each picture contains its frame
+# number, which is read below to check the frames.
 
 import tempfile
 from pathlib import Path
@@ -29,8 +29,8 @@ cameras = {
 }
 
 # %%
-# `get_frames_at_times` gives the frame that is on screen at a time. It is on screen from its own
-# time until that of the next frame.
+# `get_frames_at_times` gives the frame that is on screen at a time. A frame is on screen from its
+# own time until that of the next frame.
 
 front = vl.Video(cameras["front"])
 wrist = vl.Video(cameras["wrist"])
@@ -41,8 +41,8 @@ for name, video in (("front", front), ("wrist", wrist)):
     assert [read_frame_number(frame) for frame in clip.frames] == clip.indices.tolist()
 
 # %%
-# Recorded times are often those of the nearest frame, within a tolerance. A time without a frame is
-# an error that says which frame is nearest, and never another frame.
+# With `nearest=True` the frame with the nearest time is given, within a tolerance. A time without
+# such a frame is an error that names the nearest one.
 
 try:
     wrist.get_frames_at_times([0.5], nearest=True, tolerance=0.01)
@@ -50,8 +50,8 @@ except vl.FrameRangeError as error:
     print(error)
 
 # %%
-# In a `DataLoader`, for both cameras at once. `decode_camera_frames` takes what LeRobot's reader
-# takes, and keeps videos open between calls, each with its index and decoder.
+# In a `DataLoader`, `decode_camera_frames` decodes both cameras at once. It has the arguments of
+# LeRobot's reader, and keeps videos open between calls.
 
 HISTORY = (-0.2, 0.0)  # seconds before the step, as LeRobot's delta_timestamps
 
@@ -77,7 +77,7 @@ for number, batch in enumerate(loader):
     assert newest == {"front": 16 * number, "wrist": 8 * number}  # the same moment
 
 # %%
-# Outside the episode there is no frame:
+# A time outside the episode is an error:
 
 try:
     decode_camera_frames(cameras, [2.5], tolerance_s=1e-3)
@@ -85,7 +85,7 @@ except FrameTimestampError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# Many episodes, in batches on any device, are requests by time:
+# `decode_batch` decodes steps of many episodes together, on any device:
 
 batch = vl.decode_batch(
     [

@@ -2,7 +2,8 @@
 The loader is slow: what now?
 =============================
 
-First ask who waits for whom. Then see what is decoded in vain. Each question is one call.
+First find out whether training waits, and for which stage. Then see how much is decoded and not
+used. Each question is one call.
 
 Guide: :doc:`/stats`.
 """
@@ -42,10 +43,10 @@ def make(transform=None, videos=folder / "videos", **more):
 
 
 # %%
-# Who waits? The line says for what share of the time the loop waited, and for which stage. Here it
-# does not wait, and yet is slow: `transform` is called in the thread of the loop, and takes most of
-# its time. More workers would not help; work on whole batches, on the GPU, would, or the options of
-# the loader that the decoder applies.
+# The statistics say what share of the time the loop waited, and for which stage. Here it does not
+# wait, but is slow: `transform` runs in the thread of the loop and takes most of its time. More
+# workers would not help. Instead use options of the loader, which the decoder applies, or transform
+# whole batches on the GPU.
 
 
 def slow(sample):
@@ -60,8 +61,8 @@ with make(slow) as loader:
 assert stats["transform"].seconds > 16 * 0.02
 
 # %%
-# Without it. A stage that is busy all the time is the one to look at; one that waits for room is
-# ahead of the loop.
+# Without the transform. The bottleneck is a stage that is busy all the time; a stage that waits for
+# room in its queue is ahead of the loop.
 
 with make() as loader:
     plain = train(loader)
@@ -70,23 +71,23 @@ for stage in plain.stages:
     print(f"{stage.name}: busy {stage.busy:.2f} s, waited for room {stage.waiting_for_room:.2f} s")
 
 # %%
-# What is decoded in vain? A frame in the middle of a GOP needs those before it, back to the
-# keyframe.
+# How many decoded frames are not used? A frame in the middle of a GOP needs frames before it, back
+# to the keyframe.
 
 work = plain.work
 print(f"{work.decoded} frames decoded, {work.discarded} of them only because others need them")
 print(f"decoding {work.decode_seconds:.2f} s, conversion to RGB {work.convert_seconds:.2f} s")
 
 # %%
-# Two ways to less. Clips of one video in one batch share packets: `planned_packets` counts without
-# decoding.
+# There are two ways to decode less. First, clips of one video in one batch share packets;
+# `planned_packets` counts packets without decoding.
 
 for together in (False, 2, True):
     with make(together=together) as loader:
         print(f"together={together}:", loader.planned_packets(4))
 
 # %%
-# Or short GOPs and small pictures, written once:
+# Second, transcode the videos once, with short GOPs and small pictures:
 
 vl.transcode(folder / "videos", folder / "short", gop=8, resize_shorter=72, workers=0)
 with make(videos=folder / "short") as loader:
@@ -95,8 +96,8 @@ print(f"{short.work.discarded} of {short.work.decoded} frames only because other
 assert short.work.discarded / short.work.decoded < work.discarded / work.decoded
 
 # %%
-# All running jobs of a machine, in a shell: `VIDEOLOADER_STATUS=1 python train.py`, and beside it
-# `videoloader top`. This is its table for this process:
+# `videoloader top` shows all jobs of a machine that were started with `VIDEOLOADER_STATUS=1`. This
+# is its table for this process:
 
 from rich.console import Console
 
@@ -108,4 +109,4 @@ with make() as loader:
 del os.environ["VIDEOLOADER_STATUS"]
 
 # %%
-# `loader.stats().as_dict()` goes to a logger.
+# `loader.stats().as_dict()` has all numbers for a logger.

@@ -2,14 +2,13 @@
 Sound with pictures
 ===================
 
-Each clip comes with the sound of its time span, exact to the sample, and a network sees both in
-step.
+Each clip comes with the sound of its time span, exact to the sample.
 
 Guide: :doc:`/audio`.
 """
 
 # %%
-# Two videos: a tone that rises as the pictures go on, and one without sound.
+# Two videos: one with a rising tone, one without sound.
 
 import tempfile
 from pathlib import Path
@@ -33,7 +32,8 @@ tone = np.sin(2 * np.pi * (500 + 500 * seconds) * seconds, dtype=np.float32)[Non
 vl.write_video(pictures, videos / "tone.mp4", fps=30, audio=(tone, RATE))
 
 # %%
-# The sound of a file by itself: float32 (channels, samples), by time or by number.
+# The sound of a file without its pictures: float32 (channels, samples), by time or by sample
+# number.
 
 audio = vl.Audio(videos / "tone.mp4", sample_rate=RATE, num_channels=1)
 part = audio.get_samples(1.0, 1.5)
@@ -41,8 +41,8 @@ print(f"{audio.duration:.2f} s,", tuple(part.shape))
 assert torch.equal(part, audio.get_samples()[:, RATE : RATE + part.shape[1]])
 
 # %%
-# `audio=True` adds the sound of each clip to its frames. A file without sound has a length of 0,
-# and zeros.
+# `audio=True` adds the sound of each clip. The sound of a file without a soundtrack has length 0,
+# and is padded with zeros in a batch.
 
 loader = vl.Loader(
     videos,
@@ -62,11 +62,11 @@ assert batch["audio_lengths"][0] == 0
 assert abs(batch["audio_lengths"][1] - 16 / 30 * RATE) < 2
 
 # %%
-# A spectrum with so many columns for each frame. Column k belongs to frame k // 4.
+# A spectrum with four columns for each frame: column k belongs to frame k // 4.
 
 
 def spectrum(sound, columns):
-    """Sounds (B, samples) in so many parts of equal length: (B, columns, 257)."""
+    """Spectra of `columns` parts of equal length of sounds (B, samples): (B, columns, 257)."""
     starts = torch.linspace(0, sound.shape[1], columns + 1)[:-1].long()
     padded = torch.nn.functional.pad(sound, (0, 512))
     parts = torch.stack([padded[:, start : start + 512] for start in starts], dim=1)
@@ -78,8 +78,8 @@ pitch = columns[1].argmax(1) * RATE / 512
 print("pitch at each frame:", *(f"{each:.0f}" for each in pitch[::COLUMNS]))
 
 # %%
-# The tone is at 500 + 1000 t hertz at the time t, so its pitch says when the sound was recorded:
-# the same times as the frames have.
+# The tone has 500 + 1000 t hertz at time t, so its pitch tells the time of the sound. It agrees
+# with the times of the frames.
 
 heard = (pitch[::COLUMNS] - 500) / 1000
 middle = slice(2, 14)

@@ -2,8 +2,8 @@
 Inputs of a vision-language model
 =================================
 
-Frames spread over whole videos, with the time of each, in a size that the model can cut into
-patches. First by hand, then through `transformers`, where it is installed.
+Frames spread over whole videos, with their times, in a size that the model can cut into patches.
+First with calls of this library, then through `transformers`, if it is installed.
 
 Guides: :doc:`/foundation-models`, :doc:`/frames`.
 """
@@ -25,9 +25,9 @@ wide = encode_video(folder / "wide.mp4", size=(320, 180), fps=30, frames=90)
 upright = encode_video(folder / "upright.mp4", size=(192, 108), fps=24, frames=40, rotation=-90)
 
 # %%
-# The number of frames follows from the duration: two a second, an even number, at least four. The
-# index knows the duration; nothing is decoded for it. Both sides of the picture become multiples of
-# 28 pixels, within a budget, and keep their ratio.
+# The number of frames follows from the duration, which the index has: two a second, an even number,
+# at least four. Both sides of the picture become multiples of 28 pixels within a budget of pixels,
+# with about the same aspect ratio.
 
 PATCH, BUDGET = 28, 112 * 112
 
@@ -46,9 +46,8 @@ for video in videos:
 assert videos[1].width < videos[1].height  # turned as a player would
 
 # %%
-# `UniformClip` spreads the frames from the first to the last. Each keeps its real time, which goes
-# into the prompt. All clips of a batch are decoded together; they may have different sizes and
-# lengths.
+# `UniformClip` spreads the frames from the first to the last. Their presentation times go into the
+# prompt. All clips of a batch are decoded together; they may have different sizes and lengths.
 
 requests = []
 for path, video in zip((wide, upright), videos, strict=True):
@@ -62,16 +61,15 @@ for clip in batch.clips:
 
 # %%
 # `matrix="swscale"` gives the colours of PyAV, decord, torchcodec and OpenCV, with which these
-# models were trained. As patches of two frames, one sequence a clip:
+# models were trained. `patchify` cuts each clip into tokens of two frames:
 
 tokens = [vl.patchify(clip.frames, (2, PATCH, PATCH)) for clip in batch.clips]
 print([tuple(each.shape) for each in tokens])
 assert all(each.shape[1] == 2 * PATCH * PATCH * 3 for each in tokens)
 
 # %%
-# The same from `transformers`: one call registers this library as a backend, and processors read
-# paths and URLs with it. The same line exists for `qwen_vl_utils` and vLLM, see
-# :doc:`/drop-ins-hooks`.
+# In `transformers`, one call registers this library as a backend, with which processors read paths
+# and URLs. `qwen_vl_utils` and vLLM have such a hook too, see :doc:`/drop-ins-hooks`.
 
 if find_spec("transformers"):
     from transformers.video_utils import load_video

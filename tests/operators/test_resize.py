@@ -241,6 +241,23 @@ def test_each_sample_has_its_own_filter_and_part():
         assert torch.equal(together[at], alone)
 
 
+@pytest.mark.parametrize("interp_type", [types.INTERP_NN, types.INTERP_LINEAR])
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_an_empty_region_shows_the_pixel_there(interp_type, is_relative):
+    ramp = torch.arange(12.0).reshape(1, 12, 1).expand(8, 12, 1)
+    region = np.array([[2, 3.5], [6, 3.5]]) / ((8, 12) if is_relative else 1)
+    given = {"roi_start": region[0], "roi_end": region[1], "roi_relative": is_relative}
+    part = fn.resize(ramp, size=(4, 5), interp_type=interp_type, layout="HWC", **given)
+    assert part.shape == (4, 5, 1)
+    assert (part - 3).abs().max() <= 1e-3
+
+
+def test_a_region_of_a_picture_without_pixels_has_none():
+    nothing = torch.zeros(0, 12, 3)
+    part = fn.resize(nothing, size=(4, 5), roi_start=(1, 1), roi_end=(3, 3), layout="HWC")
+    assert part.shape == (0, 5, 3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "size"),
     [

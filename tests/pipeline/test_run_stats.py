@@ -119,6 +119,12 @@ def test_one_line_says_whether_the_consumer_waits_and_for_what(paths):
     assert stats.samples_per_second == pytest.approx(10 / stats.seconds)
 
 
+def test_the_end_of_an_epoch_is_no_batch_of_a_stage(paths):
+    with loader([paths[0]] * 5) as batches:
+        count = len(list(batches))
+        assert [stage.items for stage in batches.stats().stages] == [count, count]
+
+
 def test_queues_are_counted_while_they_are_full(paths):
     with loader([paths[0]] * 20, prefetch=3) as batches:
         iterator = iter(batches)

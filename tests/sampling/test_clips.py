@@ -13,6 +13,7 @@ from videoloader.errors import ArgumentError
 from videoloader.sampling import (
     ClipSampler,
     DenseClips,
+    EvenClips,
     RandomClip,
     SegmentClip,
     UniformClip,
@@ -124,6 +125,12 @@ def test_what_has_no_meaning_is_refused():
         lambda: DenseClips(3, step=0),
         lambda: RandomClip(3).frames(0),
         lambda: RandomClip(3, fps=2).frames(9),
+        lambda: RandomClip(2.5),
+        lambda: RandomClip(2, stride=1.5),
+        lambda: UniformClip("8"),
+        lambda: DenseClips(2, step=1.5),
+        lambda: EvenClips(1.5, count=4),
+        lambda: SegmentClip(2.5),
     ):
         with pytest.raises(ArgumentError):
             wrong()

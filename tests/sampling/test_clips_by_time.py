@@ -10,7 +10,7 @@ from corpus_files import corpus_files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing import index_video
 from videoloader.sampling import (
     DenseClips,
@@ -215,6 +215,18 @@ def test_samplers_of_others_get_the_times_if_they_take_them():
     video = video_of([0, 10, 2000, 2010, 4000, 4010])
     assert sample_frames(Shown(), video).tolist() == [1, 3]
     assert sample_frames(Shown(), video, start=1, stop=3).tolist() == [1]
+
+
+def test_samplers_of_others_give_whole_numbers_in_any_form():
+    video = constant(900, 4)
+    video.name = "clip.mp4"
+    for numbers in ([0, 3], range(0, 4, 3), np.array([0, 3], np.uint8)):
+        sampler = SimpleNamespace(frames=lambda *_, given=numbers, **__: given)
+        assert sample_frames(sampler, video, start=300).tolist() == [300, 303]
+    for wrong in (np.linspace(0, 8, 3), None, ["first"]):
+        sampler = SimpleNamespace(frames=lambda *_, given=wrong, **__: given)
+        with pytest.raises(ArgumentTypeError, match=r"^clip\.mp4: frames\(\) of .* whole numbers"):
+            sample_frames(sampler, video)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from videoloader.clip_samples.files_beside import read_beside
 from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.opening.videos import is_remote
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset.joining import On, read_table, rows_once
 from videoloader.sources.address import shown
 from videoloader.sources.faults import blamed_on
@@ -117,6 +117,7 @@ class SampleColumns:
 
     Raises:
         ArgumentError: there is no such column, or a name stands for two.
+        ArgumentTypeError: something else is given.
     """
 
     def __init__(self, videos: ListedVideos | IndexedVideos, columns: Columns) -> None:
@@ -183,8 +184,12 @@ class SampleColumns:
 
 
 def _check_names(columns: Sequence[str | TableColumns]) -> None:
-    names = []
+    names: list[str] = []
     for column in columns:
+        if not isinstance(column, str | TableColumns):
+            raise ArgumentTypeError(
+                f"columns are names, endings of files, or a TableColumns; got {column!r:.80}"
+            )
         names += list(column.columns) if isinstance(column, TableColumns) else [column]
     for at, name in enumerate(names):
         if name in names[:at]:

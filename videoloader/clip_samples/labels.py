@@ -21,6 +21,7 @@ from videoloader.clip_samples.sources import (
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.joining import On, read_table, rows_once
 from videoloader.sources.address import absolute, is_url, local_path, shown
+from videoloader.sources.items import unquoted
 from videoloader.system.callers import warn_user
 
 __all__ = ["LabelColumn", "LabelOptions", "Labels", "find_labels", "labels_of_paths"]
@@ -230,6 +231,8 @@ def _folders(
 ) -> tuple[list[str] | None, list[str]]:
     """For each video the first folder below the one that was given or indexed, and its path there.
 
+    The path of a member of an archive is that of the archive.
+
     Returns:
         The folders, "" for videos that are in none; None if they are not of one folder. And the
         paths of the videos in none.
@@ -237,7 +240,8 @@ def _folders(
     if isinstance(found, IndexedVideos):
         if found.videos.dataset.root is None:
             return None, []
-        paths = found.keys()
+        stored = found.videos.columns(["path"]).column(0).to_pylist()  # archives as a whole
+        paths = [unquoted(stored[row]) for row in found.rows.tolist()]
     else:
         if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
             return None, []

@@ -42,6 +42,7 @@ from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError, ClosedError, ResourceError, VideoError
+from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sources.items import Item
 from videoloader.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.system.options import from_options, takes_options
@@ -383,9 +384,7 @@ def _chosen(
 
 def _default_workers(workers: int | None) -> int:
     if workers is not None:
-        if workers < 0:
-            raise ArgumentError(f"workers is 0 or more, got {workers}")
-        return workers
+        return whole_number("workers", workers)
     if multiprocessing.current_process().daemon or torch.utils.data.get_worker_info() is not None:
         return 0
     return usable_processors()

@@ -49,7 +49,8 @@ class Framing:
         check_resizing(self.size, self.resize_shorter)
         if not 0 <= self.flip <= 1:
             raise ArgumentError(f"flip is a probability, from 0 to 1, got {self.flip}")
-        if self.crops < 1 or (self.crops > 1 and self.crop is None):
+        is_whole = isinstance(self.crops, int | np.integer)
+        if not is_whole or self.crops < 1 or (self.crops > 1 and self.crop is None):
             raise ArgumentError(f"crops is at least 1, and more go with crop; got {self.crops}")
         if self.random_resized_crop is not None:
             self._check_random_crop(self.random_resized_crop)

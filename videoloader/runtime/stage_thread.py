@@ -66,10 +66,14 @@ class _Clock:
         self.busy = self.waiting_for_input = self.waiting_for_room = 0.0
         self._last = time.perf_counter()
 
-    def count_here(self, begin: float) -> float:
+    def count(self, item: Any) -> None:
+        """Count an item that was made: no failure, and no mark of the end."""
+        self.items += not isinstance(item, FailedItem)
+
+    def count_here(self, item: Any, begin: float) -> float:
         """Count an item that another thread has made since `begin`; the time now."""
         now = time.perf_counter()
-        self.items += 1
+        self.count(item)
         self.busy += now - begin
         self.waiting_for_input += begin - self._last
         self._last = now
@@ -136,7 +140,7 @@ class StageThread(threading.Thread):
             order.begin()
             clock.waiting_for_room += clock.lap()
             item = self.done(item, resource)
-            clock.items += 1
+            clock.count(item)
             clock.busy += clock.lap()
             self.hand_on(place, item)
             clock.lap()
@@ -149,7 +153,7 @@ class StageThread(threading.Thread):
         begin = time.perf_counter()
         with self.stage.scope() as resource:
             item = self.done(item, resource)
-        self.clock.count_here(begin)
+        self.clock.count_here(item, begin)
         self.hand_on(place, item)
 
     def hand_on(self, place: int, item: Any) -> None:
@@ -159,7 +163,7 @@ class StageThread(threading.Thread):
             following.order.behind.reserve()
             begin = time.perf_counter()
             item = following.done(item, None)
-            following.clock.count_here(begin)
+            following.clock.count_here(item, begin)
             if last is self:
                 self.order.pass_by()
             else:

@@ -266,7 +266,7 @@ class StageRunner:
             numbers.withdraw()
             thread.order.pass_by()
             raise
-        thread.clock.count_here(begin)
+        thread.clock.count_here(item, begin)
         thread.hand_on(place, item)
 
     def _resource_here(self) -> Any:
@@ -282,7 +282,7 @@ class StageRunner:
         item: Any = self._numbers.pass_by()
         for thread in self._threads:
             item = thread.done(item, resource)
-            begin = thread.clock.count_here(begin)
+            begin = thread.clock.count_here(item, begin)
         return item
 
     def _take(self) -> Any:

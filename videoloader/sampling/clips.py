@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
 from videoloader.system.spelling import suggests_names
@@ -177,8 +178,8 @@ class DenseClips(_Sampler):
     def __post_init__(self) -> None:
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
-        if self.step is not None and self.step < 1:
-            raise ArgumentError(f"step must be at least 1, got {self.step}")
+        if self.step is not None:
+            whole_number("step", self.step, least=1)
 
     def _by_number(
         self, num_frames: int, fps: float | None, _: np.random.Generator | None
@@ -241,8 +242,7 @@ class EvenClips(_Sampler):
     timing: Timing = "times"
 
     def __post_init__(self) -> None:
-        if self.clips < 1:
-            raise ArgumentError(f"EvenClips has at least 1 clip, got {self.clips}")
+        whole_number("clips", self.clips, least=1)
         _check_count(self.count)
         _check_rate(self.stride, self.fps, self.timing)
 
@@ -289,8 +289,8 @@ class SegmentClip(_Sampler):
     timing: Timing = "times"
 
     def __post_init__(self) -> None:
-        _check_count(self.segments)
-        _check_count(self.length)
+        _check_count(self.segments, "segments")
+        _check_count(self.length, "length")
         _check_rate(self.stride, self.fps, self.timing)
 
     def _by_number(
@@ -334,9 +334,8 @@ def _pick(choices: int, rng: np.random.Generator | None) -> int:
     return (choices - 1) // 2 if rng is None else int(rng.integers(choices))
 
 
-def _check_count(count: int) -> None:
-    if count < 1:
-        raise ArgumentError(f"a clip has at least 1 frame, got {count}")
+def _check_count(count: int, name: str = "count") -> None:
+    whole_number(name, count, least=1)
     check_length(count)
 
 
@@ -353,7 +352,6 @@ def check_length(count: int) -> None:
 def _check_rate(stride: int, fps: float | None, timing: str) -> None:
     if timing not in get_args(Timing):
         raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
-    if stride < 1:
-        raise ArgumentError(f"stride must be at least 1, got {stride}")
+    whole_number("stride", stride, least=1)
     if fps is not None and (not 0 < fps < np.inf or stride != 1):
         raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")

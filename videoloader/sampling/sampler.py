@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["ClipSampler", "Frames", "SampledVideo", "sample_frames"]
 
@@ -95,6 +95,7 @@ def sample_frames(
 
     Raises:
         ArgumentError: the sampler does not accept this video; the message names it.
+        ArgumentTypeError: the sampler gives something else than frame numbers.
 
     >>> from videoloader import UniformClip, index_video
     >>> sample_frames(UniformClip(4), index_video("clip.mp4"), stop=40)
@@ -111,9 +112,14 @@ def sample_frames(
         times["boundaries"] = video.boundaries[start : stop + 1]
     fps = float(video.average_fps) or None
     try:
-        return start + frames(stop - start, fps=fps, rng=rng, **times)
+        found = np.asarray(frames(stop - start, fps=fps, rng=rng, **times))
     except ArgumentError as error:
         raise ArgumentError(f"{video.name}: {error}") from error
+    if found.dtype.kind not in "iu" and found.size:
+        raise ArgumentTypeError(
+            f"{video.name}: frames() of {sampler!r:.80} must give whole numbers, got {found!r:.80}"
+        )
+    return start + found.astype(np.int64, copy=False)
 
 
 def _takes_boundaries(frames: Callable[..., Any]) -> bool:

@@ -12,7 +12,7 @@ from videoloader.sources.address import absolute_path, escaped, is_url, local_pa
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
 
-__all__ = ["Item", "as_root", "local_item"]
+__all__ = ["Item", "as_root", "local_item", "unquoted"]
 
 _QUOTED = "file:"  # prefix of percent-encoded relative paths that are not valid text
 
@@ -130,9 +130,7 @@ class Item:
         """
         if root is None or is_url(self.path) or os.path.isabs(self.path):
             return self
-        path = below = self.path
-        if path.startswith(_QUOTED):
-            path = unquote(path[len(_QUOTED) :], errors="surrogateescape")
+        path, below = unquoted(self.path), self.path
         whole = f"{root}/{path}" if is_url(root) else local_item(os.path.join(root, path)).path
         return replace(self, path=whole, below=below)
 
@@ -166,6 +164,17 @@ class Item:
 def local_item(path: str) -> Item:
     """The item of a local file; a path that is not UTF-8 is written as a URL."""
     return Item(path if _is_text(path) else Path(path).as_uri())
+
+
+def unquoted(path: str) -> str:
+    r"""A path relative to a root, of an `Item`, as the file system has it.
+
+    >>> unquoted("file:caf%E9/1.mp4") == os.fsdecode(b"caf\xe9/1.mp4")
+    True
+    """
+    if not path.startswith(_QUOTED):
+        return path
+    return unquote(path[len(_QUOTED) :], errors="surrogateescape")
 
 
 def _is_text(path: str) -> bool:

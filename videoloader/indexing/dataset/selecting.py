@@ -164,8 +164,7 @@ class Selecting:
             ArgumentError: the number is below 1.
         """
         videos = self.videos
-        if whole_number("the number of partitions", count) < 1:
-            raise ArgumentError(f"the number of partitions must be at least 1, got {count}")
+        whole_number("the number of partitions", count, least=1)
         sizes = videos.dataset.numbers(["size"])["size"][videos.rows]
         return [videos._take(run) for run in runs_by_size(sizes, count)]
 

@@ -117,6 +117,7 @@ _ROUNDINGS: Mapping[str, Callable[[float], int]] = {
     "truncate": math.floor,
 }
 
+_LEAST_PART = 1e-3  # pixels of the input; an empty region is widened to this
 _LEAST = 0.1  # pixels; a side that should be shorter, and becomes 1, shows what this one would
 
 SIDES = ("resize_x", "resize_y", "resize_z", "size", "resize_shorter", "resize_longer")
@@ -267,7 +268,18 @@ def _parts(
             raise ArgumentError(f"{name} must have {len(sides)} numbers, got {corner}")
     units = sides if relative else [1] * len(sides)
     edges = np.array([start, end], np.float32) * np.array(units, np.float32)  # as in DALI
-    return [(float(a), float(b)) for a, b in edges.T]
+    return [
+        _part(low, high) if side else (0.0, 0.0)
+        for side, low, high in zip(sides, *edges.tolist(), strict=True)
+    ]
+
+
+def _part(low: float, high: float) -> tuple[float, float]:
+    """The edges of a part; one that is empty is widened a little around its place, as in DALI."""
+    if abs(high - low) >= _LEAST_PART:
+        return low, high
+    half = _LEAST_PART / 2 if low <= high else -_LEAST_PART / 2
+    return low - half, high + half
 
 
 def _exact(

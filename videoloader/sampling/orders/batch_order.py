@@ -111,8 +111,8 @@ class BatchOrder:
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
-        if self.batch_size is not None and self.batch_size < 1:
-            raise ArgumentError(f"batch_size must be at least 1, got {self.batch_size}")
+        if self.batch_size is not None:
+            whole_number("batch_size", self.batch_size, least=1)
         if self.batch_size is not None and self.batch_size % self.plan.group:
             raise ArgumentError(
                 f"batch_size={self.batch_size} is no multiple of together={self.plan.group}; a "
@@ -223,17 +223,18 @@ class BatchOrder:
         return end
 
 
-def whole_number(name: str, value: object, *, most: int | None = None) -> int:
-    """Check that a value is an integer from 0 to `most`; returns it as an `int`.
+def whole_number(name: str, value: object, *, least: int = 0, most: int | None = None) -> int:
+    """Check that a value is an integer from `least` to `most`; returns it as an `int`.
 
     Args:
         name: of the value, for the message.
         value: an integer, also of NumPy or torch.
+        least: the minimum.
         most: the maximum; none by default.
 
     Raises:
         ArgumentTypeError: it is not an integer.
-        ArgumentError: it is below 0 or above `most`.
+        ArgumentError: it is below `least` or above `most`.
 
     >>> whole_number("epoch", 3)
     3
@@ -244,9 +245,9 @@ def whole_number(name: str, value: object, *, most: int | None = None) -> int:
         number = None
     if number is None or isinstance(value, bool):
         raise ArgumentTypeError(f"{name} is a whole number, got {value!r}")
-    if not 0 <= number <= (number if most is None else most):
+    if not least <= number <= (number if most is None else most):
         top = "" if most is None else f" to {most}"
-        raise ArgumentError(f"{name} is a whole number from 0{top}, got {number}")
+        raise ArgumentError(f"{name} is a whole number from {least}{top}, got {number}")
     return number
 
 
