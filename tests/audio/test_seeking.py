@@ -1,5 +1,6 @@
 """Seeking in compressed sound: the samples are those of the whole decode, or it is not done."""
 
+import struct
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -29,6 +30,7 @@ SEEKABLE = {
 # Without tables: packets are passed over one by one.
 PASSED = {
     "plain.mkv": ("aac", {"aac_pns": "0"}, 2),
+    "silent.mkv": ("aac", {"aac_pns": "0"}, 2),  # packets of 6 bytes
     "six.mkv": ("aac", {"aac_pns": "0"}, 6),
     "plain.ts": ("aac", {"aac_pns": "0"}, 2),
     "mono.ts": ("aac", {"aac_pns": "0"}, 1),
@@ -59,6 +61,8 @@ def write(tmp_path_factory):
         codec, options, channels = (SEEKABLE | PASSED | OTHERS)[name]
         if name not in made:
             signal = make_signal(SECONDS, RATE, channels)
+            if name.startswith("silent"):
+                signal[:, RATE : -2 * RATE] = 0
             gap = (200, 230) if name.startswith("gap") else None
             rate = 48000 if codec == "libopus" else RATE
             made[name] = write_sound(
@@ -140,6 +144,21 @@ def test_sound_that_depends_on_all_before_it_is_decoded_from_the_beginning(write
     whole = check_places(write(name), 6)
     assert np.array_equal(whole, decode_all(write(name))[0])
     check_places(write(name), 3, fill_gaps=True)
+
+
+def test_packets_that_an_edit_list_leaves_out_are_no_sound(tmp_path):
+    """Of each edit the demuxer also gives packets before it, which decode and are not heard."""
+    signal = make_signal(SECONDS, RATE, 2)
+    path = write_sound(tmp_path / "a.m4a", signal, RATE, "aac", options={"aac_pns": "0"}, late=0.5)
+    data = bytearray(path.read_bytes())
+    edits = data.index(b"elst") + 8
+    assert struct.unpack_from(">I", data, edits) == (2,)  # the first is the time before the sound
+    for number, (milliseconds, begin) in enumerate([(4001, 6 * RATE + 77), (5000, 1024)]):
+        struct.pack_into(">Ii", data, edits + 4 + 12 * number, milliseconds, begin)
+    path.write_bytes(data)
+    whole = check_places(path, 6)
+    assert np.array_equal(whole, decode_all(path)[0])
+    assert whole.shape[1] > 8.9 * RATE
 
 
 def test_noise_is_found_by_a_decoder_with_other_random_numbers(write):

@@ -84,6 +84,15 @@ def test_exact_scenes_are_those_of_a_full_decode_where_a_cut_takes_two_frames(co
     assert starts(vl.find_scenes(path, exact=True)) == scenes._cuts_in(*every)
 
 
+@pytest.mark.parametrize("cut", [12, 17])
+def test_the_second_of_two_keyframes_is_a_cut_only_if_its_frames_say_so(tmp_path, cut):
+    pictures = [*draw_shot(cut, seed=4, size=SIZE), *draw_shot(48 - cut, seed=7, size=SIZE)]
+    options = {"g": "25", "bf": "0", "sc_threshold": "1000000000"}
+    path = encode_pictures(tmp_path / "a.mp4", pictures, size=SIZE, codec="mpeg4", options=options)
+    assert vl.index_video(path).keyframes.tolist() == [0, 25]
+    assert starts(vl.find_scenes(path, exact=True)) == [cut]
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_shot_in_motion_is_one_scene(tmp_path, exact):
     path = encode_shots(

@@ -240,7 +240,7 @@ def test_what_is_learned_of_an_index_counts_for_the_limit_too(demo_folder):
         kept.add(place, index)
     assert [kept.get(place) for place in range(3)] == indexes
     for packet in range(10):
-        indexes[2].learned.preambles[packet] = bytes(15_000)
+        indexes[2].learned.add_preamble(packet, bytes(15_000))
     assert kept.get(2) is indexes[2]  # counted again at this visit
     assert [kept.get(place) for place in range(3)] == [None] * 3
 

@@ -36,16 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["InexactSeekError", "PacketTable", "Passed", "SeekPoint", "TwinDecoder", "can_pass"]
 
-_PREROLL = {
-    "aac": 2,
-    "mp2float": 2,
-    "mp3float": 2,
-}  # packets; for MP3 besides those of the reservoir
+_PREROLL = {"aac": 2, "mp3float": 2}  # packets; for MP3 besides those of the reservoir
 _AAC_CHANNELS = (1, 2, 6)  # whose packets begin with the element of `_noise`
 _MP3_RESERVOIR = 511  # bytes before a packet that may be part of it
 _MP3_HEADERS = 38  # bytes of a packet that are not: header, checksum and side information
 
 _KEPT, _UNSURE = 48, 4  # last packets: that a preroll may need; that may end before their end
+_HEAD = 7  # bytes of a packet that tell its form
 
 _KEYFRAME = 1  # the flags of an index entry that is not discarded
 
@@ -109,8 +106,7 @@ class PacketTable:
             return None
         if Fraction(base.numerator, base.denominator) * rate != 1:
             return None
-        is_aac = name == "aac" and context.profile == "LC" and context.channels in _AAC_CHANNELS
-        if not (is_aac or name == "mp3float" or name.startswith("pcm_")):
+        if not (can_pass(context) or name.startswith("pcm_")):
             return None
         fields = map(attrgetter("timestamp", "size", "flags"), entries)
         table = np.fromiter(chain.from_iterable(fields), np.int64)
@@ -160,20 +156,21 @@ class Passed:
 
     Args:
         codec: FFmpeg's name of the decoder.
-        samples: of a packet.
     """
 
-    def __init__(self, codec: str, samples: int) -> None:
-        self._codec, self._samples = codec, samples
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
         self._form: tuple[int, ...] | None = None
         self._last: deque[av.Packet[Any]] = deque(maxlen=_KEPT + _UNSURE)
         self.count = 0
 
     def take(self, packet: av.Packet[Any]) -> bool:
         """Pass over a packet; False if it may have another number of samples."""
-        if packet.size < 8 or packet.is_corrupt or packet.has_sidedata("skip_samples"):
+        if not packet.size or packet.is_corrupt or packet.is_discard:
             return False
-        form = self._form_of(bytes(memoryview(packet)[:7]))
+        if packet.has_sidedata("skip_samples") or packet.has_sidedata("new_extradata"):
+            return False
+        form = self._form_of(bytes(memoryview(packet)[:_HEAD]))
         if self._form is None:
             self._form = form
         if form is None or form != self._form:
@@ -183,16 +180,20 @@ class Passed:
         return True
 
     def _form_of(self, head: bytes) -> tuple[int, ...] | None:
-        is_synchronized = head[0] == 0xFF and head[1] & 0xE0 == 0xE0
+        is_synchronized = len(head) == _HEAD and head[0] == 0xFF and head[1] & 0xE0 == 0xE0
         if self._codec != "aac":
             return (head[1] & 0xFE, head[2] & 0x0C) if is_synchronized else None
-        if head[0] == 0xFF and head[1] & 0xF6 == 0xF0:  # ADTS
+        if is_synchronized and head[1] & 0xF6 == 0xF0:  # ADTS
             return None if head[6] & 3 else (head[1], head[2], head[3] & 0xC0)
         return ()
 
-    def give_back(self) -> list[av.Packet[Any]]:
-        """The last packets, which may end the stream: some samples of these are no sound."""
-        count = min(_UNSURE, len(self._last))
+    def give_back(self, *, is_end: bool) -> list[av.Packet[Any]]:
+        """Packets to decode after all: all if they are few, or those that end the stream.
+
+        Of those at the end some samples are no sound.
+        """
+        are_few = self.count <= len(self._last)
+        count = self.count if are_few else _UNSURE * is_end
         self.count -= count
         return [self._last.pop() for _ in range(count)][::-1]
 
@@ -200,7 +201,7 @@ class Passed:
         """The packets to decode to bring an empty decoder to where these end.
 
         Raises:
-            InexactSeekError: they do not suffice.
+            InexactSeekError: those that are kept do not suffice.
         """
         packets = [*self._last]
         begin = len(packets) - _PREROLL[self._codec]

@@ -218,7 +218,7 @@ class SoundStream:
         context, last = self._stream.codec_context, self.last
         samples, rate, tick = last.samples.shape[1], self.sample_rate, float(self._time_base)
         end = last.seconds + Fraction(samples, rate)
-        passed = Passed(context.codec.name, samples)
+        passed = Passed(context.codec.name)
         packets, packet = self._container.demux(self._stream), None
         self.is_broken = True
         for packet in packets:
@@ -227,15 +227,14 @@ class SoundStream:
             if last.stop + ahead + samples > number or late > _SAFE or not passed.take(packet):
                 break
         rest = [] if packet is None else [packet]
-        if packet is None or not packet.size:
-            rest = passed.give_back() + rest
+        rest = passed.give_back(is_end=packet is None or not packet.size) + rest
         if passed.count:
             self._decoded.close()
             context.flush_buffers()
             preroll = passed.preroll()
             is_aac = context.codec.name == "aac"
-            self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
             try:
+                self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
                 for each in preroll:
                     frames = context.decode(each)
                     if self._twin is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -161,11 +161,15 @@ def hash_videos(
 
 
 def _hash_files(target: Path) -> tuple[list[Path], list[Path]]:
-    """Files of hashes: of as many parts as there are files of, or one; and those of other jobs."""
+    """Files of hashes, and those of other divisions of the videos.
+
+    They are of as many parts as most of the videos are hashed in, or one.
+    """
     named = re.compile(re.escape(f"{target.name}.hashes.") + r"\d+of(\d+)(\.journal)?")
     found = {path: named.fullmatch(path.name) for path in target.parent.glob("*.hashes.*")}
     counts = {path: int(each[1]) for path, each in found.items() if each}
-    count = max(counts.values(), default=1)
+    done = Counter(count for path, count in counts.items() if path.suffix != ".journal")
+    count = max(counts.values(), key=lambda each: (done[each] / each, each), default=1)
     parts = [target.with_name(f"{target.name}.hashes.{part}of{count}") for part in range(count)]
     return parts, [path for path in counts if counts[path] != count]
 

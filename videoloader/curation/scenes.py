@@ -222,7 +222,10 @@ def _largest(suspects: list[Suspect]) -> list[Suspect]:
 
 def _confirmed(video: Video) -> Iterator[int]:
     """Cuts between frames that were compared, in GOPs where there may be some."""
-    for gop in _gops(video):
+    gops = _gops(video)
+    if len(gops) == 2:  # the interval of an encoder cannot be told from one length
+        gops = [gop._replace(is_chosen=None) for gop in gops]
+    for gop in gops:
         if gop.is_telling:
             yield from _cuts_near(video, gop)
         elif gop.stop == len(video) or gop.recolored >= _RECOLORED / 2:

@@ -61,21 +61,33 @@ class PacketFlags(IntFlag):
     """No other packet refers to it. Meaningful where `VideoIndex.has_headers`."""
 
 
+_ENTRY = 200  # bytes of a key and a value in a dictionary, besides the contents
+
 UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 """Flags of packets whose frames are not part of the video."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Learned:
     """What was found in packets of a video when they were read, and is not read again.
 
     Attributes:
         disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.
         preambles: what decoders that begin at a packet get in front of it, by packet.
+        nbytes: about the memory that these take.
     """
 
     disposable: NDArray[np.int8]
     preambles: dict[int, bytes] = field(default_factory=dict)
+    nbytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nbytes = self.disposable.nbytes
+
+    def add_preamble(self, packet: int, preamble: bytes) -> None:
+        """Keep what a decoder that begins at a packet gets in front of it."""
+        self.preambles[packet] = preamble
+        self.nbytes += _ENTRY + len(preamble)
 
 
 def believe_pictures(packets: NDArray[Any], intra: list[bool | None]) -> None:

@@ -53,7 +53,9 @@ class BlockCache:
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self._kept = KeptFiles(folder, "block", limit, what="blocks of remote files")
+        self._kept = KeptFiles(
+            folder, "block", limit, what="blocks of remote files", size=BLOCK + _CRC
+        )
 
     def read(
         self,

@@ -1,6 +1,6 @@
 """A folder of files that take no more than a number of bytes: those unused for longest go.
 
-Files have hexadecimal names, in one of 256 folders. Processes share them without locks: one is
+Files are named by digests, in one of 256 folders. Processes share them without locks: one is
 written under a temporary name and renamed, so it is whole or not there, and read through one
 descriptor, so it may be removed meanwhile. Only who removes files holds a lock, which nobody waits
 for.
@@ -24,6 +24,9 @@ from videoloader.system.writing import written, written_whole
 __all__ = ["KeptFiles", "as_bytes", "held"]
 
 _LOCK = "remove.lock"
+_PARTIAL = ".partial"
+_FOLDERS = 256
+_FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewer into each
 _REMOVED = 16  # one part in so many is free after files were removed
 _SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
 _USED = 3600.0  # seconds after which the use of a file is noted once more
@@ -56,16 +59,23 @@ class KeptFiles:
         limit: bytes that they may take. With several processes they may take 1/32 of it more for
             each further process that writes.
         what: is kept, for the log.
+        size: bytes of a file, if all have about as many. Then a part of the folder, with a share of
+            the limit, is looked at at a time, so that millions of files cost neither much memory
+            nor long waits.
 
     Attributes:
         writes: False after a file that could not be written: this process then keeps nothing more.
     """
 
-    def __init__(self, folder: Path, ending: str, limit: int, *, what: str) -> None:
+    def __init__(self, folder: Path, ending: str, limit: int, *, what: str, size: int = 0) -> None:
         self.folder, self.limit = folder, limit
         self._ending, self._what = ending, what
-        self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+\.partial)?")
-        self._room = 0  # bytes that may be written before the folder is looked at again
+        self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+{_PARTIAL})?")
+        parts = min(limit // (size * _FILES), _FOLDERS) if size else 1
+        self._parts = 1 << max(parts.bit_length() - 1, 0)  # so that they have as many folders each
+        self._share = limit // self._parts
+        # Bytes that may be written to each part before it is looked at again.
+        self._room = [0] * self._parts
         self.writes = True
         self._lock = ForkSafeLock()
 
@@ -86,7 +96,7 @@ class KeptFiles:
         path, size = self.path(key), sum(memoryview(part).nbytes for part in parts)
         try:
             with written(self.folder):
-                if path.exists() or not self._has_room(size):
+                if path.exists() or not self._has_room(key, size):
                     return
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with written_whole(path) as unfinished, open(unfinished, "wb") as file:
@@ -98,40 +108,43 @@ class KeptFiles:
                     log.warning("%s; %s are no longer kept by this process", error, self._what)
                 self.writes = False
 
-    def _has_room(self, size: int) -> bool:
+    def _has_room(self, key: str, size: int) -> bool:
         """Whether so many bytes may be written now; they then are counted."""
-        if size > self.limit:
+        if size > self._share:
             return False
+        part = int(key[:2], 16) % self._parts
         with self._lock:
-            if self._room < size:
-                self._room = self._make_room(size)
-            if self._room < size:
+            if self._room[part] < size:
+                self._room[part] = self._make_room(part, size)
+            if self._room[part] < size:
                 return False
-            self._room -= size
+            self._room[part] -= size
             return True
 
-    def _make_room(self, size: int) -> int:
-        """Bytes that may be written, after files were removed if need be.
+    def _make_room(self, part: int, size: int) -> int:
+        """Bytes that may be written to a part, after files were removed if need be.
 
         0 where another process is removing files.
         """
-        files = sorted(self._files())
+        files, limit = sorted(self._files(part)), self._share
         total = sum(length for _, length, _ in files)
-        if total + size > self.limit:
+        if total + size > limit:
             with held(self.folder / _LOCK) as is_held:
                 if not is_held:
                     return 0
                 for _, length, path in files:
-                    if total <= self.limit - max(self.limit // _REMOVED, size):
+                    if total <= limit - max(limit // _REMOVED, size):
                         break
-                    path.unlink(missing_ok=True)
-                    total -= length
-        return min(self.limit - total, max(self.limit // _SHARE, size))
+                    if not path.endswith(_PARTIAL):  # which another process renames
+                        with suppress(FileNotFoundError):
+                            os.unlink(path)
+                        total -= length
+        return min(limit - total, max(limit // _SHARE, size))
 
-    def _files(self) -> Iterator[tuple[float, int, Path]]:
+    def _files(self, part: int) -> Iterator[tuple[float, int, str]]:
         """Time of last use, bytes and path of each file, without those that were left behind."""
         now = time.time()
-        for number in range(256):
+        for number in range(part, _FOLDERS, self._parts):
             with suppress(FileNotFoundError), os.scandir(self.folder / f"{number:02x}") as entries:
                 for entry in entries:
                     if (match := self._name.fullmatch(entry.name)) is None:
@@ -141,7 +154,7 @@ class KeptFiles:
                         if match[1] and now - status.st_mtime > _ABANDONED:
                             os.unlink(entry.path)
                         else:
-                            yield status.st_mtime, status.st_size, Path(entry.path)
+                            yield status.st_mtime, status.st_size, entry.path
 
 
 @contextmanager

@@ -87,6 +87,13 @@ def test_frames_of_vp9_go_in_together_hidden_ones_too(pool, fake_gpu, tmp_path):
     assert len(fake_gpu.calls) < pool.stats.packets / 2  # flushes are calls too
 
 
+def test_an_empty_packet_is_an_error_of_its_video(pool, fake_gpu, demo_folder):
+    _, (job,) = jobs_of(demo_folder / "vp9.webm", [[0]])
+    job.index.packets["size"][0] = 0
+    with pytest.raises(DecodeError, match=r"vp9\.webm: NVDEC gave no frame for packet 0"):
+        [future.result() for future in pool.submit([job])]
+
+
 @pytest.mark.parametrize("name", ["h264.mp4", "vp9.webm"])
 @pytest.mark.parametrize("lost", [1, 5, 17, 40, 44])
 def test_a_lost_picture_within_a_call_is_never_taken_for_another(

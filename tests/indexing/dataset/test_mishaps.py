@@ -264,6 +264,24 @@ def test_a_damaged_root_is_refused(folder, out):
         vl.open_dataset(out)
 
 
+@pytest.mark.parametrize("column", ["path", "member", "offset"])
+def test_a_row_of_no_video_is_an_error_of_its_file(folder, out, column):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    vl.index_dataset(folder, out, 0).close()
+    table = pq.read_table(out)
+    at = table.schema.get_field_index(column)
+    field = table.schema.field(at)
+    pq.write_table(table.set_column(at, field, pa.nulls(len(table), field.type)), out)
+    for act in (
+        lambda: merge_datasets([out], out.with_name("merged.parquet")),
+        lambda: vl.index_dataset(folder, out, 0),
+    ):
+        with pytest.raises(vl.FormatError, match=r"set\.parquet: no data set index"):
+            act()
+
+
 def test_a_damaged_cache_is_refused_or_made_again(folder, out):
     vl.index_dataset(folder, out, 0).close()
     cache = out.with_name(f"{out.name}.cache")

@@ -63,7 +63,7 @@ class ElementaryStream:
             return len(packets)
         if self._codec.has_superframes:
             places = packets.some(slice(SUPERFRAME)).places()
-            return count_joinable(packets.memory[end - 1] for _, end in places)
+            return count_joinable(packets.memory[end - 1] for begin, end in places if end > begin)
         return 1
 
     def join(self, payloads: Packets | Sequence[bytes]) -> bytes:

@@ -19,7 +19,7 @@ from videoloader.system.forking import ForkSafeLock
 __all__ = ["IndexCache", "KeptIndexes"]
 
 _CACHED_BYTES = 1 << 28  # of indexes that are kept
-_OVERHEAD = 200  # bytes of a packed index, or of what was learned of a packet, besides its own
+_OVERHEAD = 200  # bytes of a packed index besides its own
 
 
 class KeptIndexes:
@@ -88,11 +88,7 @@ class KeptIndexes:
 def _memory_of(index: VideoIndex) -> int:
     """Bytes of an index: its tables, those worked out from them, and what was learned."""
     tables = [value.nbytes for value in [*vars(index).values()] if isinstance(value, np.ndarray)]
-    if "learned" in vars(index):
-        preambles = [*index.learned.preambles.values()]  # a copy: threads may add to them
-        tables += [index.learned.disposable.nbytes, len(preambles) * _OVERHEAD]
-        tables += map(len, preambles)
-    return sum(tables)
+    return sum(tables) + (index.learned.nbytes if "learned" in vars(index) else 0)
 
 
 class IndexCache:

@@ -79,17 +79,19 @@ class PacketFeed:
             SourceError: the file cannot be read as it was indexed.
         """
         first = int(run.packets[0])
-        preambles = self._index.learned.preambles
+        learned = self._index.learned
         heads = None
-        if first and begins and first not in preambles:  # first of all: a demuxer goes forwards
+        if (
+            first and begins and first not in learned.preambles
+        ):  # first of all: a demuxer goes forwards
             heads = self._heads_before(first)
 
         def read(packets: NDArray[np.int64]) -> Packets:
             payloads = self._reader.read(packets)
             if begins and packets[0] == first:
                 if heads is not None:
-                    preambles[first] = preamble(self._index, payloads[0], *heads)
-                if before := preambles.get(first):
+                    learned.add_preamble(first, preamble(self._index, payloads[0], *heads))
+                if before := learned.preambles.get(first):
                     begin, *others = payloads
                     payloads = Packets.of([before + begin, *others])
             return payloads

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
@@ -28,9 +28,6 @@ from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, as_check, difference
 from videoloader.system.writing import make_folder
 from videoloader.workers.tasks import TaskFailure, run_tasks
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Progress", "index_dataset", "part_of"]
 

@@ -123,18 +123,27 @@ def table_writer(
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """All rows of a data set index, failures included."""
+    """All rows of a data set index, failures included.
+
+    Raises:
+        FormatError: the file is not a data set index, or is damaged.
+    """
     for batch in read_batches(path):
-        for values in batch.to_pylist():
-            values.pop("key", None)
-            item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
-            state = Fingerprint(*(values.pop(name, None) for name in _STATE))
-            item = replace(item, size=state.size if item.member else -1)
-            index, error = values.pop("index") or b"", values.pop("error") or ""
-            kind = values.pop("error_kind", None) or ""
-            is_known = state.mtime_ns is not None or state.etag is not None
-            facts = {} if error else values
-            yield Row(item, state if is_known else None, facts, index, error, kind)
+        with reading(path):
+            rows = [_as_row(values) for values in batch.to_pylist()]
+        yield from rows
+
+
+def _as_row(values: dict[str, Any]) -> Row:
+    values.pop("key", None)
+    item = Item(*(values.pop(name) for name in ("path", "member", "offset")))
+    state = Fingerprint(*(values.pop(name, None) for name in _STATE))
+    item = replace(item, size=state.size if item.member else -1)
+    index, error = values.pop("index") or b"", values.pop("error") or ""
+    kind = values.pop("error_kind", None) or ""
+    is_known = state.mtime_ns is not None or state.etag is not None
+    facts = {} if error else values
+    return Row(item, state if is_known else None, facts, index, error, kind)
 
 
 def write_rows(

@@ -1,0 +1,68 @@
+"""A folder of files with a limit, which several processes write."""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from videoloader.system.kept_files import KeptFiles
+
+
+def key(number):
+    return f"{number:032x}"
+
+
+def test_what_another_process_is_writing_counts_and_stays(tmp_path):
+    kept = KeptFiles(tmp_path, "block", 100, what="blocks")
+    kept.write(key(1), b"a" * 50)
+    path = kept.path(key(2))
+    unfinished = path.with_name(f"{path.name}.0a1b.partial")
+    unfinished.write_bytes(b"b" * 40)
+    os.utime(unfinished, (begun := time.time() - 60, begun))  # longer ago than any other
+    kept.write(key(3), b"c" * 50)
+    assert [kept.path(key(number)).exists() for number in (1, 3)] == [False, True]
+    assert unfinished.exists()
+    kept.write(key(4), b"d" * 70)  # has no room beside it, whatever is removed
+    assert not kept.path(key(4)).exists()
+    assert unfinished.exists()
+    assert kept.writes
+
+
+def test_what_a_killed_process_left_goes(tmp_path):
+    kept = KeptFiles(tmp_path, "block", 100, what="blocks")
+    kept.write(key(1), b"a" * 50)
+    path = kept.path(key(2))
+    left = path.with_name(f"{path.name}.0a1b.partial")
+    left.write_bytes(b"b" * 90)
+    os.utime(left, (begun := time.time() - 7200, begun))
+    KeptFiles(tmp_path, "block", 100, what="blocks").write(key(3), b"c" * 50)
+    assert [kept.path(key(number)).exists() for number in (1, 3)] == [True, True]
+    assert not left.exists()
+
+
+def test_of_many_small_files_a_part_is_looked_at_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("videoloader.system.kept_files._FILES", 50)
+    looked, scandir = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: (looked.append(path.name), scandir(path))[1])
+    kept = KeptFiles(tmp_path, "block", 2000, what="blocks", size=10)  # four parts of 50
+    keys = [
+        hashlib.blake2b(bytes([n & 255, n >> 8]), digest_size=16).hexdigest() for n in range(300)
+    ]
+    for number, name in enumerate(keys):
+        looked.clear()
+        kept.write(name, bytes(10))
+        assert len(looked) in (0, 64)
+        os.utime(kept.path(name), (number, number))
+        if number % 10 == 0:
+            assert len([*tmp_path.glob("*/*.block")]) <= 200
+    there = [number for number, name in enumerate(keys) if kept.path(name).exists()]
+    assert len(there) > 180
+    assert there[0] > 80  # those written first are gone
+
+
+def test_large_files_are_one_part(tmp_path):
+    kept = KeptFiles(tmp_path, "block", 100, what="blocks", size=60)
+    kept.write(key(1), b"a" * 60)
+    kept.write(key(2), b"a" * 60)
+    assert [kept.path(key(number)).exists() for number in (1, 2)] == [False, True]
+    assert Path(kept.path(key(2))).read_bytes() == b"a" * 60
