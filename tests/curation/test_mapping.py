@@ -158,6 +158,29 @@ def test_errors_of_the_function_are_recorded_or_raised(dataset, tmp_path):
         vl.map_clips(part, refuse, tmp_path / "b.parquet", workers=0, on_error="raise")
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_errors_of_the_function_are_logged_and_counted(dataset, tmp_path, caplog, workers):
+    def divide(video):
+        return {"n": 1 / (len(video) - 4) if len(video) < 6 else torch.zeros(2, 3)}["n"]
+
+    out = tmp_path / "a.parquet"
+    table = vl.map_clips(dataset, divide, out, workers=workers)
+    first, last = [record.getMessage() for record in caplog.records]
+    assert "0.mp4: ZeroDivisionError: division by zero" in first
+    assert last == f"{out}: the function failed for 4 of 6 videos"  # two do not open
+    assert (
+        table["error"][3]
+        .as_py()
+        .endswith(
+            "3.mp4: the function returned a Tensor of shape (2, 3); return a dictionary, or name the "
+            "values with columns="
+        )
+    )
+    caplog.clear()
+    vl.map_clips(dataset, count_frames, tmp_path / "b.parquet", workers=workers, columns="n")
+    assert not caplog.records
+
+
 FRAMES = """
 import os, sys
 
@@ -295,6 +318,7 @@ def test_values_keep_their_types(dataset, tmp_path, values, kind):
         ),
         (count_frames, {"size": 8}, vl.ArgumentError, "size is of clips"),
         (count_frames, {"sise": 8}, TypeError, "sise"),
+        ("count_frames", {}, vl.ArgumentTypeError, "function is called .* got 'count_frames'"),
         (count_frames, {"seed": 1.5}, TypeError, "seed is an integer"),
         (count_frames, {"device": "tpu"}, vl.ArgumentError, "device must be"),
         (count_frames, {"on_error": "skip"}, vl.ArgumentError, "record"),
