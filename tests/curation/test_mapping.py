@@ -331,13 +331,17 @@ def test_what_does_not_go_together_is_refused(dataset, tmp_path, function, optio
 
 def test_frame_numbers_are_not_replaced_by_a_column_of_the_function(dataset, tmp_path):
     table = vl.map_clips(
-        dataset, lambda clip: {"frames": 1}, tmp_path / "out", clips=vl.UniformClip(2), workers=0
+        dataset,
+        lambda clip: {"frames": 1},
+        tmp_path / "out.parquet",
+        clips=vl.UniformClip(2),
+        workers=0,
     )
     assert "0.mp4: the function has a column 'frames'" in table["error"][0].as_py()
 
 
 def test_rows_without_values_have_no_column(dataset, tmp_path):
-    table = vl.map_clips(dataset, lambda video: {}, tmp_path / "out", workers=0)
+    table = vl.map_clips(dataset, lambda video: {}, tmp_path / "out.parquet", workers=0)
     assert table.column_names == ["row", "key", "clip", "error", "error_kind"]
     assert len(table) == 6
 

@@ -29,6 +29,7 @@ from videoloader.decoding.options import FrameOptions, VideoOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
 from videoloader.indexing.dataset.job import Progress, part_of
+from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.rows import Row, as_error, state_of
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import ClipSampler, generator, sample_frames
@@ -149,7 +150,8 @@ def map_clips(
         The table that was written, read from the file.
 
     Raises:
-        ArgumentError: a video is listed twice, or arguments contradict each other.
+        ArgumentError: a video is listed twice, `out` does not end in `.parquet`, or arguments
+            contradict each other.
         ArgumentTypeError: `function` cannot be called.
         VideoError: with `on_error="raise"`, of the first video that fails.
 
@@ -167,6 +169,7 @@ def map_clips(
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
     if not callable(function):
         raise ArgumentTypeError(f"function is called with each clip or video, got {function!r}")
+    out = table_path(out)
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not isinstance(seed, int | np.integer):
         raise ArgumentTypeError(f"seed is an integer, got {seed!r}")
