@@ -86,7 +86,7 @@ class Framing:
         displayed: tuple[int, int],
         rng: np.random.Generator | None = None,
         *,
-        name: str = "pictures",
+        name: str = "a video",
     ) -> View:
         """The part of a displayed picture of (height, width) that fills a slot.
 
