@@ -195,6 +195,8 @@ class Loader:
             shaped.check_transform(transform)
         self.order = epoch_order(shaped, batch_size, len(self._videos), samples, options)
         whole_number("prefetch", prefetch, least=1)
+        if workers is not None:
+            whole_number("workers", workers)
         if not isinstance(clips, ClipSampler):
             raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape
