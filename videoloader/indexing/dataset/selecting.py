@@ -63,10 +63,11 @@ class Selecting:
             **limits: further conditions: `min_` and `max_` of `frames`, `keyframes`,
                 `duration` (seconds), `fps`, `width`, `height`, `pixels` and `aspect` (width /
                 height), both limits included and sizes as displayed; `codecs`, `containers` and
-                `pixel_formats`, a name or several.
+                `pixel_formats`, a name or several: FFmpeg's, such as `hevc` and `matroska`.
 
         Raises:
-            ArgumentError: there is no such limit, or the condition does not apply to the columns.
+            ArgumentError: there is no such limit, codec or container, or the condition does not
+                apply to the columns.
         """
         wanted, videos = as_condition(condition, limits), self.videos
         if wanted is None:
