@@ -136,7 +136,7 @@ def query(
 ) -> None:
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
 
-    Exit code 2 if the condition is none.
+    Exit code 2 if it is not a valid condition.
     """
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
     from videoloader.report.tables import plain_table

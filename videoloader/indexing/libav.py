@@ -100,7 +100,8 @@ def open_container(
             arguments = _arguments(CONFINED | dict(options or {}))
             container = av.open(_Nameless(file), mode="r", **arguments)
         except (av.error.FFmpegError, ValueError) as error:
-            reason = "it is text" if is_text(head) else reason_of(error)
+            end = source.read_up_to(max(source.size - HEAD, 0), HEAD)
+            reason = "it is text" if is_text(head) and is_text(end) else reason_of(error)
             raise FormatError(f"no {kind} that FFmpeg opens ({reason})") from error
         except InterruptedReadError as error:
             raise error.interrupt from None
