@@ -197,7 +197,7 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
 
 def test_names_of_files_are_not_wrapped(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    name = "a long name of a video " * 4 + ".mp4"
+    name = "a long [red]name :cat: of a video " * 3 + ".mp4"
     shutil.copy(folder / "a.mp4", tmp_path / name)
     for words in (["index", tmp_path], ["inspect", tmp_path / name]):
         result = CliRunner().invoke(app, [str(word) for word in words])

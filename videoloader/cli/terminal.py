@@ -68,7 +68,7 @@ Root = Annotated[
 
 def say(text: str) -> None:
     """Print text as it is."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def show(table: Table) -> None:

@@ -19,7 +19,7 @@ from videoloader.clip_samples.sources import (
     rows_given,
 )
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.joining import SEARCHED, On, read_table, rows_once
+from videoloader.indexing.dataset.joining import LIKE_ON, On, read_table, rows_once
 from videoloader.sources.address import absolute, is_url, local_path, shown
 from videoloader.sources.items import unquoted
 from videoloader.system.callers import warn_user
@@ -68,7 +68,7 @@ class LabelColumn:
         """
         values = self._read()
         where = shown(os.fspath(self.path))
-        advice = f"{SEARCHED} (in column {self.key!r}, see LabelColumn)"
+        advice = f"say by on= what of a video is searched in column {self.key!r}, {LIKE_ON}"
         return [values[name] for name in _names(paths, values, where, advice, self.on)]
 
     def _read(self) -> dict[str, Any]:
@@ -118,13 +118,13 @@ def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str
     """
     if isinstance(labels, LabelColumn):
         return labels.labels(paths)
-    return [labels[name] for name in _names(paths, labels, "labels", "add the missing ones")]
+    return [labels[name] for name in _names(paths, labels, "labels")]
 
 
 def _names(
-    paths: Sequence[str], known: Mapping[str, Any], where: str, advice: str, on: On = "path"
+    paths: Sequence[str], known: Mapping[str, Any], where: str, advice: str = "", on: On = "path"
 ) -> list[str]:
-    """What a table or mapping calls each video; `advice` is for those that it lacks."""
+    """What a table or mapping calls each video; with `advice` where it lacks some."""
     import pyarrow as pa
 
     keys = [key for key in known if isinstance(key, str)]
@@ -136,7 +136,8 @@ def _names(
         raise ArgumentError(
             f"{where}: {len(missing)} of {len(paths)} videos have no label, the first is "
             f"{shown(paths[missing[0]])}; labels are known of {len(keys)} keys{example}; "
-            f'{advice}, or leave those videos out: DatasetIndex.join(..., missing="drop")'
+            f"add the missing ones, {advice}{', ' * bool(advice)}or leave those videos out: "
+            'DatasetIndex.join(..., missing="drop")'
         )
     return [keys[row] for row in rows.tolist()]
 

@@ -55,7 +55,7 @@ def is_codec(name: str) -> bool:
 
     try:
         codec = av.codec.codec.Codec(name, "r")
-    except (av.codec.codec.UnknownCodecError, RuntimeError):
+    except av.codec.codec.UnknownCodecError:
         return False
     return codec.type == "video" and codec.canonical_name == name
 
@@ -100,8 +100,9 @@ def open_container(
             arguments = _arguments(CONFINED | dict(options or {}))
             container = av.open(_Nameless(file), mode="r", **arguments)
         except (av.error.FFmpegError, ValueError) as error:
-            end = source.read_up_to(max(source.size - HEAD, 0), HEAD)
-            reason = "it is text" if is_text(head) and is_text(end) else reason_of(error)
+            end = max(source.size - HEAD, 0)  # text in front of sound does not make a file text
+            is_whole = is_text(head) and is_text(source.read_up_to(end, HEAD))
+            reason = "it is text" if is_whole else reason_of(error)
             raise FormatError(f"no {kind} that FFmpeg opens ({reason})") from error
         except InterruptedReadError as error:
             raise error.interrupt from None

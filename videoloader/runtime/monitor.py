@@ -145,8 +145,9 @@ class Monitor:
         if now < self._due:
             return
         stats = run.stats()
-        # The first batch of an epoch gives no rate: one status tells of the run, later ones wait.
-        has_rate = stats.batches > 1 or self._next_status == -math.inf
+        # The first batch of an epoch gives no rate, so a status waits for the second, but not the
+        # first status of the run.
+        has_rate = self.samples > self.first_samples or self._next_status == -math.inf
         if now >= self._next_status and self._status is not None and has_rate:
             self._next_status = now + PERIOD
             self._status.tell(self, run, stats)

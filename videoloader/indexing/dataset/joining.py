@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "LIKE_ON",
     "OF_PLACES",
     "ROW",
-    "SEARCHED",
     "On",
     "as_table",
     "check_columns",
@@ -45,10 +45,8 @@ or without. `stem`: the name of the file without folder and ending. A function: 
 the path, as text.
 """
 
-SEARCHED = (
-    "on= says what of a video is searched there, such as on=lambda path: Path(path).stem[:11]"
-)
-"""Advice where videos are not found in a table."""
+LIKE_ON = "such as on=lambda path: Path(path).stem[:11]"
+"""Example of `On` in messages."""
 
 ROW = "row"
 """Name in queries of the number of each row."""
@@ -275,7 +273,10 @@ def rows_or_reported(
             f"{shown(paths[int(absent[0])].as_py())}; the table has {len(known)} keys{example}"
         )
         if missing == "raise":
-            raise ArgumentError(f"{text}; {SEARCHED}, and missing='drop' leaves these videos out")
+            raise ArgumentError(
+                f"{text}; on= says what of a video is searched there, {LIKE_ON}, and "
+                "missing='drop' leaves these videos out"
+            )
         _log.warning("%s; %s", text, "left out" if missing == "drop" else "their values are null")
     unused = len(known) - np.count_nonzero(np.bincount(rows[rows >= 0], minlength=1))
     if unused:

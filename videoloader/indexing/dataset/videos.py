@@ -219,11 +219,12 @@ class Videos(Selecting):
         key, *columns = table.column_names
         known = [*self.column_names, "index"]
         again = [column for column in columns if repeats and column in OF_PLACES]
+        again = [column for column in again if column in (*known, ROW)]
         check_new_columns(known, [column for column in columns if column not in again], name)
         table = one_row_a_key(table, name)
         rows = rows_or_reported(self._paths(), table[key], on, name, missing=missing)
-        found = table.select(again).take(pa.array(rows[rows >= 0]))
-        columns = [column for column in columns if not self._has(found, column, rows >= 0)]
+        repeated = table.select(again).take(pa.array(rows[rows >= 0]))
+        columns = [column for column in columns if not self._has(repeated, column, rows >= 0)]
         check_new_columns(known, columns, name)
         place = np.full(len(self.dataset), -1)
         place[self.rows] = rows
