@@ -369,7 +369,7 @@ def front() -> str:
             _rate({"clips": gpu[video][contender]["clips"]}, "clips")  # without the busy thread
             for contender in ("videoloader", "torchcodec", _CEILING)
         )
-        text = f"clips of 16 frames a second, {name}, H200 (NVDEC alone: {ceiling})"
+        text = f"clips a second (16 frames each), {name}, H200 (NVDEC alone: {ceiling})"
         rows.append(_front_row(text, "gpu", ours, peer))
     images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
     training = images["files, image, random_resized_crop, crop_mirror_normalize"]

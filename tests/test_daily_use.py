@@ -196,6 +196,18 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         assert message in " ".join(result.output.split()), words
 
 
+def test_names_of_files_are_not_wrapped(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "a long [red]name :cat: of a video " * 3 + ".mp4"
+    shutil.copy(folder / "a.mp4", tmp_path / name)
+    for words in (["index", tmp_path], ["inspect", tmp_path / name]):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert name in result.stdout.splitlines()[1]
+    vl.index_dataset(tmp_path, tmp_path / "set.parquet", 0).close()
+    result = CliRunner().invoke(app, ["query", str(tmp_path / "set.parquet")])
+    assert name in result.stdout.splitlines()[1]
+
+
 def test_index_counts_what_it_skips_by_reason(folder, tmp_path, caplog):
     place = tmp_path / "videos"
     shutil.copytree(folder, place)
