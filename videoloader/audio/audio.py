@@ -24,6 +24,7 @@ from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.spelling import suggests_names
 
 if TYPE_CHECKING:
     import torch
@@ -41,6 +42,7 @@ MOST_VALUES = 1 << 31  # in one range, over all channels
 _FAR = 2  # seconds; skip further ahead than this by seeking, where seeking is exact
 
 
+@suggests_names
 class Audio:
     """The sound of an audio file or of a video, exact to the sample.
 

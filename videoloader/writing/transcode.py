@@ -19,6 +19,7 @@ from videoloader.sampling import ClipSampler
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
+from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import make_folder, written, written_whole
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
@@ -66,6 +67,7 @@ class Transcoded:
     gain: Gain | None
 
 
+@suggests_names
 def transcode(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],
