@@ -40,7 +40,8 @@ from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing
-from videoloader.sampling.orders.batch_order import OrderOptions, state_number, whole_number
+from videoloader.sampling.orders.batch_order import OrderOptions, state_number
+from videoloader.system.checks import whole_number
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import documented, from_options, takes_options
 
@@ -195,8 +196,8 @@ class Loader:
             shaped.check_transform(transform)
         self.order = epoch_order(shaped, batch_size, len(self._videos), samples, options)
         whole_number("prefetch", prefetch, least=1)
-        if not isinstance(clips, ClipSampler):
-            raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
+        if workers is not None:
+            whole_number("workers", workers)
         shape = None if shaped is None else shaped.plan.shape
         self._requests = from_options(
             SampleRequests,

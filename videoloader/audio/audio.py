@@ -23,6 +23,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.checks import whole_number
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.spelling import suggests_names
 
@@ -98,8 +99,8 @@ class Audio:
         if mix not in ("bounded", "plain"):
             raise ArgumentError(f"mix must be 'bounded' or 'plain', got {mix!r}")
         for name, value in (("sample_rate", sample_rate), ("num_channels", num_channels)):
-            if value is not None and value < 1:
-                raise ArgumentError(f"{name} must be at least 1, got {value}")
+            if value is not None:
+                whole_number(name, value, least=1)
         self._arguments: dict[str, Any] = {
             "sample_rate": sample_rate,
             "num_channels": num_channels,

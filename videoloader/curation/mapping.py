@@ -32,6 +32,7 @@ from videoloader.sampling import ClipSampler, generator, sample_frames
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented
 from videoloader.system.pickling import pickle_for_program
 from videoloader.video import Video
@@ -158,8 +159,7 @@ def map_clips(
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
     names = (columns,) if isinstance(columns, str) else tuple(columns)
-    if not isinstance(seed, int | np.integer):
-        raise ArgumentTypeError(f"seed is an integer, got {seed!r}")
+    seed = whole_number("seed", seed, least=None)
     if not ray:  # rather now than as the error of each video
         as_device(device)
     _check_options(options, clips)

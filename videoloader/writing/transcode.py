@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,6 +20,7 @@ from videoloader.sampling import ClipSampler
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
+from videoloader.system.checks import real_number, whole_number
 from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import make_folder, written, written_whole
 from videoloader.workers.processors import usable_processors
@@ -137,10 +139,11 @@ def transcode(
     codec = codec or muxer.codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
     encoding.encoder()  # rather found missing now than in every worker
-    if videos_per_shard is not None and videos_per_shard < 1:
-        raise ArgumentError(f"videos_per_shard must be at least 1, got {videos_per_shard}")
-    if resize_shorter is not None and resize_shorter < 2:
-        raise ArgumentError(f"resize_shorter must be at least 2, got {resize_shorter}")
+    if videos_per_shard is not None:
+        whole_number("videos_per_shard", videos_per_shard, least=1)
+    if resize_shorter is not None:
+        whole_number("resize_shorter", resize_shorter, least=2)
+    real_number("time_limit", time_limit, above=0, most=math.inf)
     if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
         raise ArgumentError("lerobot writes .mp4 files, and no archives")
     items = _items(sources, target)
@@ -193,7 +196,7 @@ def transcode(
             if row is None and not destination.is_packed(number)
         ]
         kept = len(items) - len(missing)
-        count = usable_processors() if workers is None else workers
+        count = usable_processors() if workers is None else whole_number("workers", workers)
         threads = max(usable_processors() // max(min(count, len(missing)), 1), 1)
         results = run_tasks(
             f"{__name__}:transcode_video",
