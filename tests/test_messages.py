@@ -104,6 +104,11 @@ def take(path, *frames, **options):
         (lambda p: vl.Loader([(p, 0)], CLIP, batch_size=1), "must be a path.*labels go to labels="),
         (lambda p: vl.ClipDataset(7, CLIP), "a video must be a path, .* got 7"),
         (lambda p: vl.transcode(p, p.parent / "out", gop="8"), "gop must be a whole number"),
+        (
+            lambda p: vl.transcode(p, p.parent / "out", sampler=vl.RandomClip),
+            "sampler is the class",
+        ),
+        (lambda p: vl.index_dataset([(p, 0)], p.parent / "out.parquet"), "labels go to labels="),
     ],
 )
 def test_an_argument_of_another_type_is_told_by_name_and_range(path, call, words):

@@ -281,10 +281,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def __getitems__(self, keys: Sequence[Key]) -> list[Any]:
         """A batch of samples: what a DataLoader asks for."""
-        samples = self._samples(keys)
         if self.epoch is not None and not self._warned:
             self._warn_of_repeats(keys)
-        return samples
+        return self._samples(keys)
 
     def _warn_of_repeats(self, keys: Sequence[Key]) -> None:
         """Say that a sampler draws numbers several times, which `set_epoch` makes one clip."""

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.opening.index_cache import KeptIndexes
-from videoloader.errors import ArgumentError, ArgumentTypeError, SourceError
+from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
+from videoloader.indexing.dataset.listing import each_place
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import absolute, is_url, local_path, shown
 
@@ -158,8 +159,7 @@ def find_sources(
     """The videos behind what a user names, in order; a list keeps its repetitions.
 
     Raises:
-        ArgumentError: there are none.
-        ArgumentTypeError: one is no path, URL or item.
+        ArgumentError: there are none, or one is no path, URL or item.
         SourceError: a folder, glob or URL has no video, or there is no such thing.
     """
     if isinstance(videos, str | os.PathLike) and os.fspath(videos).endswith(".parquet"):
@@ -176,9 +176,7 @@ def find_sources(
                 else f"{name}: no videos; filter, split or sample left none of {rows - failed}"
             )
         return IndexedVideos(videos)
-    is_list = isinstance(videos, Iterable) and not isinstance(videos, str | bytes)
-    places: Any = videos if is_list else [videos]
-    items = list(_items(places))
+    items = list(_items(each_place(videos)))
     if not items:
         raise ArgumentError("no videos; the list of them is empty")
     if isinstance(videos, str | os.PathLike) and len(items) == 1:
@@ -209,11 +207,6 @@ def _items(places: Iterable[Place]) -> Iterable[Item]:
     for place in places:
         if isinstance(place, Item):
             yield place.absolute()
-        elif not isinstance(place, str | os.PathLike):
-            advice = "; labels go to labels=" if isinstance(place, tuple | list) else ""
-            raise ArgumentTypeError(
-                f"a video must be a path, URL or item of a data set, got {place!r:.80}{advice}"
-            )
         elif Path(place).suffix.lower() in VIDEO_SUFFIXES and not _is_pattern(os.fspath(place)):
             yield Item(absolute(place))  # without a look at it: there may be millions
         else:

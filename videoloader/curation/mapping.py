@@ -29,6 +29,7 @@ from videoloader.indexing.dataset.job import Progress, part_of
 from videoloader.indexing.dataset.rows import Row, as_error, state_of
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import ClipSampler, generator, sample_frames
+from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint
@@ -256,6 +257,8 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
 
 
 def _check_options(options: MapOptions, clips: ClipSampler | None) -> None:
+    if clips is not None:
+        check_sampler("clips", clips)
     for name in options:
         if name not in MapOptions.__annotations__:
             raise ArgumentTypeError(f"map_clips() got an unexpected keyword argument {name!r}")

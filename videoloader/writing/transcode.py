@@ -17,6 +17,7 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, failed_row, state_of
 from videoloader.indexing.video import index_video
 from videoloader.sampling import ClipSampler
+from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
@@ -143,6 +144,8 @@ def transcode(
         whole_number("videos_per_shard", videos_per_shard, least=1)
     if resize_shorter is not None:
         whole_number("resize_shorter", resize_shorter, least=2)
+    if sampler is not None:
+        check_sampler("sampler", sampler)
     real_number("time_limit", time_limit, above=0, most=math.inf)
     if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
         raise ArgumentError("lerobot writes .mp4 files, and no archives")
