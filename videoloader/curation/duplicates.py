@@ -18,7 +18,7 @@ from videoloader.curation.hashes import differing_bits, hash_video, packet_diges
 from videoloader.curation.mapping import find_videos, map_clips
 from videoloader.indexing.dataset import Item, Videos
 from videoloader.indexing.dataset.job import Progress
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import real_number
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
 
@@ -93,7 +93,7 @@ def find_duplicates(
     import pyarrow.parquet as pq
 
     if distance is not None:
-        whole_number("distance", distance, most=63)
+        real_number("distance", distance, most=63)
     videos = find_videos(source)
     target = Path(out)
     options: dict[str, Any] = {

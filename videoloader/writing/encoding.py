@@ -45,7 +45,7 @@ class Encoding:
         elif self.quality is not None:
             if first.quality is None:
                 raise ArgumentError(f"{self.codec} is lossless; leave quality out")
-            name = f"quality of {self.codec}, unless 'lossless',"
+            name = f"quality of {self.codec} (0 is best, or 'lossless')"
             whole_number(name, self.quality, most=first.worst)
 
     @property
