@@ -93,8 +93,9 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
             raise unexpected_keyword(function.__qualname__, unknown, sorted(names - {"self"}))
-        for name in truths & keywords.keys():
-            check_truth(name, keywords[name])
+        for name in keywords:
+            if name in truths:
+                check_truth(name, keywords[name])
         return function(*args, **{**known, **keywords})
 
     cast(Any, complete).__signature__ = signature.replace(parameters=[*own, *added])
