@@ -133,8 +133,8 @@ def gpu() -> str:
     names.sort(key=lambda name: (name != "videoloader", name == _CEILING, name))
     cards = sorted({run["gpu"] for run in report["runs"].values()})
     text = (
-        f"{', '.join(cards)}: frames a second of 14 whole files to RGB (sequential), clips a "
-        "second of 112 (16 frames, stride 4) and of 56 (16 frames over the file), resized to "
+        f"{', '.join(cards)}: clips a second of 112 (16 frames, stride 4) and of 56 (16 frames "
+        "over the file), resized to "
         "224x224 and normalised to float16, and milliseconds to one frame of a file not seen "
         "before (first). The ceiling is that of the same run: the needed packets through NVDEC, "
         "with nothing around it. In brackets the same beside a thread that never leaves Python. "
@@ -143,14 +143,14 @@ def gpu() -> str:
     )
     rows = []
     for video, found in report["results"].items():
-        for case in ("sequential", "clips", "uniform", "first"):
+        for case in ("clips", "uniform", "first"):
             if case in found.get("videoloader", {}):
                 cells = [_rate(found.get(name, {}), case) for name in names]
                 rows.append([f"{video}, {case}", *cells])
-        label = "10,000 clips of these in turn" if video == "mixed" else video
-        memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
-        cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
-        rows.append([f"{label}, GPU memory", *cells])
+        if video == "mixed":
+            memory = [found.get(name, {}).get("gpu_memory_mib") for name in names]
+            cells = [f"{mib:,} MiB" if mib else "-" for mib in memory]
+            rows.append(["10,000 clips of these in turn, GPU memory", *cells])
     return "\n\n".join([text, as_table(["", *names], rows)])
 
 
@@ -369,7 +369,7 @@ def front() -> str:
             _rate({"clips": gpu[video][contender]["clips"]}, "clips")  # without the busy thread
             for contender in ("videoloader", "torchcodec", _CEILING)
         )
-        text = f"clips of 16 frames a second, {name}, H200 (NVDEC alone: {ceiling})"
+        text = f"clips a second (16 frames each), {name}, H200 (NVDEC alone: {ceiling})"
         rows.append(_front_row(text, "gpu", ours, peer))
     images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
     training = images["files, image, random_resized_crop, crop_mirror_normalize"]

@@ -55,6 +55,7 @@ def test_element_types_are_taken_by_name_and_as_torch_and_numpy_have_them(clip, 
 
 
 UNIT_SCALE = [((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), (0.5, 0.5), (1, [1.0])]
+UNIT_SCALE += [((123.0, 116, 103), (0.229, 0.224, 0.225)), (0.0, 0.5), (None, 0.5)]
 
 
 @pytest.mark.parametrize(("mean", "std"), UNIT_SCALE)
@@ -70,7 +71,7 @@ def test_mean_and_std_of_pixels_from_0_to_1_are_refused_everywhere(clip, mean, s
             read()
 
 
-@pytest.mark.parametrize(("mean", "std"), [(0, 1), (0.0, 0.5), (0.5, 127.5), (None, 1), (2, 1)])
+@pytest.mark.parametrize(("mean", "std"), [(0, 1), (0.5, 127.5), (None, 1), (2, 1)])
 def test_mean_and_std_that_may_be_meant_so_are_taken(clip, mean, std):
     with vl.Video(clip) as video:
         found = video.get_frames([0], dtype="float32", mean=mean, std=std).frames
@@ -193,6 +194,18 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         result = run(*words)
         assert result.exit_code in (1, 2)
         assert message in " ".join(result.output.split()), words
+
+
+def test_names_of_files_are_not_wrapped(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "a long [red]name :cat: of a video " * 3 + ".mp4"
+    shutil.copy(folder / "a.mp4", tmp_path / name)
+    for words in (["index", tmp_path], ["inspect", tmp_path / name]):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert name in result.stdout.splitlines()[1]
+    vl.index_dataset(tmp_path, tmp_path / "set.parquet", 0).close()
+    result = CliRunner().invoke(app, ["query", str(tmp_path / "set.parquet")])
+    assert name in result.stdout.splitlines()[1]
 
 
 def test_index_counts_what_it_skips_by_reason(folder, tmp_path, caplog):

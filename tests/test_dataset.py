@@ -212,6 +212,8 @@ def test_wrong_arguments_are_refused(folder):
     for none in (folder / "none", str(folder / "none.mp4")):
         with pytest.raises(vl.SourceError, match="no such folder"):
             vl.ClipDataset(none, SAMPLER)
+    with pytest.raises(vl.SourceError, match="'': no such folder"):
+        vl.ClipDataset("", SAMPLER)
     with pytest.raises(vl.ArgumentError, match="no videos; the list of them is empty"):
         vl.ClipDataset([], SAMPLER)
     with pytest.raises(vl.SourceError, match="nothing matches"):

@@ -345,7 +345,7 @@ def test_wrong_arguments_are_named(paths):
         ({"columns": [("captions.csv", "caption")]}, "columns are names, endings of files"),
         ({"rank": 1}, "come together"),
         ({"flip": 2}, "flip must be a number from 0 to 1"),
-        ({"size": None, "crop": 9000}, "crop 9000x9000 does not fit"),
+        ({"size": None, "crop": 9000}, r"\.mp4: crop 9000x9000 does not fit"),
         ({"size": None, "random_resized_crop": ((0.1, 1), (1, 1))}, "goes with size"),
         ({"random_resized_crop": (0.1, 1)}, "random_resized_crop is"),
         ({"batch_size": 0}, "batch_size"),
@@ -359,6 +359,9 @@ def test_wrong_arguments_are_named(paths):
             list(loader(paths, **wrong))
     with pytest.raises(vl.ArgumentError, match="clip sampler"):
         loader(paths, [1, 2])
+    for workers in (-1, 1.5):  # when it is made
+        with pytest.raises(vl.ArgumentError, match="workers must be a whole number"):
+            loader(paths, workers=workers)
 
 
 def test_keys_of_a_data_set_index_give_the_classes_that_its_folder_gives(tmp_path):

@@ -250,7 +250,7 @@ def test_a_missing_table_of_labels_is_told_in_few_words(path, tmp_path):
 
 @pytest.mark.parametrize("name", ["out_index", "set.parq", "parquet"])
 def test_a_data_set_index_is_written_under_a_name_that_loaders_know(path, tmp_path, name):
-    message = rf"{name}: the name of a data set index ends in \.parquet, .*/{name}\.parquet$"
+    message = rf"{name}: the name of a Parquet table ends in \.parquet, .*/{name}\.parquet$"
     with pytest.raises(vl.ArgumentError, match=message):
         vl.index_dataset(path, tmp_path / name, workers=0)
     dataset = vl.index_dataset(path, tmp_path / "set.parquet", workers=0)

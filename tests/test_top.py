@@ -53,7 +53,7 @@ def loader(paths, **options):
 
 def rendered(runs, width=150):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(status_table(runs))
+    console.print(status_table(runs, width))
     return console.export_text()
 
 
@@ -91,6 +91,17 @@ def test_a_run_tells_at_most_once_a_second_and_takes_its_file_away(paths, folder
         assert folder.stat().st_mode & 0o077 == 0
     assert 1 <= len(written) <= 1 + (time.monotonic() - begin) / status.PERIOD
     assert not list(folder.iterdir())
+
+
+def test_epochs_shorter_than_a_second_have_a_rate(paths, folder, monkeypatch):
+    monkeypatch.setattr("videoloader.runtime.monitor.PERIOD", 0.1)
+    with loader([paths[0]] * 4) as batches:
+        for _ in range(8):
+            for _ in batches:
+                time.sleep(0.01)
+            (run,) = read_statuses()
+    assert run["recent"]["samples_per_second"] > 0
+    assert run["recent"]["seconds"] > 0
 
 
 def test_a_dropped_run_is_told_of_no_more(paths, folder):
@@ -142,7 +153,7 @@ def test_ranks_of_a_job_are_shown_until_they_are_killed(paths, folder, monkeypat
             job.send_signal(signal.SIGKILL)
             job.wait()
         assert len(list(folder.glob("*.json"))) == 2
-        assert "nothing runs here" in CliRunner().invoke(app, ["top", "--once"]).stdout
+        assert "no loader or pipeline" in CliRunner().invoke(app, ["top", "--once"]).stdout
         assert not list(folder.glob("*.json"))
     finally:
         for job in jobs:
@@ -188,6 +199,18 @@ def test_a_table_points_out_who_waits_and_who_gives_nothing(paths, folder):
     assert "40%" in text
     assert "no batch for 12 s" in text
     assert "7/8" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 150])
+def test_headers_are_whole_on_narrow_terminals(paths, folder, width):
+    with loader([paths[0]] * 2) as batches:
+        list(batches)
+        (run,) = read_statuses()
+    run |= {"pid": 4194304, "command": "train_a_model.py", "rank": "63", "num_ranks": "64"}
+    header = rendered([run | {"batches": 100_000, "epoch": 17}], width).splitlines()[1].split()
+    assert header[:7] == ["rank", "pid", "job", "step", "samples/s", "waits", "for"]
+    assert header[-1] == "failed"
+    assert len(header) == (12 if width >= 120 else 8)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])  # a fork server may have an older environment

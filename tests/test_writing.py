@@ -40,6 +40,17 @@ def test_commands_that_write_to_a_device_leave_no_journal(folder, tmp_path, devi
     assert device.is_fifo()
 
 
+@pytest.mark.parametrize("command", ["index", "check", "merge", "scenes", "dedupe", "score"])
+def test_tables_are_parquet_files_and_named_so(folder, tmp_path, command):
+    index = tmp_path / "set.parquet"
+    vl.index_dataset(folder, index, 0).close()
+    before = sorted(tmp_path.iterdir())
+    result = CliRunner().invoke(app, [command, str(index), "-o", str(tmp_path / "x.csv")])
+    assert result.exit_code == 2
+    assert "x.csv: the name of a Parquet table ends in .parquet" in result.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_a_folder_is_not_written_to(tmp_path):
     with (
         pytest.raises(vl.SourceError, match="is a folder; name a file to write"),

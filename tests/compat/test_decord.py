@@ -273,7 +273,7 @@ def test_contexts():
 
 def test_a_gpu_that_is_not_there_is_an_error_that_says_so(path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(decord.DECORDError, match="no GPU"):
+    with pytest.raises(decord.DECORDError, match=r"no GPU; use ctx=cpu\(0\)$"):
         VideoReader(path, ctx=gpu(0))
 
 

@@ -44,6 +44,14 @@ def test_scenes_and_thumbnails_are_written(folder, tmp_path):
     assert len(first["thumbnails"]) == len(first["thumbnail_frames"]) * 27 * 48 * 3
 
 
+def test_thumbnails_are_refused_before_scenes_are_looked_for(folder, tmp_path):
+    out = tmp_path / "scenes.parquet"
+    words = ["scenes", str(folder), "-o", str(out), "--thumbnails", str(tmp_path / "a.png")]
+    result = CliRunner().invoke(app, words)
+    assert (result.exit_code, out.exists()) == (2, False)
+    assert "a.png: the name of a Parquet table ends in .parquet" in result.output
+
+
 @pytest.mark.parametrize("more", [[], ["--copies"], ["--distance", "4"]])
 def test_duplicates_are_found(folder, tmp_path, more):
     told = run("dedupe", folder.parent / "set.parquet", "-o", tmp_path / "out.parquet", *more)

@@ -158,6 +158,23 @@ def test_errors_of_the_function_are_recorded_or_raised(dataset, tmp_path):
         vl.map_clips(part, refuse, tmp_path / "b.parquet", workers=0, on_error="raise")
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_errors_of_the_function_are_logged_and_counted(dataset, tmp_path, caplog, workers):
+    def divide(video):
+        return {"n": 1 / (len(video) - 4) if len(video) < 6 else torch.zeros(2, 3)}["n"]
+
+    out = tmp_path / "a.parquet"
+    table = vl.map_clips(dataset, divide, out, workers=workers)
+    first, last = [record.getMessage() for record in caplog.records]
+    assert "0.mp4: ZeroDivisionError: division by zero" in first
+    assert last == f"{out}: the function failed for 4 of 6 videos"  # two do not open
+    text = "3.mp4: the function returned a Tensor of shape (2, 3); return a dictionary, or name"
+    assert text in table["error"][3].as_py()
+    caplog.clear()
+    vl.map_clips(dataset, count_frames, tmp_path / "b.parquet", workers=workers, columns="n")
+    assert not caplog.records
+
+
 FRAMES = """
 import os, sys
 
@@ -295,6 +312,7 @@ def test_values_keep_their_types(dataset, tmp_path, values, kind):
         ),
         (count_frames, {"size": 8}, vl.ArgumentError, "size is of clips"),
         (count_frames, {"sise": 8}, TypeError, "sise"),
+        ("count_frames", {}, vl.ArgumentTypeError, "function is called .* got 'count_frames'"),
         (count_frames, {"seed": 1.5}, TypeError, "seed must be a whole number"),
         (count_frames, {"device": "tpu"}, vl.ArgumentError, "device must be"),
         (count_frames, {"on_error": "skip"}, vl.ArgumentError, "record"),
@@ -313,13 +331,17 @@ def test_what_does_not_go_together_is_refused(dataset, tmp_path, function, optio
 
 def test_frame_numbers_are_not_replaced_by_a_column_of_the_function(dataset, tmp_path):
     table = vl.map_clips(
-        dataset, lambda clip: {"frames": 1}, tmp_path / "out", clips=vl.UniformClip(2), workers=0
+        dataset,
+        lambda clip: {"frames": 1},
+        tmp_path / "out.parquet",
+        clips=vl.UniformClip(2),
+        workers=0,
     )
     assert "0.mp4: the function has a column 'frames'" in table["error"][0].as_py()
 
 
 def test_rows_without_values_have_no_column(dataset, tmp_path):
-    table = vl.map_clips(dataset, lambda video: {}, tmp_path / "out", workers=0)
+    table = vl.map_clips(dataset, lambda video: {}, tmp_path / "out.parquet", workers=0)
     assert table.column_names == ["row", "key", "clip", "error", "error_kind"]
     assert len(table) == 6
 

@@ -93,6 +93,9 @@ def test_scores_are_columns_of_a_table(tmp_path):
     for row, each in zip(table.to_pylist(), sorted(tmp_path.glob("*.mp4")), strict=True):
         scores = vl.score_video(each)
         assert {name: row[name] for name in scores._fields} == scores._asdict()
+    index = vl.index_dataset(tmp_path, tmp_path / "set.parquet", workers=0)
+    joined = index.join(tmp_path / "scores.parquet", key="key")
+    assert joined.select(["black", "blur"]).equals(table.select(["black", "blur"]))
 
 
 def test_chosen_frames_are_spread():

@@ -452,9 +452,12 @@ def test_arguments_without_a_meaning_are_refused(decoder, demo_folder):
     ):
         with pytest.raises(vl.ArgumentError):
             decoder.decode([(path, [0])], **arguments)
-    for crop in ((1, 2), (0, 0, 9, 9, 9), ()):
-        with pytest.raises(vl.ArgumentError):
-            decoder.decode([vl.ClipRequest(path, [0], crop=crop)])
+    told = r"^crop is \(top, left, height, width\) .* got .+; a crop of the centre .* Loader"
+    for crop in ((1, 2), (0, 0, 9, 9, 9), (), 1000, (0, 0, 9.5, 9), "ab"):
+        with pytest.raises(vl.ArgumentError, match=told):
+            vl.ClipRequest(path, [0], crop=crop)
+        with pytest.raises(vl.ArgumentError, match=told), vl.Video(path) as video:
+            video.get_frames([0], crop=crop)
     with pytest.raises(vl.ArgumentError, match="outside"):
         decoder.decode([vl.ClipRequest(path, [0], crop=(300, 0, 100, 100))])
 

@@ -342,6 +342,7 @@ def test_a_read_only_folder_is_read(paths, cache, monkeypatch):
         {"cache_size": 0},
         {"cache_size": True},
         {"cache_size": 1.5},
+        {"cache_size": "1GB"},  # without a cache
     ],
     ids=str,
 )
@@ -396,7 +397,7 @@ FORMATS = {
     "dtype": ({}, FLOAT),
     "layout": ({}, {"layout": "FCHW"}),
     "mean": (FLOAT, FLOAT | {"mean": 0.1}),
-    "std": (FLOAT, FLOAT | {"std": 0.1}),
+    "std": (FLOAT, FLOAT | {"std": 2.0}),
     "interpolation": ({}, {"interpolation": "nearest"}),
     "tone_map": ({}, {"tone_map": "hable"}),
     "matrix": ({}, {"matrix": "swscale"}),

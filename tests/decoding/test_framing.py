@@ -60,8 +60,8 @@ def test_pictures_are_mirrored_as_often_as_asked_for():
 
 
 def test_a_crop_that_does_not_fit_is_an_error():
-    with pytest.raises(ArgumentError, match="crop 20x20 does not fit into pictures of 10x13"):
-        Framing(resize_shorter=10, crop=20).view((100, 130))
+    with pytest.raises(ArgumentError, match=r"^a: crop 20x20 does not fit into pictures of 10x13"):
+        Framing(resize_shorter=10, crop=20).view((100, 130), name="a")
 
 
 @pytest.mark.parametrize("sides", [(100, 200), (37, 500), (3, 2), (1, 1)])

@@ -148,8 +148,7 @@ def test_memory_of_clips_that_are_left_out_is_never_touched(folder, on_error, wo
 
 
 def test_clips_that_no_machine_has_room_for_fail_and_the_largest_is_named(folder, monkeypatch):
-    for module in (batches, limits):
-        monkeypatch.setattr(module, "machine_memory", lambda: 10_000_000)
+    monkeypatch.setattr(batches, "machine_memory", lambda: 10_000_000)
     wanted = [
         (folder / "a.webm", [1]),
         vl.ClipRequest(folder / "d.webm", [2] * 40, size=(300, 400)),  # 14.4 MB
@@ -167,17 +166,31 @@ def test_clips_that_no_machine_has_room_for_fail_and_the_largest_is_named(folder
             decoder.decode(wanted)
         with pytest.raises(vl.OutOfMemoryError, match=r"d\.webm"):
             decoder.decode(wanted, on_error="mask")  # a masked clip of that size has no room either
-        # Together they are too many, though each would do.
-        several = [vl.ClipRequest(folder / "a.webm", [n] * 6, size=512) for n in range(3)]
-        batch = decoder.decode(several, on_error="skip")
-        assert len(batch.failures) == 1
-        masked = decoder.decode([*wanted[::2], several[0]], on_error="mask", size=64)
+        masked = decoder.decode([*wanted[::2]], on_error="mask", size=64)
         assert not masked.failures
     told = pytest.raises(vl.OutOfMemoryError, match=r"d\.webm: 40 frames of 400x300")
     with vl.Video(folder / "d.webm") as video:
         with told:
             video.get_frames([2] * 40, size=(300, 400))
         assert numbers_of(video.get_frames([2])) == [2]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip", "replace", "mask"])
+def test_a_batch_that_no_machine_has_room_for_is_the_fault_of_no_clip(
+    folder, monkeypatch, on_error
+):
+    monkeypatch.setattr(batches, "machine_memory", lambda: 10_000_000)
+    clip = vl.ClipRequest(folder / "a.webm", [0] * 6, size=512)  # 4.7 MB
+    told = r"^the batch of 3 clips takes 0\.0 GB, .* \(0\.0 GB of memory\); use a smaller batch"
+    with vl.BatchDecoder(workers=0) as decoder:
+        assert len(decoder.decode([clip] * 2, on_error=on_error).clips) == 2
+        with pytest.raises(vl.ResourceError, match=told):
+            decoder.decode([clip] * 3, on_error=on_error)
+    options = {"size": 512, "workers": 0, "on_error": on_error}
+    loader = vl.Loader([folder / "a.webm"] * 3, vl.RandomClip(6), batch_size=3, **options)
+    with loader, pytest.raises(vl.ResourceError, match=told):
+        next(iter(loader))
+    assert not loader.failures
 
 
 def test_masked_clips_of_a_refused_file_have_the_form_of_the_others(folder):

@@ -41,6 +41,21 @@ def test_the_demo_says_when_there_is_nothing_to_load(run, tmp_path):
     assert "a.mp4" in result.output
 
 
+def test_the_demo_says_in_a_line_what_it_cannot_write(run, demo_folder, tmp_path):
+    (tmp_path / "file").touch()
+    for words in ((), (demo_folder,)):
+        result = run(demo, *words, "--out", tmp_path / "file" / "demo")
+        assert result.exit_code == 2
+        assert result.output.endswith("file/demo: cannot be written (Not a directory)\n")
+    (tmp_path / "out" / "videos").mkdir(parents=True)
+    (tmp_path / "out" / "contact_sheet.png").mkdir()
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "a.mp4").symlink_to(demo_folder / "h264.mp4")
+    result = run(demo, tmp_path / "one", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert result.output.endswith("contact_sheet.png: cannot be written (Is a directory)\n")
+
+
 def test_index_prints_facts(run, demo_folder):
     result = run(cli, "index", demo_folder / "h264.mp4", "--json", "--headers")
     assert result.exit_code == 0

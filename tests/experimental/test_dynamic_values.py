@@ -9,6 +9,7 @@ import torch
 from videoloader import types
 from videoloader.errors import ArgumentError, ArgumentIndexError, ArgumentTypeError, NoGpuError
 from videoloader.experimental import dynamic as ndd
+from videoloader.tensors import TensorList
 
 RAGGED = [
     np.arange(6, dtype=np.uint8).reshape(2, 3),
@@ -338,6 +339,8 @@ def test_a_machine_without_a_gpu_says_so():
     for ask in (lambda: ndd.Device("gpu"), ndd.tensor(1).gpu, ndd.as_batch([1]).gpu):
         with pytest.raises(NoGpuError):
             ask()
+    with pytest.raises(NoGpuError, match="drop the call"):
+        TensorList([torch.ones(1)]).gpu()
 
 
 @pytest.mark.gpu

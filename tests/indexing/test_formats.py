@@ -211,3 +211,6 @@ def test_text_is_called_so(tmp_path):
     path.write_text("not a video at all, \x1b[31mthough in colour\n" * 50)
     with pytest.raises(vl.FormatError, match="it is text"):
         vl.index_video(path)
+    path.write_bytes(b"garbage in front of a sound " * 1000 + bytes(1000))
+    with pytest.raises(vl.FormatError, match=r"opens \((?!it is text)"):
+        vl.index_video(path)

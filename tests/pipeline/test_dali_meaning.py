@@ -97,6 +97,9 @@ def test_a_missing_gpu_is_an_error_of_the_kind_that_users_of_dali_and_of_ours_ca
         with pytest.raises(kind) as caught:
             outputs_of(lambda: fn.zeros(shape=[2]).gpu())
         assert isinstance(caught.value, NoGpuError)
+        assert str(caught.value).endswith("; drop the call of gpu()")
+    with pytest.raises(NoGpuError, match='use device="cpu"'):
+        outputs_of(lambda: fn.zeros(shape=[2], device="gpu"))
 
 
 @augmentation(mag_range=(0, 10), mag_to_param=lambda magnitude: 2 * magnitude)

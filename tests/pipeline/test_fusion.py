@@ -107,6 +107,20 @@ def test_nearest_pixels_are_picked_by_the_operator(videos):
     )
 
 
+@pytest.mark.parametrize("mean", [0.0, 0.4, 120.0])
+def test_a_std_that_decoders_refuse_is_left_to_the_operator(folder, mean):
+    @pipeline_def(batch_size=1, num_threads=1)
+    def graph():
+        clips = fn.readers.video(filenames=[folder / "half_chroma.mp4"], sequence_length=2)
+        normal = fn.crop_mirror_normalize(clips, mean=[mean], std=[0.5], output_layout="FHWC")
+        return clips, normal
+
+    with graph() as pipe:
+        assert " + " not in pipe.describe()
+        clips, normal = (batch[0].float().numpy() for batch in pipe.run())
+    assert np.allclose(normal, (clips - mean) / 0.5, atol=1e-3)
+
+
 def described(*steps, **arguments):
     """The stages of a pipeline that reads a file and sends it through steps."""
 

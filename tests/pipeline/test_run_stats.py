@@ -4,6 +4,7 @@ import math
 import re
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from damaged_videos import make_videos
@@ -99,6 +100,7 @@ def test_iterators_have_the_statistics_of_their_pipelines(paths):
 
 def test_errors_of_an_epoch_are_counted(paths):
     with loader(paths, vl.UniformClip(12), on_error="skip") as batches:
+        assert str(replace(batches.stats(), errors=1)).endswith("second batch on; 1 failed")
         for _ in range(2):
             list(batches)
             stats = batches.stats()

@@ -65,7 +65,8 @@ def test_columns_keep_their_type(table):
         ([("b.mp4", 1), ("b.mp4", 2)], {}, vl.ArgumentError, "'b.mp4' has two labels, 1 and 2"),
         ([("b.mp4", 1), ("c.mp4", "")], {}, vl.ArgumentError, "'c.mp4' has no value"),
         ([("b.mp4", 1)], {"label": "class"}, vl.ArgumentError, "no column 'class'; it has path"),
-        ([("b.mp4", 1)], {"key": "video"}, vl.ArgumentError, "no column 'video'"),
+        ([("b.mp4", 1)], {"key": "video"}, vl.ArgumentError, "no column 'video'.*; key= names"),
+        ([("b.mp4", 1)], {}, vl.ArgumentError, r"by on= what .* in column 'path', such"),
         ([("b.mp4", "1,2")], {}, vl.FormatError, r"labels\.csv: no table"),
     ],
 )

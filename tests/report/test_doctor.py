@@ -45,6 +45,12 @@ def doctor_frames():
         return np.stack([frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)])
 
 
+def test_a_requirement_with_a_line_for_each_python_is_listed_once(monkeypatch):
+    lines = ["torch>=2.4; python_version < '3.13'", "torch>=2.6; python_version >= '3.13'"]
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: ["numpy>=2", *lines])
+    assert doctor._requirements() == [("numpy", ""), ("torch", "")]
+
+
 def test_a_sound_machine_is_told_in_text_and_as_json():
     told = CliRunner().invoke(app, ["doctor", "--json"])
     assert told.exit_code == 0

@@ -137,6 +137,15 @@ def test_a_list_of_paths_and_labels_is_named_at_once(write, line):
         vl.Loader(write(f"b.mp4\n{line}\n"), vl.UniformClip(1), batch_size=1)
 
 
+@pytest.mark.parametrize("name", ["train.csv", "val.TSV"])
+def test_a_table_in_place_of_a_list_is_named_at_once(tmp_path, name):
+    (tmp_path / name).write_text("a.mp4 3\n")
+    with pytest.raises(vl.FormatError, match=rf"{name}: a table, .* labels=LabelColumn"):
+        vl.Loader(tmp_path / name, vl.UniformClip(1), batch_size=1)
+    with pytest.raises(vl.FormatError, match="file_list"):
+        find_items(f"https://example.org/{name}?token=1")
+
+
 def test_a_path_with_blanks_is_one_path(write, tmp_path):
     encode_video(tmp_path / "a.mp4", frames=2, size=(160, 120), codec="mpeg4")
     (tmp_path / "a.mp4").rename(tmp_path / "a.mp4 copy")

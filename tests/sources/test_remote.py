@@ -20,6 +20,7 @@ import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
+from videoloader.indexing.dataset.skipped import HIDDEN, Skipped
 from videoloader.indexing.payloads import PacketReader
 from videoloader.sources import remote
 
@@ -469,6 +470,17 @@ def test_a_job_over_a_prefix(bucket, clips, tmp_path, workers):
     with vl.Video(dataset.source(1), index=dataset[1]) as video:
         assert len(video) == 160
     assert bucket.sent < 0.1 * sum(path.stat().st_size for path in clips.iterdir())
+
+
+def test_hidden_objects_below_a_prefix_are_passed_over(bucket, monkeypatch):
+    for name in (".cache/a.mp4", "._front.mp4"):
+        key = f"/videos/clips/{name}"
+        monkeypatch.setitem(bucket.objects, key, bucket.objects["/front.mp4"])
+    skipped = Skipped()
+    assert len(find_items("s3://videos/clips/", skipped)) == 2
+    hidden = [path for path, reason in skipped if reason == HIDDEN]
+    assert hidden == [f"s3://videos/clips/{name}" for name in ("._front.mp4", ".cache/a.mp4")]
+    assert len(find_items("s3://videos/clips/.cache/")) == 1
 
 
 def test_a_job_skips_what_the_listing_says_is_unchanged(bucket, tmp_path):

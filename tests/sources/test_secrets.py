@@ -256,7 +256,7 @@ def test_signed_urls_work_as_long_as_the_data_set_of_their_job_is_open(server, u
     assert len(dataset.videos) == 2
     read_all(dataset)
     read_all(pickle.loads(pickle.dumps(dataset)))
-    assert check_dataset(dataset, tmp_path / "damage", workers=1).num_rows == 0
+    assert check_dataset(dataset, tmp_path / "damage.parquet", workers=1).num_rows == 0
 
 
 class Signer:
@@ -280,7 +280,7 @@ def test_opened_again_a_data_set_needs_its_urls_signed(server, urls, tmp_path):
     with vl.open_dataset(out, sign=sign) as dataset:
         read_all(dataset)
         assert {*sign.asked} == {f"{server.url}/a.mp4", f"{server.url}/e.tar"}
-        assert check_dataset(dataset, tmp_path / "damage", workers=1).num_rows == 0
+        assert check_dataset(dataset, tmp_path / "damage.parquet", workers=1).num_rows == 0
         read_all(pickle.loads(pickle.dumps(dataset)))
 
 

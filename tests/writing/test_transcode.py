@@ -325,6 +325,8 @@ def test_commands_cut_and_transcode(source, tmp_path):
     assert result.exit_code == 1
     assert "3 videos written, 0 were done, 1 failed" in result.output
     assert result.output.index("predicted") < result.output.index("videos written")
+    result = run(app, [*words, "--gop", "4"])
+    assert "0 videos written, 3 were done, 1 failed\n" in result.output
     result = run(app, [*words, "--gop", "4", "--json"])
     facts = json.loads(result.output)
     assert (facts["written"], facts["kept"], len(facts["errors"])) == (0, 3, 1)

@@ -229,6 +229,25 @@ def test_an_audio_object_is_written(tmp_path):
             assert np.array_equal(copy.get_samples().numpy(), sound.get_samples().numpy())
 
 
+def test_the_sound_of_a_clip_is_written_with_its_own_times(tmp_path):
+    vl.write_video(moving(12), tmp_path / "a.mkv", fps=25, audio=(chirp(), RATE))
+    with vl.Video(tmp_path / "a.mkv") as video:
+        clip = video.get_frames(start=3, stop=9, audio=True)
+        silent = video.get_frames(start=3, stop=9)
+        filled = video.get_frames([0, 99], pad_mode="constant", audio=True)
+    out = tmp_path / "b.mkv"
+    vl.write_video(clip, out)
+    with closing(vl.Audio(out)) as sound:
+        assert np.array_equal(sound.get_samples().numpy(), clip.audio.T.numpy())
+    for wrong, options in ((clip, {"fps": 25}), (clip, {"times": range(6)}), (filled, {})):
+        with pytest.raises(vl.ArgumentError, match=r"b\.mkv: the clip has sound, .*audio=False"):
+            vl.write_video(wrong, out, **options)
+    for frames, options in ((silent, {}), (clip, {"fps": 25, "audio": False})):
+        vl.write_video(frames, out, **options)
+        with pytest.raises(vl.VideoError, match=r"no audio|no sound"):
+            vl.Audio(out)
+
+
 @pytest.mark.parametrize(
     ("frames", "options", "message"),
     [
@@ -250,6 +269,7 @@ def test_an_audio_object_is_written(tmp_path):
         (moving(2), {"fps": 0}, "above 0"),
         (moving(2), {"fps": 3, "times": [0, 1]}, "not both"),
         (moving(2), {"codec": "h263"}, "codec must be one of h264"),
+        (moving(2), {"codec": "h265"}, "got 'h265'; did you mean hevc"),
         (moving(2), {"codec": "h264_nvenc"}, "h264, hevc, .* are encoded on the CPU"),
         (moving(2), {"quality": 70}, "0 is best.* from 0 to 51"),
         (moving(2), {"codec": "av1", "quality": "lossless"}, "cannot be written without loss"),
@@ -273,13 +293,13 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, frames, opt
     assert not os.listdir(tmp_path)
 
 
-def test_a_folder_that_is_missing_is_named(tmp_path):
-    path = tmp_path / "none" / "clip.mp4"
-    with pytest.raises(
-        vl.SourceError, match=rf"clip\.mp4: cannot be written: there is no folder {path.parent}$"
-    ):
-        vl.write_video(moving(2), path)
-    assert not os.listdir(tmp_path)
+def test_a_folder_that_is_missing_is_created(tmp_path):
+    made = tmp_path / "none" / "clip.mp4"
+    vl.write_video(moving(4), made)
+    vl.cut(made, tmp_path / "one" / "two" / "part.mp4", 1, 3)
+    assert len(vl.index_video(tmp_path / "one" / "two" / "part.mp4")) == 2
+    with pytest.raises(vl.SourceError, match=r"no\.mp4: cannot be written"):
+        vl.write_video(moving(2), made / "no.mp4")
 
 
 def test_a_container_that_does_not_take_the_codec_is_said(tmp_path):

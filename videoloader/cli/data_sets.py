@@ -18,10 +18,10 @@ from videoloader.cli.terminal import (
     Workers,
     as_shard,
     complain,
-    console,
     job_progress,
     reported,
     say,
+    show,
     video_facts,
     warn,
 )
@@ -136,7 +136,7 @@ def query(
 ) -> None:
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
 
-    Exit code 2 if the condition is none.
+    Exit code 2 if it is not a valid condition.
     """
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
     from videoloader.report.tables import plain_table
@@ -162,7 +162,7 @@ def query(
         for row in rows:
             print(json.dumps(row, default=str))  # noqa: T201
     else:
-        console.print(plain_table(rows))
+        show(plain_table(rows))
         if found is not None:
             more = len(found) - len(rows)
             say(f"{len(found)} of {total} rows{f', {more} not shown' if more else ''}")
@@ -242,7 +242,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
         if as_json:
             print(json.dumps(video_facts(item.name, made)))  # noqa: T201
     if not as_json and indexes:
-        console.print(video_table(indexes))
+        show(video_table(indexes))
         _tell_skipped(skipped)
     return int(len(indexes) < len(items))
 

@@ -16,6 +16,7 @@ from videoloader.cli.terminal import (
     job_progress,
     reported,
     say,
+    show,
     video_facts,
     warn,
 )
@@ -40,7 +41,7 @@ def inspect(
 
     with reported():
         made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
-        console.print(video_table([made]))
+        show(video_table([made]))
         facts = video_facts(made.name, made)
         del facts["warnings"]  # printed as such
         for name, value in facts.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -19,6 +20,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from videoloader.errors import ArgumentError, VideoError
@@ -38,9 +40,12 @@ __all__ = [
     "job_progress",
     "reported",
     "say",
+    "show",
     "video_facts",
     "warn",
 ]
+
+_WIDEST = 10_000  # characters of a line of a table
 
 console = Console()
 problems = Console(stderr=True)
@@ -63,7 +68,15 @@ Root = Annotated[
 
 def say(text: str) -> None:
     """Print text as it is."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def show(table: Table) -> None:
+    """Print a table in which no file name is wrapped, however wide the terminal is."""
+    text = io.StringIO()
+    Console(width=_WIDEST, file=text).print(table)
+    for line in text.getvalue().splitlines():
+        say(line.rstrip())
 
 
 def warn(index: VideoIndex) -> None:

@@ -112,10 +112,10 @@ def transcode(
         raise typer.Exit(int(bool(made.failures)))
     for failure in made.failures:
         complain(failure.reason)
-    say(
-        f"{out}: {made.written} videos written, {made.kept} were done, {len(made.failures)} "
-        f"failed; {made.bytes_before / 1e6:.1f} MB became {made.bytes_after / 1e6:.1f} MB"
-    )
+    told = f"{made.written} videos written, {made.kept} were done, {len(made.failures)} failed"
+    if made.written:
+        told += f"; {made.bytes_before / 1e6:.1f} MB became {made.bytes_after / 1e6:.1f} MB"
+    say(f"{out}: {told}")
     if made.gain is not None:
         say(str(made.gain))
     raise typer.Exit(int(bool(made.failures)))

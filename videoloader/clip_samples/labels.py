@@ -19,7 +19,7 @@ from videoloader.clip_samples.sources import (
     rows_given,
 )
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.joining import On, read_table, rows_once
+from videoloader.indexing.dataset.joining import LIKE_ON, On, read_table, rows_once
 from videoloader.sources.address import absolute, is_url, local_path, shown
 from videoloader.sources.items import unquoted
 from videoloader.system.callers import warn_user
@@ -68,7 +68,8 @@ class LabelColumn:
         """
         values = self._read()
         where = shown(os.fspath(self.path))
-        return [values[name] for name in _names(paths, values, where, self.on)]
+        advice = f"say by on= what of a video is searched in column {self.key!r}, {LIKE_ON}"
+        return [values[name] for name in _names(paths, values, where, advice, self.on)]
 
     def _read(self) -> dict[str, Any]:
         """Label by key."""
@@ -121,9 +122,9 @@ def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str
 
 
 def _names(
-    paths: Sequence[str], known: Mapping[str, Any], where: str, on: On = "path"
+    paths: Sequence[str], known: Mapping[str, Any], where: str, advice: str = "", on: On = "path"
 ) -> list[str]:
-    """What a table or mapping calls each video."""
+    """What a table or mapping calls each video; with `advice` where it lacks some."""
     import pyarrow as pa
 
     keys = [key for key in known if isinstance(key, str)]
@@ -135,8 +136,8 @@ def _names(
         raise ArgumentError(
             f"{where}: {len(missing)} of {len(paths)} videos have no label, the first is "
             f"{shown(paths[missing[0]])}; labels are known of {len(keys)} keys{example}; "
-            "add the missing ones, or leave those videos out: DatasetIndex.join(..., "
-            'missing="drop")'
+            f"add the missing ones, {advice}{', ' * bool(advice)}or leave those videos out: "
+            'DatasetIndex.join(..., missing="drop")'
         )
     return [keys[row] for row in rows.tolist()]
 

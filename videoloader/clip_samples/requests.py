@@ -87,7 +87,7 @@ class SampleRequests:
         displayed = index.orientation.displayed((index.height, index.width))
         rng = self._rng(_FRAMING, *key)
         if shape is None:
-            view = self.framing.view(displayed, rng)
+            view = self.framing.view(displayed, rng, name=index.name)
         else:
             view = self.framing.filling(shape[1:], displayed, rng)
         clip = ClipRequest(

@@ -190,6 +190,7 @@ class Codec:
 
     Attributes:
         name: FFmpeg's name.
+        aliases: what others call it, in lower case without dots.
         nal: syntax of NAL units; None if packets are not NAL units.
         start_codes: syntax of headers between start codes; None if the codec has none.
         describe: extradata and the first packet -> stream properties, None if neither has them.
@@ -231,6 +232,7 @@ class Codec:
     """
 
     name: str
+    aliases: tuple[str, ...] = ()
     nal: NalSyntax | None = None
     start_codes: StartCodes | None = None
     describe: Callable[[bytes, bytes], Described | None] | None = None

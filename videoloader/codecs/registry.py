@@ -29,7 +29,7 @@ from videoloader.codecs.records import (
 from videoloader.codecs.slice_counts import h264_counts, hevc_counts, shown_order
 from videoloader.errors import FormatError
 
-__all__ = ["CODECS", "codec_of", "nal_syntax"]
+__all__ = ["CODECS", "closest_name", "codec_of", "nal_syntax"]
 
 _FIRST_BYTES = np.arange(256)
 _MPEG4_PICTURE = b"\0\0\1\xb6"
@@ -43,6 +43,16 @@ def codec_of(name: str) -> Codec:
     ('HEVC', None)
     """
     return CODECS.get(name) or Codec(name=name)
+
+
+def closest_name(name: str) -> str:
+    """FFmpeg's name of a codec for one of its aliases; any other name in lower case.
+
+    >>> closest_name("H.265"), closest_name("AV2")
+    ('hevc', 'av2')
+    """
+    small = name.lower().replace(".", "")
+    return _BY_ALIAS.get(small, small)
 
 
 def nal_syntax(name: str) -> NalSyntax:
@@ -239,6 +249,7 @@ CODECS = {
     for codec in (
         Codec(
             name="h264",
+            aliases=("avc", "avc1", "x264"),
             nal=_H264_NAL,
             describe=partial(_describe_record, "h264", parse_avc_record),
             is_keyframe=partial(_is_nal_keyframe, "h264"),
@@ -254,6 +265,7 @@ CODECS = {
         ),
         Codec(
             name="hevc",
+            aliases=("h265", "x265", "hvc1", "hev1"),
             nal=_HEVC_NAL,
             describe=partial(_describe_record, "hevc", parse_hevc_record),
             is_keyframe=partial(_is_nal_keyframe, "hevc"),
@@ -265,6 +277,7 @@ CODECS = {
         ),
         Codec(
             name="av1",
+            aliases=("av01",),
             describe=_describe_av1,
             disposable=_av1_disposable,
             references=_av1_references,
@@ -289,6 +302,7 @@ CODECS = {
         ),
         Codec(
             name="vp9",
+            aliases=("vp09",),
             describe=partial(_describe_vpx, "vp9"),
             is_keyframe=partial(_is_vpx_keyframe, "vp9"),
             count_shown=vpx.count_shown,
@@ -303,6 +317,7 @@ CODECS = {
         ),
         Codec(
             name="mpeg4",
+            aliases=("divx", "xvid"),
             start_codes=_MPEG4_CODES,
             describe=_describe_mpeg4,
             is_keyframe=_is_mpeg4_keyframe,
@@ -315,6 +330,7 @@ CODECS = {
         ),
         Codec(
             name="mpeg2video",
+            aliases=("mpeg2", "h262"),
             start_codes=_MPEG2_CODES,
             describe=_describe_mpeg2,
             picture_check=lambda _: mpeg2.is_one_picture,
@@ -369,3 +385,5 @@ CODECS = {
     )
 }
 """`Codec` by FFmpeg's name."""
+
+_BY_ALIAS = {alias: codec.name for codec in CODECS.values() for alias in codec.aliases}

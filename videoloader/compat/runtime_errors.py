@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from videoloader.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -50,15 +53,21 @@ class RaisedAs:
     Args:
         kinds: the error raised in place of each error; the first that matches counts.
         kept: errors that pass as they are.
+        words: what the other library has for arguments of this one, to replace in messages.
     """
 
-    __slots__ = ("_kept", "_kinds")
+    __slots__ = ("_kept", "_kinds", "_words")
 
     def __init__(
-        self, kinds: dict[type[Exception], type[Exception]], *, kept: tuple[type[Exception], ...]
+        self,
+        kinds: dict[type[Exception], type[Exception]],
+        *,
+        kept: tuple[type[Exception], ...],
+        words: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._kinds = kinds
         self._kept = kept
+        self._words = words
 
     def __enter__(self) -> None:
         pass
@@ -68,7 +77,10 @@ class RaisedAs:
             return
         for known, kind in self._kinds.items():
             if isinstance(error, known):
-                raise kind(str(error)) from error
+                text = str(error)
+                for ours, theirs in self._words.items():
+                    text = text.replace(ours, theirs)
+                raise kind(text) from error
 
 
 as_runtime_errors = RaisedAs(

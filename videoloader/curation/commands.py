@@ -15,6 +15,7 @@ from videoloader.curation.scenes import find_scenes
 from videoloader.curation.scores import score_video
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset import open_dataset
+from videoloader.indexing.dataset.part import table_path
 
 __all__ = ["CurationResult", "dedupe", "find_source", "scenes", "score"]
 
@@ -51,6 +52,8 @@ def scenes(
     source: ClipSources, out: Path, *, exact: bool, thumbnails: Path | None, **options: Any
 ) -> CurationResult:
     """Find the shots of videos; with `thumbnails` also write those of their keyframes."""
+    if thumbnails is not None:
+        table_path(thumbnails)  # rather refused now than after the first job
     table = map_clips(source, partial(find_scenes, exact=exact), out, **options)
     if thumbnails is not None:
         map_clips(source, thumbnail_row, thumbnails, **options)

@@ -18,6 +18,7 @@ from videoloader.curation.hashes import differing_bits, hash_video, packet_diges
 from videoloader.curation.mapping import find_videos, map_clips
 from videoloader.indexing.dataset import Item, Videos
 from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.part import table_path
 from videoloader.system.checks import real_number
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
@@ -94,8 +95,8 @@ def find_duplicates(
 
     if distance is not None:
         real_number("distance", distance, most=63)
+    target = table_path(out)
     videos = find_videos(source)
-    target = Path(out)
     options: dict[str, Any] = {
         "device": device,
         "workers": workers,
@@ -109,7 +110,7 @@ def find_duplicates(
         shard = number, len(parts)
         hashed = hash_videos(videos, target, distance=distance, shard=shard, **options)
         described += hashed.to_pylist()
-    digests = target.with_name(f"{target.name}.digests")
+    digests = target.with_name(f"{target.name}.digests.parquet")
     copies, unread = _copies(videos, described, digests, options)
     errors = {n: row["error"] for n, row in enumerate(described) if row["error"]} | unread
     near: list[_Pair] = []
@@ -155,9 +156,12 @@ def hash_videos(
     4
     """
     function = partial(_describe, count=0 if distance is None else _PICTURES)
-    target = Path(out)
-    path = target.with_name(f"{target.name}.hashes.{shard[0]}of{shard[1]}")
+    path = _hash_file(table_path(out), *shard)
     return map_clips(source, function, path, keep=True, shard=shard, **options)
+
+
+def _hash_file(target: Path, part: int, count: int) -> Path:
+    return target.with_name(f"{target.name}.hashes.{part}of{count}.parquet")
 
 
 def _hash_files(target: Path) -> tuple[list[Path], list[Path]]:
@@ -165,12 +169,12 @@ def _hash_files(target: Path) -> tuple[list[Path], list[Path]]:
 
     They are of as many parts as most of the videos are hashed in, or one.
     """
-    named = re.compile(re.escape(f"{target.name}.hashes.") + r"\d+of(\d+)(\.journal)?")
+    named = re.compile(re.escape(f"{target.name}.hashes.") + r"\d+of(\d+)\.parquet(\.journal)?")
     found = {path: named.fullmatch(path.name) for path in target.parent.glob("*.hashes.*")}
     counts = {path: int(each[1]) for path, each in found.items() if each}
     done = Counter(count for path, count in counts.items() if path.suffix != ".journal")
     count = max(counts.values(), key=lambda each: (done[each] / each, each), default=1)
-    parts = [target.with_name(f"{target.name}.hashes.{part}of{count}") for part in range(count)]
+    parts = [_hash_file(target, part, count) for part in range(count)]
     return parts, [path for path in counts if counts[path] != count]
 
 

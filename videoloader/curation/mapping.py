@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import os
 import pickle
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
 import numpy as np
 import torch
 
+from videoloader import errors
 from videoloader.clip_samples.sources import (
     ClipSources,
     IndexedVideos,
@@ -26,6 +29,7 @@ from videoloader.decoding.options import FrameOptions, VideoOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
 from videoloader.indexing.dataset.job import Progress, part_of
+from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.rows import Row, as_error, state_of
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import ClipSampler, generator, sample_frames
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["MapOptions", "find_videos", "map_clips", "map_video"]
+
+_log = logging.getLogger(__name__)
 
 _JOB = b"videoloader_job"  # in the metadata of the file
 
@@ -109,6 +115,8 @@ def map_clips(
     it has the same name and code; if something changed that it calls, delete the journal. The
     result depends neither on interruptions nor on the number of workers.
 
+    If the function fails, the log has a warning of the first video, and how many there were.
+
     Rows are in the order of the videos, all of one video together. They have the columns `row`
     (of the data set index, or number in the list), `key` (as `DatasetIndex.keys`, for joins),
     `clip` (number of the row in its video), with `clips` the list `frames` of frame numbers, then
@@ -144,7 +152,9 @@ def map_clips(
         The table that was written, read from the file.
 
     Raises:
-        ArgumentError: a video is listed twice, or arguments contradict each other.
+        ArgumentError: a video is listed twice, `out` does not end in `.parquet`, or arguments
+            contradict each other.
+        ArgumentTypeError: `function` cannot be called.
         VideoError: with `on_error="raise"`, of the first video that fails.
 
     >>> def brightness(clip):
@@ -159,6 +169,9 @@ def map_clips(
 
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
+    if not callable(function):
+        raise ArgumentTypeError(f"function is called with each clip or video, got {function!r}")
+    out = table_path(out)
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     seed = whole_number("seed", seed, least=None)
     if not ray:  # rather now than as the error of each video
@@ -185,7 +198,7 @@ def map_clips(
         {"work": work},
         name=_name_of(function, work),
         state=_states(videos),
-        as_row=partial(_as_row, raises=on_error == "raise"),
+        as_row=_RowMaker(raises=on_error == "raise"),
         is_failed=lambda row: bool(row.error),
         gpus=int(device != "cpu"),
     )
@@ -212,7 +225,10 @@ def map_clips(
         ray=ray,
         progress=progress,
     )
-    return pq.read_table(out)
+    table = pq.read_table(out)
+    if failed := sum(map(_is_of_function, table["error_kind"].to_pylist())):
+        _log.warning("%s: the function failed for %d of %d videos", out, failed, len(tasks))
+    return table
 
 
 def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
@@ -252,7 +268,9 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
     except Exception as error:  # noqa: BLE001  (costs this video, not the job)
         raise_shortage(error, item.name)
         kind = type(error).__name__
-        text = str(error) if isinstance(error, VideoError) else f"{item.name}: {kind}: {error}"
+        text = str(error) if isinstance(error, VideoError) else f"{kind}: {error}"
+        if _is_of_function(kind) and not text.startswith(item.name):
+            text = f"{item.name}: {text}"
         return _Outcome(b"", text, kind)
 
 
@@ -335,9 +353,29 @@ def _job_of(path: str | os.PathLike[str]) -> str:
     return str(metadata.get(_JOB, b"").decode())
 
 
-def _as_row(item: Item, result: _Outcome | TaskFailure, *, raises: bool) -> Row:
-    if isinstance(result, TaskFailure):
-        result = _Outcome(b"", f"{item.name}: {result.reason}", result.kind)
-    if result.error and raises:
-        raise as_error(result.kind, result.error)
-    return Row(item, None, {}, result.data, result.error, result.kind)
+@dataclass(slots=True)
+class _RowMaker:
+    """Makes the row for the journal; warns of the first video for which the function failed."""
+
+    raises: bool
+    has_warned: bool = False
+
+    def __call__(self, item: Item, result: _Outcome | TaskFailure) -> Row:
+        if isinstance(result, TaskFailure):
+            result = _Outcome(b"", f"{item.name}: {result.reason}", result.kind)
+        if result.error and self.raises:
+            raise as_error(result.kind, result.error)
+        if _is_of_function(result.kind) and not self.has_warned:
+            self.has_warned = True
+            _log.warning(
+                'the function failed, first for %s; the job goes on, on_error="raise" would end it',
+                result.error,
+            )
+        return Row(item, None, {}, result.data, result.error, result.kind)
+
+
+def _is_of_function(kind: str | None) -> bool:
+    """Whether an error is of the function of the user, by its class; not that of a video."""
+    if not kind or kind not in errors.__all__:
+        return bool(kind)
+    return issubclass(getattr(errors, kind), ArgumentError)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, ClipSound, first_failures
 from videoloader.decoding.clip_sound import ClipSpans
 from videoloader.decoding.framing import shorter_resized
-from videoloader.decoding.limits import check_pixels, too_large
+from videoloader.decoding.limits import batch_too_large, check_pixels, clip_too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
@@ -163,11 +163,14 @@ class Assembly:
     def allocate(self, allocate: Allocate, *, limit: int | None) -> None:
         """Give every clip its memory: one block where all have one shape.
 
-        A clip that there is no memory for fails, the largest ones first.
+        A clip that there is no memory for fails.
 
         Args:
             allocate: gives memory of a shape.
             limit: bytes that all clips together may take.
+
+        Raises:
+            ResourceError: each clip is within the limit, but all together are not.
         """
         self._allocate = allocate
         self._limit = limit
@@ -293,14 +296,16 @@ class Assembly:
         self.failures.append(ClipFailure(number, None, error))
 
     def _refuse_too_large(self, shapes: dict[int, tuple[int, ...]], limit: int) -> None:
-        """Fail the largest clips until the others fit into the machine."""
+        """Fail clips over the limit by themselves, and the batch if the others are together."""
         itemsize = self.output.numpy_dtype.itemsize
-        while sum(map(math.prod, shapes.values())) * itemsize > limit:
-            largest = max(shapes, key=lambda number: math.prod(shapes[number]))
-            size = math.prod(shapes.pop(largest)) * itemsize
-            clip = self.clips.pop(largest)
-            error = too_large(clip.index.name, len(clip.frames), clip.view.slot, size)
-            self.fail(largest, error)
+        sizes = {number: math.prod(shape) * itemsize for number, shape in shapes.items()}
+        for number in [number for number, size in sizes.items() if size > limit]:
+            clip, size = self.clips.pop(number), sizes.pop(number)
+            del shapes[number]
+            name, count = clip.index.name, len(clip.frames)
+            self.fail(number, clip_too_large(name, count, clip.view.slot, size, limit))
+        if sum(sizes.values()) > limit:
+            raise batch_too_large(len(sizes), sum(sizes.values()), limit)
 
     def _batch(self, numbers: list[int]) -> ClipBatch:
         """The batch of some clips; the memory of the others is never touched."""

@@ -14,6 +14,7 @@ from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
 from videoloader.indexing.dataset.job import Progress, part_of
+from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import plan_decode
@@ -97,6 +98,7 @@ def check_dataset(
     """
     import pyarrow.parquet as pq
 
+    out = table_path(out)
     rows = part_of(dataset.videos.rows.tolist(), shard)
     tasks = [(row, dataset.item(row)) for row in rows]
     job = VideoJob(

@@ -76,10 +76,12 @@ def open_clip_cache(options: CacheOptions) -> ClipCache | None:
     """The cache that the options name, if they name one; nothing is read or written yet.
 
     Raises:
-        ArgumentError: `cache` is no folder, or `cache_size` no number of bytes.
+        ArgumentError: `cache` is no folder, or `cache_size` no number of bytes, or without it.
     """
     folder, limit = options["cache"], as_bytes("cache_size", options["cache_size"])
     if folder is None:
+        if options["cache_size"] != DEFAULT_CACHE["cache_size"]:
+            raise ArgumentError("cache_size goes with cache, the folder where clips are kept")
         return None
     if not isinstance(folder, str | os.PathLike) or is_url(os.fspath(folder)):
         raise ArgumentError(f"cache is the path of a local folder, got {folder!r:.80}")

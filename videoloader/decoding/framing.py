@@ -81,12 +81,19 @@ class Framing:
         """(height, width) of what is kept of every picture, None where that depends on it."""
         return self.size if self.crop is None else self.crop  # type: ignore[return-value]
 
-    def view(self, displayed: tuple[int, int], rng: np.random.Generator | None = None) -> View:
+    def view(
+        self,
+        displayed: tuple[int, int],
+        rng: np.random.Generator | None = None,
+        *,
+        name: str = "a video",
+    ) -> View:
         """The part of a displayed picture of (height, width) that fills a slot.
 
         Args:
             displayed: size of the pictures, rotation applied.
             rng: of the random choices; without one none is made.
+            name: of the video, for errors.
 
         Raises:
             ArgumentError: the crop is larger than the resized picture.
@@ -104,8 +111,8 @@ class Framing:
         rows, columns = self.crop  # type: ignore[misc]
         if rows > size[0] or columns > size[1]:
             raise ArgumentError(
-                f"crop {rows}x{columns} does not fit into pictures of {size[0]}x{size[1]} "
-                "(height x width); resize to more, or crop less"
+                f"{name}: crop {rows}x{columns} does not fit into pictures of {size[0]}x{size[1]} "
+                "(height x width); resize to more (resize_shorter=, size=), or crop less"
             )
         if self.crops > 1:
             rows, columns = (size[0], columns) if size[0] > size[1] else (rows, size[1])

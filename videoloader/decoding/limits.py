@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
-from videoloader.errors import OutOfMemoryError, UnsupportedError
+from videoloader.errors import OutOfMemoryError, ResourceError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.system.checks import real_number, whole_number
 from videoloader.workers.processors import machine_memory
@@ -21,10 +21,11 @@ __all__ = [
     "LimitOptions",
     "MemoryLimit",
     "WorkerLimits",
+    "batch_too_large",
     "check_limits",
     "check_pixels",
     "check_time_limit",
-    "too_large",
+    "clip_too_large",
     "worker_limit",
 ]
 
@@ -99,12 +100,21 @@ def check_pixels(index: VideoIndex, max_pixels: int) -> None:
         )
 
 
-def too_large(name: str, count: int, size: tuple[int, int], needed: int) -> OutOfMemoryError:
+def clip_too_large(
+    name: str, count: int, size: tuple[int, int], needed: int, limit: int
+) -> OutOfMemoryError:
     """The error of a clip of `count` frames of (height, width) that takes `needed` bytes."""
     return OutOfMemoryError(
         f"{name}: {count} frames of {size[1]}x{size[0]} take {needed / 1e9:.1f} GB, more than this "
-        f"machine has room for ({machine_memory() / 1e9:.1f} GB of memory); ask for fewer frames "
-        "or pass a smaller size"
+        f"machine has ({limit / 1e9:.1f} GB of memory); ask for fewer frames or pass a smaller size"
+    )
+
+
+def batch_too_large(count: int, needed: int, limit: int) -> ResourceError:
+    """The error of a batch of `count` clips that take `needed` bytes together."""
+    return ResourceError(
+        f"the batch of {count} clips takes {needed / 1e9:.1f} GB, more than this machine has "
+        f"({limit / 1e9:.1f} GB of memory); use a smaller batch, fewer frames or a smaller size"
     )
 
 

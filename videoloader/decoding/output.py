@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
@@ -174,10 +175,18 @@ class OutputFormat:
 
 
 def is_of_unit_scale(mean: Any, std: Any) -> bool:
-    """Whether mean and std are meant for pixels from 0 to 1: all are above 0 and at most 1."""
-    if mean is None or std is None:
+    """Whether mean and std are meant for pixels from 0 to 1.
+
+    So is a std above 0 and below 1 in all channels, or 1 with a mean above 0 and at most 1.
+
+    >>> is_of_unit_scale(None, 0.5), is_of_unit_scale(1, 1), is_of_unit_scale(0, 1)
+    (True, True, False)
+    """
+    if std is None:
         return False
-    return all(0 < value <= 1 for value in (*np.ravel(mean), *np.ravel(std)))
+    if all(0 < value < 1 for value in np.ravel(std)):
+        return True
+    return mean is not None and all(0 < v <= 1 for v in (*np.ravel(mean), *np.ravel(std)))
 
 
 def _element_name(dtype: Any) -> Any:
@@ -213,10 +222,10 @@ class View:
         # Lists and arrays may be given; views are looked up by value.
         object.__setattr__(self, "size", normalize_size(self.size))
         if self.crop is not None:
-            object.__setattr__(self, "crop", _rectangle("crop", self.crop))
+            object.__setattr__(self, "crop", as_rectangle("crop", self.crop))
         if self.window is None:
             return
-        object.__setattr__(self, "window", _rectangle("window", self.window))
+        object.__setattr__(self, "window", as_rectangle("window", self.window))
         if not _lies_inside(self.window, self.size):
             raise ArgumentError(
                 f"window {self.window} (top, left, height, width) reaches outside the resized "
@@ -262,11 +271,20 @@ class View:
         )
 
 
-def _rectangle(name: str, given: Sequence[int]) -> tuple[int, ...]:
-    numbers = tuple(operator.index(number) for number in given)
+def as_rectangle(name: str, given: Any) -> tuple[int, int, int, int]:
+    """The argument `crop` or `window` as four numbers.
+
+    Raises:
+        ArgumentError: it is no rectangle.
+    """
+    numbers: tuple[int, ...] = ()
+    with suppress(TypeError):
+        numbers = tuple(map(operator.index, given))
     if len(numbers) != 4 or min(numbers[:2]) < 0 or min(numbers[2:]) < 1:
+        other = "; a crop of the centre after resizing is crop= of Loader and ClipDataset"
         raise ArgumentError(
-            f"{name} is (top, left, height, width) inside the picture, got {numbers}"
+            f"{name} is (top, left, height, width) in pixels inside the picture, got {given!r}"
+            f"{other * (name == 'crop')}"
         )
     return numbers
 

@@ -13,6 +13,7 @@ from videoloader.audio.request import SoundSpan
 from videoloader.decoding.clip_sound import ClipSpans, sound_spans
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.options import FrameOptions
+from videoloader.decoding.output import as_rectangle
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
@@ -77,6 +78,8 @@ class ClipRequest:
                 "index is a VideoIndex of the file (index_video), or None; got "
                 f"{type(self.index).__name__} {self.index!r:.80}"
             )
+        if self.crop is not None:
+            object.__setattr__(self, "crop", as_rectangle("crop", self.crop))
         if self.snap != "none":
             check_snap(self.snap)
         if self.resize_shorter is not None:

@@ -36,6 +36,7 @@ from videoloader.indexing.dataset import find_videos
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.report.tables import video_table, write_png
 from videoloader.sampling import sample_frames
+from videoloader.system.writing import written
 from videoloader.views import contact_sheet
 
 __all__ = ["app", "main"]
@@ -193,17 +194,23 @@ def main(
     workers: Annotated[int, typer.Option(help="Threads, then processes, that decode.")] = 2,
 ) -> None:
     """Turn a folder of videos into training batches and say how that went."""
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        _run(folder, out, workers)
+    except VideoError as error:
+        console.print(str(error), style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+
+
+def _run(folder: Path | None, out: Path, workers: int) -> None:
+    with written(out):
+        out.mkdir(parents=True, exist_ok=True)
     if folder is None:
         begin = time.perf_counter()
-        files = make_videos(out / "videos")
+        with written(out / "videos"):
+            files = make_videos(out / "videos")
         console.print(f"{len(files)} clips in {out / 'videos'}, {_since(begin)}")
     else:
-        try:
-            files = find_videos(folder)
-        except VideoError as error:
-            console.print(str(error), style="red", markup=False, soft_wrap=True)
-            raise typer.Exit(2) from None
+        files = find_videos(folder)
     begin = time.perf_counter()
     indexes, good, bad = index_files(files)
     console.print(video_table(indexes))

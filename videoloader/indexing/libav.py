@@ -24,6 +24,8 @@ __all__ = [
     "demux_packets",
     "find_best_stream",
     "fraction_of",
+    "is_codec",
+    "is_container",
     "open_container",
     "open_stream",
     "packets_of",
@@ -41,6 +43,36 @@ class Packet(NamedTuple):
     duration: int
     flags: int
     is_whole: bool
+
+
+def is_codec(name: str) -> bool:
+    """Whether FFmpeg decodes a video codec of this name, which is not that of a decoder.
+
+    >>> is_codec("theora"), is_codec("libx265"), is_codec("h265")
+    (True, False, False)
+    """
+    import av.codec.codec
+
+    try:
+        codec = av.codec.codec.Codec(name, "r")
+    except av.codec.codec.UnknownCodecError:
+        return False
+    return codec.type == "video" and codec.canonical_name == name
+
+
+def is_container(name: str) -> bool:
+    """Whether FFmpeg has a demuxer of this name.
+
+    >>> is_container("nut"), is_container("mkv")
+    (True, False)
+    """
+    import av.format
+
+    try:
+        av.format.ContainerFormat(name, "r")
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager
@@ -68,7 +100,9 @@ def open_container(
             arguments = _arguments(CONFINED | dict(options or {}))
             container = av.open(_Nameless(file), mode="r", **arguments)
         except (av.error.FFmpegError, ValueError) as error:
-            reason = "it is text" if is_text(head) else reason_of(error)
+            end = max(source.size - HEAD, 0)  # text in front of sound does not make a file text
+            is_whole = is_text(head) and is_text(source.read_up_to(end, HEAD))
+            reason = "it is text" if is_whole else reason_of(error)
             raise FormatError(f"no {kind} that FFmpeg opens ({reason})") from error
         except InterruptedReadError as error:
             raise error.interrupt from None

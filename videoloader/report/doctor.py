@@ -376,7 +376,7 @@ def _requirements() -> list[tuple[str, str]]:
         extra = re.search(r"""extra == ["']([\w.-]+)["']""", text)
         if name is not None:
             found.append((name[0], extra[1] if extra else ""))
-    return found
+    return [*dict.fromkeys(found)]  # one may have several lines, for versions of Python
 
 
 def _version(name: str) -> str | None:

@@ -32,20 +32,19 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> Table:
     """A table with one row for each video.
 
-    `keys` is the number of keyframes, `turn` the rotation for display, counter-clockwise, `from`
+    `keys` is the number of keyframes, `rotated` the rotation for display, counter-clockwise, `from`
     is `VideoIndex.exactness`. The codec shows bit depths above 8.
     """
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("video", overflow="fold", min_width=16)
-    for name in ("codec", "size", "frames", "fps", "seconds", "keys", "turn", "from"):
+    for name in ("codec", "size", "frames", "fps", "seconds", "keys", "rotated", "from"):
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("video", overflow="fold", min_width=16)
     for index in indexes:
         deep = f"/{index.bit_depth}" if (index.bit_depth or 8) > 8 else ""
         table.add_row(
-            Text(Path(index.name).name),
             index.codec + deep,
             f"{index.width}x{index.height}",
             f"{index.num_frames:,}",
@@ -54,6 +53,7 @@ def video_table(indexes: Iterable[VideoIndex], *, title: str | None = None) -> T
             f"{len(index.keyframes):,}",
             f"{index.rotation}°" if index.rotation else "",
             index.exactness,
+            Text(Path(index.name).name),
         )
     return table
 

@@ -21,7 +21,16 @@ __all__ = ["read_statuses", "show", "status_table", "watch"]
 
 _LATE = 5.0  # seconds without a batch that are highlighted
 _HIGH, _LOW = 0.10, 0.01  # shares of time that a consumer waits: shown in red; mentioned
-_HOW = "nothing runs here that tells; set VIDEOLOADER_STATUS=1 for the processes to look at"
+_HOW = (
+    "no loader or pipeline with a status runs on this machine; start the program that you want to "
+    "watch with VIDEOLOADER_STATUS=1 in its environment"
+)
+_COLUMNS = (
+    *("rank", "pid", "job", "step", "samples/s", "waits", "for"),
+    *("queues", "decoded/s", "unused", "read", "failed"),
+)
+_DETAILS = ("queues", "decoded/s", "unused", "read")
+_WIDE = 120  # characters of a terminal that has room for all columns
 
 
 def read_statuses(folder: Path | None = None) -> list[dict[str, Any]]:
@@ -55,17 +64,22 @@ def read_statuses(folder: Path | None = None) -> list[dict[str, Any]]:
     return sorted(found, key=lambda run: (_number(run["rank"]), run["pid"], run["run"]))
 
 
-def status_table(runs: list[dict[str, Any]]) -> RenderableType:
-    """A row for each run, and a line of totals if there are several."""
+def status_table(runs: list[dict[str, Any]], width: int = _WIDE) -> RenderableType:
+    """A row for each run, and a line of totals if there are several.
+
+    Of the columns, a terminal of less than 120 characters gets those that fit.
+    """
     if not runs:
         return Text(_HOW, style="yellow")
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in ("rank", "pid", "job", "step"):
-        table.add_column(name, justify="left" if name == "job" else "right", no_wrap=True)
-    for name in ("samples/s", "waits", "for", "queues", "decoded/s", "unused", "read", "failed"):
-        table.add_column(name, justify="left" if name in ("for", "queues") else "right")
+    names = [name for name in _COLUMNS if width >= _WIDE or name not in _DETAILS]
+    for name in names:
+        justify: Any = "left" if name in ("job", "for", "queues") else "right"
+        is_whole = name not in ("job", "waits", "queues")
+        table.add_column(name, justify=justify, no_wrap=is_whole, min_width=len(name))
     for run in runs:
-        table.add_row(*_cells(run))
+        cells = dict(zip(_COLUMNS, _cells(run), strict=True))
+        table.add_row(*(cells[name] for name in names))
     if len(runs) == 1:
         return table
     rate = sum(run["recent"]["samples_per_second"] for run in runs)
@@ -83,7 +97,7 @@ def show(console: Console, *, as_json: bool = False, folder: Path | None = None)
     if as_json:
         console.print(json.dumps(runs), markup=False, highlight=False, soft_wrap=True)
     else:
-        console.print(status_table(runs))
+        console.print(status_table(runs, console.width))
 
 
 def watch(console: Console, interval: float, folder: Path | None = None) -> None:
@@ -93,7 +107,7 @@ def watch(console: Console, interval: float, folder: Path | None = None) -> None
         Live(console=console, screen=True, auto_refresh=False) as live,
     ):
         while True:
-            live.update(status_table(read_statuses(folder)), refresh=True)
+            live.update(status_table(read_statuses(folder), console.width), refresh=True)
             time.sleep(interval)
 
 

@@ -117,7 +117,8 @@ class Monitor:
         self._interval = real_number("stats_interval", interval, most=math.inf)
         self._status: StatusFile | None = status_file()
         self._errors = 0  # before this epoch
-        self._next_call = self._next_status = math.inf
+        self._next_call = math.inf
+        self._next_status = math.inf if self._status is None else -math.inf
         self.begin()
 
     def begin(self, failures: _Failures | None = None) -> None:
@@ -130,7 +131,7 @@ class Monitor:
         if self._on_stats is not None:
             self._next_call = now + self._interval
         if self._status is not None:
-            self._next_status = now
+            self._status.begin(self)
         self._due = min(self._next_call, self._next_status)
 
     def take(self, run: _Run, samples: int) -> None:
@@ -142,7 +143,10 @@ class Monitor:
         if now < self._due:
             return
         stats = run.stats()
-        if now >= self._next_status and self._status is not None:
+        # The first batch of an epoch gives no rate, so a status waits for the second, but not the
+        # first status of the run.
+        has_rate = self.samples > self.first_samples or self._next_status == -math.inf
+        if now >= self._next_status and self._status is not None and has_rate:
             self._next_status = now + PERIOD
             self._status.tell(self, run, stats)
         if now >= self._next_call and self._on_stats is not None:

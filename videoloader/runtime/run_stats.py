@@ -260,13 +260,13 @@ class RunStats(Mapping[str, OperatorStats]):
         if self.batches > 1:
             line += f"; {self.samples_per_second:.4g} samples/s"
         if self.errors:
-            line += f", {self.errors} failed"
+            line += f"{',' if self.batches > 1 else ';'} {self.errors} failed"
         return line
 
     def _waiting(self) -> str:
         """Whether the consumer waits, and for which stage; and what takes its own time."""
         if self.batches < 2:
-            return "nothing was waited for yet"
+            return "who waits is known from the second batch on"
         if self.waited_share < 0.01:
             line = f"the consumer does not wait ({self.waited_share:.1%} of {self.seconds:.1f} s)"
         else:

@@ -50,6 +50,11 @@ class StatusFile:
         self._before: weakref.WeakKeyDictionary[Any, RunStats] = weakref.WeakKeyDictionary()
         self._has_warned = False
 
+    def begin(self, monitor: Any) -> None:
+        """The run counts from zero again, such as in an epoch."""
+        with self._lock:
+            self._before.pop(monitor, None)
+
     def tell(self, monitor: Any, run: Any, stats: RunStats) -> None:
         """Write what a run has done.
 
@@ -60,8 +65,6 @@ class StatusFile:
         """
         with self._lock:
             before = self._before.get(monitor, RunStats())
-            if before.batches > stats.batches:
-                before = RunStats()  # of another epoch
             self._before[monitor] = stats
             if id(monitor) not in self._runs:
                 weakref.finalize(monitor, self._forget, id(monitor)).atexit = False

@@ -151,8 +151,8 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def shown(place: str) -> str:
-    """A path or URL for messages: `public` and `escaped`."""
-    return escaped(public(place))
+    """A path or URL for messages: `public` and `escaped`; quotes for an empty one."""
+    return escaped(public(place)) or "''"
 
 
 def scrubbed(text: str, place: str) -> str:

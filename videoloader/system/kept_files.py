@@ -98,7 +98,6 @@ class KeptFiles:
             with written(self.folder):
                 if path.exists() or not self._has_room(key, size):
                     return
-                path.parent.mkdir(parents=True, exist_ok=True)
                 with written_whole(path) as unfinished, open(unfinished, "wb") as file:
                     file.writelines(parts)
         except SourceError as error:

@@ -53,14 +53,13 @@ def make_folder(target: Path) -> None:
 def written_whole(target: Path) -> Iterator[Path]:
     """The path of a temporary file, which is renamed to `target` at the end of the `with` block.
 
-    Its name is random, so several processes or machines may write the same target at once.
+    Its folder is created. Its name is random, so several processes or machines may write the same
+    target at once.
 
     Raises:
         SourceError: it cannot be written; nothing is left behind, and `target` is as it was.
     """
-    check_target(target)
-    if not target.parent.is_dir():
-        raise SourceError(f"{target}: cannot be written: there is no folder {target.parent}")
+    make_folder(target)
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
     with written(target):
         try:

@@ -183,7 +183,7 @@ class Tensor(Computable):
 def gpu_device(device_id: int | None) -> torch.device:
     """The GPU of this number, by default the current one; an error where there is none."""
     if not torch.cuda.is_available():
-        raise NoGpuError("this machine has no GPU that torch can use (gpu() was asked)")
+        raise NoGpuError("gpu() needs a GPU, and torch finds none on this machine; drop the call")
     return torch.device("cuda", torch.cuda.current_device() if device_id is None else device_id)
 
 

@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from videoloader.codecs.registry import closest_name
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.system.spelling import did_you_mean
 
 __all__ = [
     "CODECS",
@@ -135,6 +137,8 @@ def encoders_of(codec: str) -> list[Encoder]:
         told = f"codec must be one of {', '.join(CODECS)}, got {codec!r}"
         if codec.endswith(_OF_HARDWARE):
             told += "; videos are encoded on the CPU, not by encoders of a GPU"
+        elif hint := did_you_mean(CODECS, closest_name(codec), most=1):
+            told += f"; {hint}"
         raise ArgumentError(told)
     return found
 

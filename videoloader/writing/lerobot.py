@@ -21,7 +21,7 @@ from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
 from videoloader.sources.items import Item
-from videoloader.system.writing import make_folder, written_whole
+from videoloader.system.writing import written_whole
 from videoloader.video import Video
 
 if TYPE_CHECKING:
@@ -218,12 +218,10 @@ class LeRobot:
     def _write_table(self, name: Path, table: pa.Table) -> None:
         import pyarrow.parquet as pq
 
-        make_folder(self._out / name)
         with written_whole(self._out / name) as partial:
             pq.write_table(table, partial)
 
     def _write_json(self, name: Path, value: dict[str, Any]) -> None:
-        make_folder(self._out / name)
         with written_whole(self._out / name) as partial:
             partial.write_text(json.dumps(value, indent=4), encoding="utf-8")
 

@@ -23,7 +23,7 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
 from videoloader.system.checks import real_number, whole_number
 from videoloader.system.spelling import suggests_names
-from videoloader.system.writing import make_folder, written, written_whole
+from videoloader.system.writing import written, written_whole
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
 from videoloader.writing.destinations import Folder, Shards, remove_partial
@@ -292,7 +292,6 @@ def transcode_video(
             index = index_video(source)
             if settings["form"] is not None:
                 check_form(index, settings["form"])
-            make_folder(target)
             with written_whole(target) as partial:
                 encode_part(
                     index,

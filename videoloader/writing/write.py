@@ -81,12 +81,13 @@ def write_video(
         matrix: of Y'CbCr, tagged in the file; `auto` is BT.709 from 720 lines up, BT.601 below.
         color_range: of Y'CbCr, tagged in the file.
         audio: (samples, rate) with samples (channels, n) as `Audio` gives them, or an `Audio`, from
-            time 0 on. AAC in MP4 and MOV, FLAC in Matroska, Opus in WebM.
+            time 0 on; False for none. AAC in MP4 and MOV, FLAC in Matroska, Opus in WebM. By
+            default the sound of a `Clip` that has some. That of a `Video` is not written: `cut`.
         options: of FFmpeg's encoder, such as `{"preset": "fast"}`.
 
     Raises:
         ArgumentError: frames of another type or shape, no frames, times that do not ascend, or a
-            size that the codec does not have.
+            size that the codec does not have; or a clip has sound, and is written with other times.
         UnsupportedError: FFmpeg lacks the encoder (the message names those it has), or the
             container does not take the codec.
         SourceError: the file cannot be written.
@@ -106,7 +107,10 @@ def write_video(
     if fps is not None and times is not None:
         raise ArgumentError("give fps or times, not both")
     colors = OutputFormat(matrix=matrix, color_range=color_range)
-    sound = None if audio is None else samples_of(audio, str(target))
+    has_own_times = fps is None and times is None
+    if audio is None and isinstance(frames, Clip) and frames.has_audio:
+        audio = _sound_of(frames, target, has_own_times=has_own_times)
+    sound = None if audio is None or audio is False else samples_of(audio, str(target))
     pictures = _pictures(frames, layout, target)
     first = next(pictures, None)
     if first is None:
@@ -141,6 +145,18 @@ def write_video(
             output.add(to_frame(picture), *moment)
         if clock.num_frames is not None and clock.num_frames != number + 1:
             raise ArgumentError(f"{target}: {clock.num_frames} times for {number + 1} frames")
+
+
+def _sound_of(clip: Clip, target: Path, *, has_own_times: bool) -> tuple[torch.Tensor, int]:
+    """The sound of a clip, as `audio` takes it."""
+    assert clip.audio is not None
+    if not has_own_times or not (clip.indices >= 0).all():
+        raise ArgumentError(
+            f"{target}: the clip has sound, which fits its own times, but fps=, times= or filled "
+            "frames give it others; pass audio=False to leave the sound out, or "
+            "audio=(clip.audio.T, clip.audio_rate) to write it"
+        )
+    return clip.audio.T, clip.audio_rate
 
 
 class _Clock(NamedTuple):

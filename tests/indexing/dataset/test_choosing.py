@@ -305,7 +305,8 @@ def test_a_list_of_ids_in_names_of_files_is_joined_by_a_function(tmp_path):
     lines = [f"{label},{name}" for name, label in zip(ids, "ab" * 24, strict=False)]
     (tmp_path / "train.csv").write_text("\n".join(["label,youtube_id", *lines]) + "\n")
     with vl.open_dataset(tmp_path / "set.parquet") as videos:
-        with pytest.raises(ArgumentError, match="47 of 47 videos have no row, the first is /k400"):
+        told = "47 of 47 videos have no row, the first is /k400.* on=lambda path"
+        with pytest.raises(ArgumentError, match=told):
             videos.join(tmp_path / "train.csv", key="youtube_id")
         joined = videos.join(
             tmp_path / "train.csv", key="youtube_id", on=lambda path: Path(path).stem[:11]
@@ -336,11 +337,15 @@ def test_videos_without_a_row_are_an_error_or_logged(dataset, caplog):
 @pytest.mark.parametrize(
     ("table", "options", "error", "words"),
     [
-        ({"stem": ["1"], "codec": ["x"]}, {"on": "stem"}, ArgumentError, "column 'codec' already"),
+        (
+            {"stem": ["1"], "codec": ["x"]},
+            {"on": "stem", "columns": "codec"},
+            ArgumentError,
+            "column 'codec' already",
+        ),
         ({"stem": ["1"], "Codec": ["x"]}, {"on": "stem"}, ArgumentError, "column 'codec' already"),
-        ({"stem": ["1"], "row": [1]}, {"on": "stem"}, ArgumentError, "column 'row' already"),
         ({"stem": ["1"], "a": [1], "A": [2]}, {"on": "stem"}, ArgumentError, "'a' already"),
-        ({"id": ["1"]}, {"on": "stem"}, ArgumentError, "no column 'stem'; it has id"),
+        ({"id": ["1"]}, {"on": "stem"}, ArgumentError, "'stem'; it has id; key= names"),
         ({"stem": ["1"]}, {"on": "stem", "columns": ["a"]}, ArgumentError, "no column 'a'"),
         ({"stem": ["1"]}, {"on": "name", "key": "stem"}, ArgumentError, "on must be 'path'"),
         ({"stem": ["1"]}, {"on": len}, ArgumentError, "needs key="),
@@ -355,6 +360,23 @@ def test_videos_without_a_row_are_an_error_or_logged(dataset, caplog):
 def test_what_cannot_be_joined_is_an_error(dataset, table, options, error, words):
     with pytest.raises(error, match=words):
         dataset.join(table, **options)
+
+
+def test_columns_of_the_data_set_are_left_out_where_they_are_the_same(dataset):
+    videos = dataset.sample(10)
+    own = videos.select(["key", "path", "member"]).append_column("row", pa.array(videos.rows))
+    scores = pa.array(range(10))
+    table = own.append_column("score", scores).take(pa.array([*range(9, -1, -1)]))
+    joined = videos.join(table, key="key")
+    assert joined.column_names == [*videos.column_names, "score"]
+    assert joined.select(["score"])[0].to_pylist() == [*range(10)]
+    assert len(videos.join(table[:4], key="key", missing="drop")) == 4
+    with pytest.raises(ArgumentError, match="column 'row' already"):
+        videos.join(table, key="key", columns=["row", "score"])
+    for column, value in {"row": 10**6, "path": "elsewhere"}.items():
+        changed = pa.array([*table[column].to_pylist()[1:], value])
+        with pytest.raises(ArgumentError, match=f"column '{column}' already"):
+            videos.join(table.drop_columns([column]).append_column(column, changed), key="key")
 
 
 def test_lists_and_categories_of_polars_are_joined(dataset):

@@ -91,6 +91,8 @@ def test_names_of_codecs_and_containers_are_one_or_several(dataset):
         for number, row in enumerate(table)
         if row["error"] is None and row["codec"] in ("h264", "av1") and row["container"] == "mp4"
     ]
+    assert dataset.filter(codecs=["h264", "av1"], containers="mov").rows.tolist() == both
+    assert not len(dataset.filter(codecs=["theora", "msmpeg4v3"], containers=["nut", "ogg"]))
 
 
 def test_any_expression_over_the_columns_goes_together_with_limits(dataset):
@@ -139,6 +141,12 @@ def test_a_missing_value_meets_no_condition(tmp_path):
         ({"min_frame": 3}, ArgumentError, "did you mean min_frames"),
         ({"min_frames": "many"}, ArgumentError, "min_frames='many' is no limit"),
         ({"codecs": [1]}, ArgumentError, "codecs=.* is no limit"),
+        ({"codecs": ["h265"]}, ArgumentError, "no codec is called 'h265'; did you mean hevc"),
+        ({"codecs": ["av1", "H264"]}, ArgumentError, "'H264'; did you mean h264"),
+        ({"codecs": "nothing"}, ArgumentError, "'nothing'; names are h264, .* others of FFmpeg"),
+        ({"containers": "mkv"}, ArgumentError, "no container is called 'mkv'.*mean matroska"),
+        ({"containers": ["mp4", "webm"]}, ArgumentError, "'webm'; did you mean matroska"),
+        ({"containers": "matroksa"}, ArgumentError, "did you mean matroska"),
         (pc.field("frames") > 3, ArgumentError, "its columns are key, path"),
         (pc.field("num_frames") + 3, ArgumentError, "fits no data set index"),
         (lambda row: True, ArgumentTypeError, "expression of pyarrow"),

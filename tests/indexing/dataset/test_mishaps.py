@@ -143,8 +143,8 @@ def test_an_output_that_cannot_be_is_refused_by_name(folder, tmp_path):
         vl.index_dataset(folder, tmp_path / "set.parquet", 0)
     part = tmp_path / "part.parquet"
     vl.index_dataset(folder, part, 0)
-    with pytest.raises(vl.SourceError, match=r"none/all\.parquet: cannot be written"):
-        merge_datasets([part], tmp_path / "none" / "all.parquet")
+    with pytest.raises(vl.SourceError, match=r"file/all\.parquet: cannot be written"):
+        merge_datasets([part], tmp_path / "file" / "all.parquet")
 
 
 def test_a_file_that_changes_while_it_is_indexed_is_indexed_again(folder, tmp_path, out):

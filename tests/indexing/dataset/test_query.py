@@ -102,6 +102,8 @@ def test_a_column_row_of_a_file_does_not_hide_the_numbers_of_rows(tmp_path):
         ("height", "it gives INTEGER, not true or false"),
         ("codec, height", "does not apply|not true or false"),
         ("hieght > 3", "did you mean height. columns are key, path"),
+        ("codec = h264", "quote texts: codec = 'h264'; columns are key"),
+        ('height > 3 and codec="h264"', "quote texts: codec='h264'; columns are key"),
         ("count(*) > 3", "aggregates"),
         ("codec = 3", "Could not convert"),
         ("codec in (select column0 from read_csv('/etc/passwd'))", "file system operations"),

@@ -10,7 +10,7 @@ import pytest
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset import find_items, merge_datasets
-from videoloader.indexing.dataset.skipped import BROKEN, PACKED, UNREADABLE, Skipped
+from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
 
 
 @pytest.fixture
@@ -22,9 +22,13 @@ def folder(tmp_path):
     shutil.copy(folder / "a.mp4", folder / "deep/b.mp4")
     for name in ("deep/more.tar.gz", "deep/notes.txt", "1.jpg", "README"):
         (folder / name).touch()
+    for name in (".cache/2.mp4", "deep/._b.mp4"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(folder / "a.mp4", folder / name)
     (folder / "gone.mp4").symlink_to("nowhere")
     with tarfile.open(folder / "c.tar", "w") as archive:
-        archive.add(folder / "a.mp4", "x.mp4")
+        archive.add(folder / "a.mp4", "./x.mp4")
+        archive.add(folder / "a.mp4", "./._x.mp4")
         archive.add(folder / "1.jpg", "x.jpg")
     (folder / "deep/again").symlink_to(folder)
     return folder
@@ -36,6 +40,9 @@ EXPECTED = {
     ("deep/again", "links to folders gone through already"),
     ("deep/notes.txt", "with the ending .txt"),
     ("README", "without an ending"),
+    (".cache", HIDDEN),
+    ("deep/._b.mp4", HIDDEN),
+    ("c.tar/./._x.mp4", HIDDEN),
     ("1.jpg", "with the ending .jpg"),
     ("c.tar/x.jpg", "with the ending .jpg"),
 }
@@ -56,6 +63,10 @@ def test_what_was_skipped_is_in_the_file(folder, tmp_path):
         dataset.filter(min_frames=1).write(tmp_path / "part.parquet")
     with vl.open_dataset(tmp_path / "part.parquet") as part:
         assert not part.skipped
+
+
+def test_a_hidden_folder_that_is_named_is_listed(folder):
+    assert [item.path for item in find_items(folder / ".cache")] == [f"{folder}/.cache/2.mp4"]
 
 
 def test_other_readers_of_the_file_are_not_disturbed(folder, tmp_path):

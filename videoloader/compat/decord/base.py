@@ -58,5 +58,7 @@ def as_integer(given: Any, name: str) -> int:
 
 
 as_decord_errors = RaisedAs(
-    {VideoError: DECORDError}, kept=(FrameRangeError, DECORDError, DECORDLimitReachedError)
+    {VideoError: DECORDError},
+    kept=(FrameRangeError, DECORDError, DECORDLimitReachedError),
+    words={'device="cpu"': "ctx=cpu(0)"},
 )

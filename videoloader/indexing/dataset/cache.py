@@ -28,7 +28,7 @@ from videoloader.errors import ArgumentError, FormatError, SourceError, VideoErr
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage, unreadable
-from videoloader.system.writing import make_folder, written, written_whole
+from videoloader.system.writing import written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,7 +157,6 @@ def open_cache(path: Path) -> Cache:
     problem = ""  # as text: an exception would keep the caller's objects alive
     for place in (beside, elsewhere):
         try:
-            make_folder(place)
             with written_whole(place) as partial, open(partial, "wb") as out:
                 _write(out, path, of, folder=place.parent)
         except SourceError as error:

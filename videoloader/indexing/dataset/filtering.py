@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.registry import CODECS, closest_name
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.containers.registry import CONTAINERS, container_of
 from videoloader.indexing.dataset.cache import reading
 from videoloader.indexing.dataset.rows import with_later_columns
+from videoloader.indexing.libav import is_codec, is_container
 from videoloader.system.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -125,12 +128,48 @@ def _one_condition(name: str, value: Any) -> pc.Expression:
     import pyarrow.compute as pc
 
     if name in _CHOICES:
-        known = [value] if isinstance(value, str) else list(value)
-        return pc.field(_CHOICES[name]).isin(pa.array(known, pa.string()))
+        wanted = [value] if isinstance(value, str) else list(value)
+        if not all(isinstance(each, str) for each in wanted):
+            raise TypeError("names are texts")
+        if name == "codecs":
+            _check_codecs(wanted)
+        elif name == "containers":
+            wanted = _container_names(wanted)
+        return pc.field(_CHOICES[name]).isin(pa.array(wanted, pa.string()))
     bound, _, what = name.partition("_")
     limit = pa.scalar(value, pa.float64())
     measured = _measure(what)
     return measured >= limit if bound == "min" else measured <= limit
+
+
+def _check_codecs(names: Sequence[str]) -> None:
+    """Raise ArgumentError if a name is no codec of this library or FFmpeg."""
+    for name in names:
+        if name not in CODECS and not is_codec(name):
+            raise ArgumentError(f"no codec is called {name!r}; {_hint(CODECS, closest_name(name))}")
+
+
+def _container_names(names: Sequence[str]) -> list[str]:
+    """Names that indexes have for these containers: those of this library and of its demuxers.
+
+    Raises:
+        ArgumentError: a name is no container, such as the ending of a file.
+    """
+    found = []
+    for name in names:
+        one = container_of(name)
+        by_ending = [each.name for each in CONTAINERS if f".{name.lower()}" in each.endings]
+        if one not in CONTAINERS and (by_ending or not is_container(name)):
+            hint = _hint([each.name for each in CONTAINERS], *by_ending or [name])
+            raise ArgumentError(f"no container is called {name!r}; {hint}")
+        found += [one.name, one.demuxer or one.name]
+    return found
+
+
+def _hint(known: Collection[str], name: str) -> str:
+    return (
+        did_you_mean(known, name, most=1) or f"names are {', '.join(known)}, and others of FFmpeg"
+    )
 
 
 def _measure(what: str) -> pc.Expression:

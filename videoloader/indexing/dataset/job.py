@@ -13,7 +13,7 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.indexing.dataset.part import index_path, is_part, read_rows, write_rows
+from videoloader.indexing.dataset.part import is_part, read_rows, table_path, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
     Row,
@@ -94,7 +94,7 @@ def index_dataset(
     """
     if on_error not in ("record", "raise"):
         raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
-    check, target = as_check(check), index_path(out)
+    check, target = as_check(check), table_path(out)
     places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     noted = Skipped() if skipped is None else skipped
     items = find_items(places, noted)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "LIKE_ON",
+    "OF_PLACES",
     "ROW",
     "On",
     "as_table",
@@ -43,8 +45,14 @@ or without. `stem`: the name of the file without folder and ending. A function: 
 the path, as text.
 """
 
+LIKE_ON = "such as on=lambda path: Path(path).stem[:11]"
+"""Example of `On` in messages."""
+
 ROW = "row"
 """Name in queries of the number of each row."""
+
+OF_PLACES = (ROW, "key", "path", "member", "error", "error_kind")
+"""Columns of the tables of `map_clips` that say of which video a row is, and whether it failed."""
 
 _FILE_NAME, _ENDING = r"(?s)^.*/", r"([^./][^/]*)\.[^./]*$"
 _MOST_REPEATS = 1000  # in an expression of RE2
@@ -74,7 +82,7 @@ def read_table(
     try:
         if Path(path).suffix.lower() == ".parquet":
             with pq.ParquetFile(Path(path)) as file:
-                check_columns(file.schema_arrow.names, columns or (), name)
+                check_columns(file.schema_arrow.names, columns or (), name, key=key)
                 return file.read(None if columns is None else list(dict.fromkeys(columns)))
         texts = pa.csv.ConvertOptions(column_types={key: pa.string()} if key else {})
         table = pa.csv.read_csv(Path(path), convert_options=texts)
@@ -82,19 +90,22 @@ def read_table(
         raise unreadable(os.fspath(path), error) from None
     except pa.ArrowException as error:
         raise FormatError(f"{name}: no table ({error})") from error
-    check_columns(table.column_names, columns or (), name)
+    check_columns(table.column_names, columns or (), name, key=key)
     return table if columns is None else table.select(list(dict.fromkeys(columns)))
 
 
-def check_columns(known: Sequence[str], wanted: Sequence[str], name: str) -> None:
-    """Check that a table has some columns.
+def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key: str = "") -> None:
+    """Check that a table has some columns; `key` is the one that a user names as key=.
 
     Raises:
         ArgumentError: it lacks one.
     """
     for column in wanted:
         if column not in known:
-            raise ArgumentError(f"{name}: has no column {column!r}; it has {', '.join(known)}")
+            told = f"{name}: has no column {column!r}; it has {', '.join(known)}"
+            if column == key:
+                told += "; key= names the one that says which video a row is of"
+            raise ArgumentError(told)
 
 
 def check_new_columns(known: Sequence[str], added: Sequence[str], name: str) -> None:
@@ -263,8 +274,8 @@ def rows_or_reported(
         )
         if missing == "raise":
             raise ArgumentError(
-                f"{text}; on= says what of a video is searched there, and missing='drop' leaves "
-                "these videos out"
+                f"{text}; on= says what of a video is searched there, {LIKE_ON}, and "
+                "missing='drop' leaves these videos out"
             )
         _log.warning("%s; %s", text, "left out" if missing == "drop" else "their values are null")
     unused = len(known) - np.count_nonzero(np.bincount(rows[rows >= 0], minlength=1))

@@ -13,7 +13,7 @@ from typing import Any
 
 from videoloader.errors import ArgumentTypeError, FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
-from videoloader.indexing.dataset.skipped import BROKEN, PACKED, UNREADABLE, Skipped
+from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
 from videoloader.sources.address import absolute_path, escaped, is_url, local_path, public, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item, local_item
@@ -25,6 +25,7 @@ from videoloader.sources.tar import Member, read_members
 __all__ = ["each_place", "find_items", "find_videos"]
 
 _LISTS = {".txt", ".list", ".lst"}
+_TABLES = {".csv", ".tsv"}
 _ARCHIVE = ".tar"
 _WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
 _COMPRESSED = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".zip", ".7z", ".rar")
@@ -58,9 +59,10 @@ def find_items(
     blank lines and lines that begin with `#` are skipped. A list at a URL may not name `file://`
     URLs. A URL that ends with a slash means all videos and archives under it; a URL of a store
     (`s3://bucket/prefix`) needs no slash. Files that are named explicitly may have any suffix.
-    Links to folders are followed, but each folder is visited once. A path that is not UTF-8
-    becomes a `file://` URL. A damaged archive yields the members before the damage, and itself as
-    an item that cannot be opened.
+    Hidden files and folders in folders, archives and stores, whose names begin with a dot, are
+    passed over. Links to folders are followed, but each folder is visited once. A path that is not
+    UTF-8 becomes a `file://` URL. A damaged archive yields the members before the damage, and
+    itself as an item that cannot be opened.
 
     Args:
         sources: folders, globs, lists, archives, paths or URLs.
@@ -71,6 +73,7 @@ def find_items(
     Raises:
         SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
             read.
+        FormatError: a list has more than paths, or is a table (`.csv`, `.tsv`).
         UnsupportedError: the scheme of a URL is not supported.
         ArgumentTypeError: a source is no path or URL.
 
@@ -108,6 +111,12 @@ def each_place(places: Any) -> Iterator[Any]:
 
 def _found(source: str, skipped: Skipped) -> Iterator[Item]:
     """Files and archives that a source stands for."""
+    if _ending(public(source)) in _TABLES and not os.path.isdir(source):
+        raise FormatError(
+            f"{shown(source)}: a table, which is no list of videos; give the videos as a folder, "
+            "paths or a .txt file of paths, and their labels as labels=LabelColumn(table, ...); or "
+            "read `path label` lines with fn.readers.video(file_list=...)"
+        )
     if is_url(source):
         yield from _found_remote(source, skipped)
         return
@@ -144,7 +153,9 @@ def _found_remote(url: str, skipped: Skipped) -> Iterator[Item]:
     if is_folder or (_ending(plain) not in _WANTED | _LISTS and is_listable(url)):
         found = []
         for place, state in list_objects(url if is_folder else f"{url}/"):
-            if _ending(place) in _WANTED:
+            if _is_hidden(public(place).removeprefix(plain)):
+                skipped.add(HIDDEN, public(place))
+            elif _ending(place) in _WANTED:
                 found.append(Item(place, listed=state))
             else:
                 skipped.add(_with_ending(place), public(place))
@@ -176,6 +187,11 @@ def _ending(place: str) -> str:
     return os.path.splitext(place)[1].lower()
 
 
+def _is_hidden(place: str) -> bool:
+    """Whether a file, or a folder that it is in, has a name that begins with a dot."""
+    return any(part.startswith(".") and part not in (".", "..") for part in place.split("/"))
+
+
 def _with_ending(place: str) -> str:
     """The reason for skipping a file without the suffix of a video."""
     if place.lower().endswith(_COMPRESSED):
@@ -202,6 +218,9 @@ def _walk(folder: Path, skipped: Skipped) -> list[str]:
             folders = []
             with os.scandir(place) as entries:
                 for entry in entries:
+                    if _is_hidden(entry.name):
+                        skipped.add(HIDDEN, entry.path)
+                        continue
                     is_wanted = _ending(entry.name) in _WANTED
                     if is_wanted and _is_file(entry):
                         found.append(entry.path)
@@ -275,7 +294,9 @@ def _members(archive: Item, skipped: Skipped) -> Iterator[Item]:
         with _open_archive(path) as source:
             whole = source.fingerprint if is_url(local_path(path)) else None
             for member in read_members(source):
-                if _ending(member.name) in VIDEO_SUFFIXES:
+                if _is_hidden(member.name):
+                    skipped.add(HIDDEN, _member(path, member, None).key)
+                elif _ending(member.name) in VIDEO_SUFFIXES:
                     yield _member(path, member, whole)
                 else:
                     skipped.add(_with_ending(member.name), _member(path, member, None).key)

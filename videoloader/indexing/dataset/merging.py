@@ -10,7 +10,7 @@ from pathlib import Path
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.cache import is_default_root, read_root
-from videoloader.indexing.dataset.part import index_path, read_rows, stored_skipped, write_rows
+from videoloader.indexing.dataset.part import read_rows, stored_skipped, table_path, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, open_dataset
 from videoloader.indexing.dataset.rows import Row, with_root
 from videoloader.indexing.dataset.skipped import Skipped
@@ -43,7 +43,7 @@ def merge_datasets(
     >>> len(merge_datasets(["0.parquet", "1.parquet"], "whole.parquet"))
     4
     """
-    datasets, target = [Path(part) for part in parts], index_path(out)
+    datasets, target = [Path(part) for part in parts], table_path(out)
     if not datasets:
         raise ArgumentError("nothing to merge")
     roots = {read_root(part) for part in datasets}

@@ -25,7 +25,7 @@ from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.sources.address import is_url, local_path, shown
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import check_target, make_folder, written_whole
+from videoloader.system.writing import check_target, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
-    "index_path",
     "is_part",
     "read_rows",
     "stored_skipped",
     "stored_splits",
+    "table_path",
     "table_writer",
     "write_groups",
     "write_part",
@@ -55,8 +55,8 @@ _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer"
 _DICTIONARY += ["audio_codec", "mastering_display"]
 
 
-def index_path(out: str | os.PathLike[str]) -> Path:
-    """Where a data set index is to be written.
+def table_path(out: str | os.PathLike[str]) -> Path:
+    """Where a data set index, or another table of a job, is to be written.
 
     Raises:
         SourceError: it is a URL, a folder or a device.
@@ -66,8 +66,8 @@ def index_path(out: str | os.PathLike[str]) -> Path:
     check_target(Path(place))
     if not place.endswith(".parquet"):
         raise ArgumentError(
-            f"{shown(place)}: the name of a data set index ends in .parquet, by which loaders know "
-            f"it; write to {shown(place)}.parquet"
+            f"{shown(place)}: the name of a Parquet table ends in .parquet, by which loaders and "
+            f"commands know it; write to {shown(place)}.parquet"
         )
     return Path(place)
 
@@ -204,10 +204,9 @@ def write_part(
     >>> len(vl.open_dataset("part.parquet"))
     2
     """
-    target = index_path(out)
+    target = table_path(out)
     if os.path.realpath(target) == os.path.realpath(dataset.path):
         raise ArgumentError(f"{target}: is the data set itself; write its videos to another file")
-    make_folder(target)
     with table_writer(
         target,
         dataset.root,

@@ -63,10 +63,11 @@ class Selecting:
             **limits: further conditions: `min_` and `max_` of `frames`, `keyframes`,
                 `duration` (seconds), `fps`, `width`, `height`, `pixels` and `aspect` (width /
                 height), both limits included and sizes as displayed; `codecs`, `containers` and
-                `pixel_formats`, a name or several.
+                `pixel_formats`, a name or several: FFmpeg's, such as `hevc` and `matroska`.
 
         Raises:
-            ArgumentError: there is no such limit, or the condition does not apply to the columns.
+            ArgumentError: there is no such limit, codec or container, or the condition does not
+                apply to the columns.
         """
         wanted, videos = as_condition(condition, limits), self.videos
         if wanted is None:
@@ -190,13 +191,15 @@ class Selecting:
                 such as `lambda path: Path(path).stem[:11]`; only then may a row be of several
                 videos.
             key: column of the table; by default the one called `path` or `stem`, as `on` is.
-            columns: to take from the table; by default all but `key`.
+            columns: to take from the table; by default all but `key`, and but `row`, `key`, `path`,
+                `member`, `error` and `error_kind` where the data set has the same values.
             missing: what becomes of videos without a row: `raise` an error, `drop` them and log how
                 many, or keep them with `null` and log that.
 
         Raises:
             ArgumentError: videos have no row, a row stands for several, several rows with different
-                values have one key, or the table lacks a column or has one that the data set has.
+                values have one key, or the table lacks a column or has one of the data set with
+                other values.
             ArgumentTypeError: the table is none.
             SourceError: there is no such file.
             FormatError: the file is no table.
@@ -211,12 +214,13 @@ class Selecting:
         wanted = [each for each in given.column_names if each != key]
         if columns is not None:
             wanted = list(dict.fromkeys(_as_names(columns)))
-        check_columns(given.column_names, [key, *wanted], name)
+        check_columns(given.column_names, [key, *wanted], name, key=key)
         return self.videos._joined_with(
             given.select([key, *wanted]),
             on=on,
             missing=missing,
             name=name,
+            repeats=columns is None,
         )
 
     def write(self, out: str | os.PathLike[str]) -> DatasetIndex:

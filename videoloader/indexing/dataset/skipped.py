@@ -11,13 +11,14 @@ from contextlib import suppress
 from videoloader.errors import ArgumentError
 from videoloader.sources.items import Item, local_item
 
-__all__ = ["BROKEN", "PACKED", "UNREADABLE", "Skipped"]
+__all__ = ["BROKEN", "HIDDEN", "PACKED", "UNREADABLE", "Skipped"]
 
 _log = logging.getLogger(__name__)
 
 PACKED = "compressed archives, which are not read: unpack them, or pack them as .tar"
 BROKEN = "links that lead nowhere, and what is no file"
 UNREADABLE = "folders that this user may not read"
+HIDDEN = "hidden, by names that begin with a dot"
 _LOST = (PACKED, BROKEN, UNREADABLE)  # reasons that may mean that videos are missing
 _NAMED = 1000  # paths that are kept of a reason
 _REASONS = 8  # that are named in a line

@@ -194,11 +194,21 @@ def _explained(rows: Videos | DatasetIndex, text: str) -> Iterator[None]:
         reason = _in_line(re.split("\n\nLINE|\nCandidate", str(error))[0])
         names = rows.column_names
         words = set(re.findall(r"[a-z_]\w*", text.lower())) - {*names}
-        hint = did_you_mean(names, *sorted(words), most=1)
+        hint = _quoted(text, reason) or did_you_mean(names, *sorted(words), most=1)
         raise ArgumentError(
             f"the query {text!r} does not apply: {reason}; {hint}{' ' * bool(hint)}columns are "
             f"{', '.join(names)}"
         ) from error
+
+
+def _quoted(text: str, reason: str) -> str:
+    """Advice where a text stands without single quotes, so that SQL takes it as a column."""
+    missing = re.search(r'Referenced column "(\w+)" not found', reason)
+    if missing is None:
+        return ""
+    word = missing[1]
+    found = re.search(rf'(\w+\s*(?:=|<>|!=|\blike\b)\s*)["\s]*{word}\b', text, re.IGNORECASE)
+    return "" if found is None else f"quote texts: {found[1]}'{word}';"
 
 
 def _in_line(message: str) -> str:

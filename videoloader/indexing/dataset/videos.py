@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.joining import (
+    OF_PLACES,
+    ROW,
     On,
     check_columns,
     check_new_columns,
@@ -181,6 +183,16 @@ class Videos(Selecting):
             )
         return values.cast(pa.large_string())
 
+    def _has(self, table: pa.Table, column: str, among: NDArray[np.bool_]) -> bool:
+        """Whether a table of some of the videos repeats a column of the data set."""
+        import pyarrow as pa
+
+        if column not in table.column_names:
+            return False
+        own = pa.array(self.rows) if column == ROW else self.select([column])[column]
+        values = own.filter(pa.array(among)).to_pylist()
+        return bool(table[column].to_pylist() == values)
+
     def _paths(self) -> pa.Array:
         """Whole path of each video: its key, under the root if there is one."""
         import pyarrow as pa
@@ -195,14 +207,25 @@ class Videos(Selecting):
         is_whole = pc.match_substring_regex(keys, r"^(/|[A-Za-z][A-Za-z0-9+.-]*://)")
         return pc.if_else(is_whole, keys, whole)
 
-    def _joined_with(self, table: pa.Table, *, on: On, missing: str, name: str) -> Videos:
-        """The videos with the columns of a table behind its first one, which has the keys."""
+    def _joined_with(
+        self, table: pa.Table, *, on: On, missing: str, name: str, repeats: bool
+    ) -> Videos:
+        """The videos with the columns of a table behind its first one, which has the keys.
+
+        With `repeats` it may repeat columns that name videos, which are left out if they are equal.
+        """
         import pyarrow as pa
 
         key, *columns = table.column_names
-        check_new_columns([*self.column_names, "index"], columns, name)
+        known = [*self.column_names, "index"]
+        again = [column for column in columns if repeats and column in OF_PLACES]
+        again = [column for column in again if column in (*known, ROW)]
+        check_new_columns(known, [column for column in columns if column not in again], name)
         table = one_row_a_key(table, name)
         rows = rows_or_reported(self._paths(), table[key], on, name, missing=missing)
+        repeated = table.select(again).take(pa.array(rows[rows >= 0]))
+        columns = [column for column in columns if not self._has(repeated, column, rows >= 0)]
+        check_new_columns(known, columns, name)
         place = np.full(len(self.dataset), -1)
         place[self.rows] = rows
         # Nulls of the places give null values.

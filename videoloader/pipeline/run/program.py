@@ -16,6 +16,7 @@ from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError
 from videoloader.operators.batch_source import Columns
 from videoloader.operators.context import Sample
+from videoloader.operators.general.copy import COPY
 from videoloader.pipeline.graph.compiler import CompiledStage, Step, compile_graph
 from videoloader.pipeline.graph.graph import Graph
 from videoloader.pipeline.graph.nodes import Node
@@ -74,7 +75,7 @@ class Program:
         self.sources.start_workers()  # before anything below, which may use CUDA: they may be forks
         on_gpu = [node for node in self._nodes if node.device != "cpu"]
         for node in on_gpu:
-            media.check_gpu(node.describe())
+            _check_gpu(node)
         first = self.compiled[0] if self.compiled else None
         self._only_plans = first is not None and first.only_plans
         self._mark = nvtx_ranges(uses_gpu=bool(on_gpu))
@@ -223,7 +224,7 @@ class Program:
     def add(self, node: Node) -> None:
         """Add a node that `run_node` runs, outside of stages."""
         if node.device != "cpu":
-            media.check_gpu(node.describe())
+            _check_gpu(node)
         self._take_failures(node, "debug mode keeps all samples of a batch")
         self._nodes.append(node)
 
@@ -422,3 +423,9 @@ def _column(samples: Sequence[Sample]) -> Batch:
 def _has_samples(planned: Sequence[Any]) -> TypeGuard[Sequence[ReadSample]]:
     """Whether a reader of stored samples has planned them."""
     return isinstance(planned[0], ReadSample)
+
+
+def _check_gpu(node: Node) -> None:
+    """`NoGpuError` unless there is a GPU for a node."""
+    instead = ["drop the call of gpu()"] if node.operator is COPY else []
+    media.check_gpu(node.describe(), *instead)

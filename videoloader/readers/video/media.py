@@ -82,9 +82,7 @@ def frames_at_seconds(
     return frames_at_times(times, clock, pad_mode=pad_mode, name=name)
 
 
-def check_gpu(what: str) -> None:
+def check_gpu(what: str, instead: str = 'use device="cpu"') -> None:
     """`NoGpuError` unless torch has a GPU."""
     if not torch.cuda.is_available():
-        raise NoGpuError(
-            f'{what} needs a GPU, and torch finds none on this machine; use device="cpu"'
-        )
+        raise NoGpuError(f"{what} needs a GPU, and torch finds none on this machine; {instead}")
