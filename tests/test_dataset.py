@@ -481,7 +481,7 @@ def test_options_without_a_meaning_are_refused_before_anything_is_read(tmp_path)
         ({"flip": 2}, "flip"),
         ({"dtype": "int8"}, "dtype"),
         ({"mean": 3.0}, "float dtype"),
-        ({"crop": (1, 2, 3)}, "size"),
+        ({"crop": (1, 2, 3)}, "crop must be"),
         ({"random_resized_crop": ((0, 1), (1, 1))}, "goes with size"),
     ):
         with pytest.raises(vl.ArgumentError, match=words):

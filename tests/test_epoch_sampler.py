@@ -125,7 +125,7 @@ def test_after_set_epoch_a_number_is_one_clip_whatever_loads_it(dataset, options
     dataset.set_epoch(None)
     assert dataset.epoch is None
     assert clips(DataLoader(dataset)) != clips(DataLoader(dataset))
-    with pytest.raises(vl.ArgumentError, match="epoch is a whole number from 0, got -1"):
+    with pytest.raises(vl.ArgumentError, match="epoch must be a whole number of at least 0"):
         dataset.set_epoch(-1)
 
 

@@ -338,13 +338,13 @@ def test_wrong_arguments_are_named(paths):
     for wrong, words in (
         ({"on_error": "ignore"}, "on_error must be"),
         ({"prefetch": 0}, "prefetch"),
-        ({"prefetch": 1.5}, "prefetch is a whole number"),
-        ({"workers": 1.5}, "workers is a whole number"),
-        ({"batch_size": 1.5}, "batch_size is a whole number"),
-        ({"batch_size": "2"}, "batch_size is a whole number"),
+        ({"prefetch": 1.5}, "prefetch must be a whole number"),
+        ({"workers": 1.5}, "workers must be a whole number"),
+        ({"batch_size": 1.5}, "batch_size must be a whole number"),
+        ({"batch_size": "2"}, "batch_size must be a whole number"),
         ({"columns": [("captions.csv", "caption")]}, "columns are names, endings of files"),
         ({"rank": 1}, "come together"),
-        ({"flip": 2}, "flip is a probability"),
+        ({"flip": 2}, "flip must be a number from 0 to 1"),
         ({"size": None, "crop": 9000}, r"\.mp4: crop 9000x9000 does not fit"),
         ({"size": None, "random_resized_crop": ((0.1, 1), (1, 1))}, "goes with size"),
         ({"random_resized_crop": (0.1, 1)}, "random_resized_crop is"),
@@ -353,14 +353,14 @@ def test_wrong_arguments_are_named(paths):
         ({"matrix": "bt470"}, "matrix must be"),
         ({"color_range": "tv"}, "color_range must be"),
         ({"resolution_change": "crop"}, "resolution_change must be"),
-        ({"max_pixels": 0}, "max_pixels is"),
+        ({"max_pixels": 0}, "max_pixels must be"),
     ):
         with pytest.raises(vl.ArgumentError, match=words):
             list(loader(paths, **wrong))
     with pytest.raises(vl.ArgumentError, match="clip sampler"):
         loader(paths, [1, 2])
     for workers in (-1, 1.5):  # when it is made
-        with pytest.raises(vl.ArgumentError, match="workers is a whole number"):
+        with pytest.raises(vl.ArgumentError, match="workers must be a whole number"):
             loader(paths, workers=workers)
 
 

@@ -109,7 +109,7 @@ def test_bad_files_are_named_whichever_clip_of_them_is_drawn(paths, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clips_per_video": 0}, "clips_per_video must be at least 1"),
+        ({"clips_per_video": 0}, "clips_per_video must be a whole number of at least 1"),
         ({"weights": [1, 2]}, "4 videos, but 2 weights"),
         ({"weights": {}}, "no weight for"),
         ({"balanced": True}, "balanced needs labels"),

@@ -253,14 +253,14 @@ def test_positions_that_no_epoch_has_are_refused(paths, wrong):
     batches = loader(paths)
     batches.load_state_dict({**batches.state_dict(), "position": 2})
     state = batches.state_dict()
-    with pytest.raises(vl.ArgumentError, match="position of a state is a whole number"):
+    with pytest.raises(vl.ArgumentError, match="position of a state must be a whole number"):
         batches.load_state_dict({**state, "position": wrong})
     assert batches.state_dict() == state
     sampler = vl.EpochSampler(COUNT, shuffle=False)
-    with pytest.raises(vl.ArgumentError, match="given of a state is a whole number"):
+    with pytest.raises(vl.ArgumentError, match="given of a state must be a whole number"):
         sampler.load_state_dict({"epoch": 0, "given": wrong})
     assert [draw.sample for draw in sampler] == [*range(COUNT)]
-    with pytest.raises(vl.ArgumentError, match="start of an epoch is a whole number"):
+    with pytest.raises(vl.ArgumentError, match="start of an epoch must be a whole number"):
         batches.order.num_steps(wrong)
 
 
@@ -270,11 +270,11 @@ def test_epochs_that_do_not_count_are_refused(paths, wrong):
     data = vl.ClipDataset(paths, vl.UniformClip(2))
     for each in (batches, sampler):
         state = each.state_dict()
-        with pytest.raises(vl.ArgumentError, match="epoch of a state is a whole number"):
+        with pytest.raises(vl.ArgumentError, match="epoch of a state must be a whole number"):
             each.load_state_dict({**state, "epoch": wrong})
         assert each.state_dict() == state
     for each in (batches, sampler) if wrong is None else (batches, sampler, data):
-        with pytest.raises(vl.ArgumentError, match="epoch is a whole number"):
+        with pytest.raises(vl.ArgumentError, match="epoch must be a whole number"):
             each.set_epoch(wrong)
 
 

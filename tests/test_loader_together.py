@@ -333,7 +333,7 @@ def test_wrong_arguments_are_named(paths, dataset):
     dense = {"clips": vl.DenseClips(4), "clips_per_video": "all"}
     for source, options, message in (
         (paths, {"clips_per_video": 4, "together": 3}, "clips_per_video=4 is no multiple"),
-        (paths, {"clips_per_video": 4, "together": 0}, "together is True, False or a number"),
+        (paths, {"clips_per_video": 4, "together": 0}, "together, unless True or False, must be"),
         (paths, {"clips_per_video": 3, "together": True}, "batch_size=8 is no multiple of"),
         (dataset, dense | {"together": True}, "say how many neighbouring clips"),
         (dataset, dense | {"balanced": True, "labels": [0] * 5}, "leave out weights and bal"),

@@ -51,6 +51,77 @@ def hidden(index):
     return index.with_flags(PacketFlags.HIDDEN, np.ones(len(index.packets), np.bool_))
 
 
+# ---- numbers and truth values
+
+CLIP = vl.RandomClip(2)
+
+
+def load(path, **options):
+    vl.Loader([path], CLIP, **{"batch_size": 1, "workers": 0, **options})
+
+
+def take(path, *frames, **options):
+    with vl.Video(path) as video:
+        (video.get_frames_at_times if "times" in options else video.get_frames)(*frames, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda _: vl.RandomClip("16"), "count must be a whole number of at least 1, got '16'"),
+        (lambda _: vl.UniformClip("8"), "count must be a whole number of at least 1, got '8'"),
+        (lambda _: vl.RandomClip(16, fps="8"), "fps must be a number above 0, got '8'"),
+        (lambda p: load(p, workers="2"), "workers must be a whole number of at least 0, got '2'"),
+        (lambda p: load(p, prefetch="a"), "prefetch must be a whole number of at least 1"),
+        (lambda p: load(p, seed="a"), "seed must be a whole number, got 'a'"),
+        (lambda p: load(p, flip="x"), "flip must be a number from 0 to 1, got 'x'"),
+        (lambda p: load(p, size=1.5), "size must be .height, width. in whole pixels, .* got 1.5"),
+        (lambda p: load(p, crop=(1, 2.0)), "crop must be .height, width. in whole pixels"),
+        (lambda p: load(p, batch_size=2.0), "batch_size must be a whole number of .* got 2.0"),
+        (lambda p: load(p, stats_interval=[]), "stats_interval must be a number of at least 0"),
+        (lambda p: load(p, clips_per_video=True), "clips_per_video must be a whole number"),
+        (lambda p: load(p, memory_limit=1.5), "memory_limit, unless None or .auto., must be a w"),
+        (lambda p: load(p, rank=0, num_ranks="2"), "num_ranks must be a whole number"),
+        (lambda p: load(p, shuffle="yes"), "shuffle must be True or False, not text, got 'yes'"),
+        (lambda p: load(p, audio="yes"), "audio must be True or False, not text"),
+        (lambda p: load(p, balanced="no"), "balanced must be True or False, not text"),
+        (lambda p: vl.Audio(p, sample_rate="16k"), "sample_rate must be a whole number of at lea"),
+        (lambda p: vl.Video(p, threads="2"), "threads must be a whole number of at least 1"),
+        (lambda p: vl.Video(p, strict="no"), "strict must be True or False, not text"),
+        (lambda p: take(p, [0], flip="no"), "flip must be True or False"),
+        (lambda p: take(p, start="1"), "start must be a whole number, got '1'"),
+        (lambda p: take(p, times=[0], nearest="no"), "nearest must be True or False, not text"),
+        (lambda p: take(p, times=[0], tolerance="1"), "tolerance must be a number of at least 0"),
+        (lambda _: vl.EpochSampler("my_videos"), "samples must be a data set,.* got 'my_videos'"),
+        (lambda _: vl.EpochSampler([0, 1.5]), "samples must be a data set, a sampler"),
+        (lambda _: vl.EpochSampler(4, seed=1.5), "seed must be a whole number, got 1.5"),
+        (lambda p: vl.ClipDataset([p], CLIP)["a"], "sample must be a whole number, got 'a'"),
+        (lambda p: vl.ClipDataset([p], CLIP)[("a", 0)], "sample must be a whole number, got 'a'"),
+        (lambda p: vl.ClipDataset([p], CLIP, seed="a"), "seed must be a whole number, got 'a'"),
+        (lambda p: vl.ClipDataset([p], vl.RandomClip), "is the class RandomClip; call it"),
+        (lambda p: vl.Loader([p], vl.RandomClip, batch_size=1), "is the class RandomClip; call"),
+        (lambda p: vl.Loader([p], 16, batch_size=1), "must be a clip sampler such as .* got 16"),
+        (lambda p: vl.Loader([(p, 0)], CLIP, batch_size=1), "must be a path.*labels go to labels="),
+        (lambda p: vl.ClipDataset(7, CLIP), "a video must be a path, .* got 7"),
+        (lambda p: vl.transcode(p, p.parent / "out", gop="8"), "gop must be a whole number"),
+        (
+            lambda p: vl.transcode(p, p.parent / "out", sampler=vl.RandomClip),
+            "sampler is the class",
+        ),
+        (lambda p: vl.index_dataset([(p, 0)], p.parent / "out.parquet"), "labels go to labels="),
+    ],
+)
+def test_an_argument_of_another_type_is_told_by_name_and_range(path, call, words):
+    with pytest.raises(vl.ArgumentTypeError, match=words):
+        call(path)
+
+
+def test_numbers_of_numpy_and_torch_are_numbers(path):
+    assert vl.RandomClip(np.int64(4), fps=np.float32(2)).count == 4
+    load(path, batch_size=np.uint8(2), seed=torch.tensor(3), flip=np.float32(0.5), size=np.int16(8))
+    assert len(vl.EpochSampler(np.int64(3), shuffle=np.bool_(1))) == 3
+
+
 # ---- samplers
 
 
@@ -84,7 +155,7 @@ def test_devices_of_dali_are_answered_with_ours(path, device):
 
 
 def test_a_size_that_is_text_is_told_as_text(path):
-    with pytest.raises(vl.ArgumentError, match=r"whole pixels, got '224'$"):
+    with pytest.raises(vl.ArgumentError, match=r"whole pixels, 1 to 32768, got '224'$"):
         vl.ClipDataset([path], vl.UniformClip(2), size="224")
 
 
@@ -116,7 +187,7 @@ def test_what_is_no_request_is_an_error_that_shows_one(path, wrong, words):
 
 @pytest.mark.parametrize("clips", [1.5, -1, "2", None])
 def test_a_number_of_clips_is_a_whole_number(path, clips):
-    with pytest.raises(vl.ArgumentError, match="clips must be a whole number of 0 or more"):
+    with pytest.raises(vl.ArgumentError, match="clips must be a whole number of at least 0"):
         vl.ClipRequest(path, [0, 1], clips=clips)
 
 

@@ -200,7 +200,7 @@ LAYERS = {
     "types": "errors system",
     "tfrecord": "errors",
     "tensors": "errors views types",
-    "backend": "errors tensors",
+    "backend": "errors system tensors",
     "codecs": "errors",
     "sampling": "errors system",
     "sources": "errors system",
@@ -217,7 +217,7 @@ LAYERS = {
     "operators readers",
     "fn": "errors system types tensors sampling operators readers pipeline",
     "math": "types pipeline fn",
-    "auto_aug": "errors types pipeline fn math",
+    "auto_aug": "errors system types pipeline fn math",
     "ops": "errors operators pipeline fn",
     "experimental": "errors system types tensors sampling workers operators pipeline fn math ops",
     "plugin": "errors system runtime cuda tensors sampling sources clip_samples readers "

@@ -6,11 +6,9 @@ allocators manage the memory and keep freed blocks. The other functions work as 
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-from videoloader.errors import ArgumentError
+from videoloader.system.checks import real_number, whole_number
 from videoloader.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 
 __all__ = [
@@ -107,7 +105,7 @@ def PreallocateDeviceMemory(bytes: int, device_id: int) -> None:  # noqa: A002, 
     >>> if torch.cuda.is_available():
     ...     PreallocateDeviceMemory(1 << 20, device_id=0)
     """
-    torch.empty(_size(bytes), dtype=torch.uint8, device=f"cuda:{device_id}")
+    torch.empty(whole_number("bytes", bytes), dtype=torch.uint8, device=f"cuda:{device_id}")
 
 
 def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002, N802
@@ -116,7 +114,7 @@ def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002, N802
     >>> if torch.cuda.is_available():
     ...     PreallocatePinnedMemory(1 << 20)
     """
-    torch.empty(_size(bytes), dtype=torch.uint8, pin_memory=True)
+    torch.empty(whole_number("bytes", bytes), dtype=torch.uint8, pin_memory=True)
 
 
 def ReleaseUnusedMemory() -> None:  # noqa: N802
@@ -129,12 +127,4 @@ def ReleaseUnusedMemory() -> None:  # noqa: N802
 
 
 def _set(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise ArgumentError(f"the {name} must be between {least} and {most}, got {value!r}")
-    _settings[name] = float(value)
-
-
-def _size(bytes: Any) -> int:  # noqa: A002
-    if isinstance(bytes, bool) or not isinstance(bytes, int) or bytes < 0:
-        raise ArgumentError(f"bytes must be an int, at least 0, got {bytes!r}")
-    return bytes
+    _settings[name] = real_number(f"the {name}", value, least=least, most=most)

@@ -40,7 +40,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
 from videoloader.sampling import ClipSampler, check_pad_mode
-from videoloader.sampling.orders.batch_order import whole_number
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["ClipDataset", "collate_samples"]
@@ -287,7 +287,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def _warn_of_repeats(self, keys: Sequence[Key]) -> None:
         """Say that a sampler draws numbers several times, which `set_epoch` makes one clip."""
-        plain = [int(key) for key in keys if not isinstance(key, tuple)]
+        plain = [
+            whole_number("sample", key, least=None) for key in keys if not isinstance(key, tuple)
+        ]
         if len(set(plain)) == len(plain):
             return
         self._warned = True
@@ -300,7 +302,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def _draw(self, key: Key) -> Draw:
         """Which draw of which sample is asked for, its number not negative."""
-        number, *told = key if isinstance(key, tuple) else (int(key),)
+        number, *told = key if isinstance(key, tuple) else (key,)
+        number = whole_number("sample", number, least=None)
         if not -len(self) <= number < len(self):
             raise IndexError(f"sample {number} of a data set of {len(self)}")
         number %= len(self)

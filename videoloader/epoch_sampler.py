@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Unpack, cast
 
@@ -10,10 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset, Sampler
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.sampling import BatchOrder, generator
-from videoloader.sampling.orders.batch_order import OrderOptions, state_number, whole_number
+from videoloader.sampling.orders.batch_order import OrderOptions, state_number
 from videoloader.sampling.orders.sample_order import SampleOrder, check_together
+from videoloader.system.checks import whole_number
 from videoloader.system.options import from_options, takes_options
 
 __all__ = ["Draw", "EpochSampler"]
@@ -97,10 +99,16 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
             self._inner = samples
         elif isinstance(samples, Dataset):
             self._size = len(cast(Any, samples))
-        elif isinstance(samples, int):
-            self._size = samples
+        elif isinstance(samples, int | np.integer):
+            self._size = whole_number("samples", samples)
         else:
-            self._numbers = np.fromiter(samples, dtype=np.int64)
+            try:
+                self._numbers = np.fromiter(map(operator.index, samples), dtype=np.int64)
+            except TypeError as error:
+                raise ArgumentTypeError(
+                    "samples must be a data set, a sampler, how many samples there are, or their "
+                    f"numbers, got {samples!r:.80}"
+                ) from error
             self._size = len(self._numbers)
         if self._inner is None and not self._size:
             raise ArgumentError("there are no samples to draw from")

@@ -40,7 +40,8 @@ from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 from videoloader.sampling import Buckets, ClipSampler, Packing
-from videoloader.sampling.orders.batch_order import OrderOptions, state_number, whole_number
+from videoloader.sampling.orders.batch_order import OrderOptions, state_number
+from videoloader.system.checks import whole_number
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import documented, from_options, takes_options
 
@@ -197,8 +198,6 @@ class Loader:
         whole_number("prefetch", prefetch, least=1)
         if workers is not None:
             whole_number("workers", workers)
-        if not isinstance(clips, ClipSampler):
-            raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
         shape = None if shaped is None else shaped.plan.shape
         self._requests = from_options(
             SampleRequests,

@@ -37,9 +37,9 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.sampling import ClipSampler, DenseClips
-from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.several_clips import usual_shape
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented, from_options, takes_options
 from videoloader.workers.on_ray import warn_of_missing_gpus
 
@@ -235,8 +235,6 @@ def _plan(
     **others: Any,
 ) -> _Plan:
     """The plan for arguments of `read_clips`, which are checked."""
-    if not isinstance(clips, ClipSampler):
-        raise ArgumentError(f"clips must be a clip sampler such as RandomClip, got {clips!r}")
     if others["device"].partition(":")[0] not in ("cpu", "cuda"):
         raise ArgumentError(f'device must be "cpu" or "cuda", got {others["device"]!r}')
     output = from_options(OutputFormat, options)

@@ -185,11 +185,11 @@ def test_clips_are_augmented_as_their_frames_would_be():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"magnitude_bin": 11}, "bin 11 is not one of 0 to 10"),
-        ({"magnitude_bin": -1}, "bin -1"),
+        ({"magnitude_bin": 11}, "data node, must be a whole number from 0 to 10, got 11"),
+        ({"magnitude_bin": -1}, "bin.* got -1"),
         ({}, "needs a magnitude_bin"),
         ({"magnitude_bin": 1, "num_magnitude_bins": None}, "needs num_magnitude_bins"),
-        ({"magnitude_bin": 1.5}, "int or a data node"),
+        ({"magnitude_bin": 1.5}, "unless a data node, must be a whole number"),
         ({"magnitude_bin": 1, "name": "translate_x"}, "translate_x needs shape"),
     ],
 )

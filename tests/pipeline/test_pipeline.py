@@ -343,7 +343,11 @@ def test_a_definition_takes_arguments_of_its_own(videos):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({}, ArgumentError, "batch_size of a pipeline must be an int, at least 1, got None"),
+        (
+            {},
+            ArgumentError,
+            "batch_size of a pipeline must be a whole number from 1 to .*, got None",
+        ),
         ({"batch_size": 0}, ArgumentError, "got 0"),
         ({"batch_size": 1, "num_threads": 0}, ArgumentError, "num_threads"),
         ({"batch_size": 1, "prefetch_queue_depth": 0}, ArgumentError, "prefetch_queue_depth"),

@@ -233,8 +233,8 @@ def test_samplers_of_others_give_whole_numbers_in_any_form():
     ("make", "words"),
     [
         (lambda: RandomClip(3, timing="even"), 'timing must be "times" or "frames"'),
-        (lambda: RandomClip(3, fps=np.inf), "positive fps"),
-        (lambda: RandomClip(3, fps=np.nan), "positive fps"),
+        (lambda: RandomClip(3, fps=np.inf), "fps must be a number above 0"),
+        (lambda: RandomClip(3, fps=np.nan), "fps must be a number above 0"),
         (lambda: RandomClip(3, fps=5).frames(4, boundaries=[0, 1, 2, 3]), "are 5 times"),
         (lambda: RandomClip(3, fps=5).frames(4, boundaries=[7] * 5), "needs the times"),
         (lambda: SegmentClip(3, fps=5).frames(4), "needs the times"),

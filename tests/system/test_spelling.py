@@ -1,5 +1,6 @@
 """Misspelled names: errors suggest the names that there are."""
 
+import importlib
 from functools import partial
 
 import numpy as np
@@ -52,12 +53,48 @@ def test_names_that_are_like_no_other_bring_no_suggestion():
         (videoloader.Loader, "num_clips", "clips_per_video"),
         (videoloader.Video.get_frames, "num_frames", "count"),
         (videoloader.Video.get_frames, "step", "stride"),
+        (videoloader.Video.get_frames, "height", "size"),
+        (videoloader.Video.get_frames, "width", "size"),
+        (videoloader.Video, "num_threads", "threads"),
+        (videoloader.Loader, "num_threads", "workers"),
+        (videoloader.Loader, "num_workers", "workers"),
+        (videoloader.Loader, "drop_last", 'remainder="drop"'),
+        (videoloader.Loader, "pin_memory", 'device="cuda"'),
+        (videoloader.Loader, "sampler", "clips"),
+        (videoloader.RandomClip, "clip_len", "count"),
+        (videoloader.RandomClip, "frames", "count"),
+        (videoloader.RandomClip, "frame_interval", "stride"),
+        (videoloader.write_video, "crf", "quality"),
+        (videoloader.transcode, "shorter", "resize_shorter"),
+        (videoloader.Audio, "sr", "sample_rate"),
+        (videoloader.Audio, "mono", "num_channels=1"),
     ],
 )
 def test_arguments_as_other_libraries_call_them_are_told_with_our_name(call, wrong, right):
     message = rf"\b{call.__name__}.*\(\) got an unexpected keyword argument '{wrong}'"
     with pytest.raises(TypeError, match=rf"{message}; did you mean {right}\?$"):
         call(**{wrong: 8})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("batch_size", "that is for torch's DataLoader, or videoloader.Loader"),
+        ("drop_last", "that is for torch's DataLoader, or videoloader.Loader"),
+        ("device", "samples are decoded on the CPU, videoloader.Loader decodes on a GPU"),
+    ],
+)
+def test_arguments_that_a_data_set_lacks_are_told_with_what_has_them(wrong, words):
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{wrong}'; {words}$"):
+        videoloader.ClipDataset("my_videos", videoloader.RandomClip(2), **{wrong: 8})
+
+
+@pytest.mark.parametrize("name", ["VideoReader", "VideoDecoder"])
+def test_classes_of_other_libraries_are_told_with_our_modules(name):
+    with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; did you mean") as error:
+        getattr(videoloader, name)
+    module, _, told = str(error.value).split()[-1].rstrip("?").rpartition(".")
+    assert hasattr(importlib.import_module(module), told)
 
 
 def test_limits_as_other_libraries_call_them_are_told_with_our_names():

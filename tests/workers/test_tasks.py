@@ -136,5 +136,5 @@ def test_of_a_group_whose_worker_is_lost_the_others_are_done(function, tmp_path)
 
 
 def test_a_negative_number_of_workers_is_an_error():
-    with pytest.raises(ArgumentError, match="workers must be at least 0, got -1"):
+    with pytest.raises(ArgumentError, match="workers must be a whole number of at least 0, got -1"):
         next(run_tasks("math:sqrt", [1.0], workers=-1, time_limit=1))

@@ -307,7 +307,7 @@ def test_sound_can_be_left_out(tmp_path):
         ((1, 4), {"times": (0, 1)}, vl.ArgumentError, "not both"),
         ((), {"times": (1, 1)}, vl.ArgumentError, "begin before end"),
         ((), {"times": (8, 9)}, vl.FrameRangeError, "8 to 9 s requested, the video runs from 0 to"),
-        ((1.5, 4), {}, TypeError, "as an integer"),
+        ((1.5, 4), {}, TypeError, "start must be a whole number, got 1.5"),
         ((1, 4), {"codec": "h263"}, vl.ArgumentError, "codec must be one of h264"),
         ((1, 4), {"method": "smart"}, vl.ArgumentError, "method must be one of auto, copy"),
     ],

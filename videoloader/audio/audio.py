@@ -23,7 +23,9 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.checks import whole_number
 from videoloader.system.forking import ForkSafeLock
+from videoloader.system.spelling import suggests_names
 
 if TYPE_CHECKING:
     import torch
@@ -41,6 +43,7 @@ MOST_VALUES = 1 << 31  # in one range, over all channels
 _FAR = 2  # seconds; skip further ahead than this by seeking, where seeking is exact
 
 
+@suggests_names
 class Audio:
     """The sound of an audio file or of a video, exact to the sample.
 
@@ -96,8 +99,8 @@ class Audio:
         if mix not in ("bounded", "plain"):
             raise ArgumentError(f"mix must be 'bounded' or 'plain', got {mix!r}")
         for name, value in (("sample_rate", sample_rate), ("num_channels", num_channels)):
-            if value is not None and value < 1:
-                raise ArgumentError(f"{name} must be at least 1, got {value}")
+            if value is not None:
+                whole_number(name, value, least=1)
         self._arguments: dict[str, Any] = {
             "sample_rate": sample_rate,
             "num_channels": num_channels,

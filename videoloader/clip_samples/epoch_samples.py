@@ -15,6 +15,7 @@ from videoloader.indexing.dataset.joining import find_rows
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
 from videoloader.sampling.orders.sample_order import check_together
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
+from videoloader.system.checks import whole_number
 
 __all__ = ["ClipsPerVideo", "Weights", "check_clips", "find_samples", "find_weights"]
 
@@ -54,8 +55,7 @@ def check_clips(clips_per_video: ClipsPerVideo, sampler: ClipSampler) -> int:
     """
     if clips_per_video == "all":
         raise ArgumentError('clips_per_video="all" is for Loader; here it is a number')
-    if not isinstance(clips_per_video, int | np.integer) or clips_per_video < 1:
-        raise ArgumentError(f"clips_per_video must be at least 1, got {clips_per_video!r}")
+    clips_per_video = whole_number("clips_per_video", clips_per_video, least=1)
     if clips_per_video > 1 and isinstance(sampler, DenseClips):
         raise ArgumentError(
             "DenseClips takes every clip of a video; for clips_per_video give a sampler that "

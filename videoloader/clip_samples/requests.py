@@ -27,7 +27,9 @@ from videoloader.sampling import (
 from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.batches.clip_lengths import with_count
 from videoloader.sampling.clips import DenseClips, EvenClips
+from videoloader.sampling.sampler import check_sampler
 from videoloader.sampling.several_clips import clip_at, usual_shape
+from videoloader.system.checks import whole_number
 
 __all__ = ["SampleKey", "SampleRequests"]
 
@@ -69,6 +71,8 @@ class SampleRequests:
     counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
+        check_sampler("the sampler", self.sampler)
+        whole_number("seed", self.seed, least=None)
         check_pad_mode(self.pad_mode)
         check_snap(self.snap)
 

@@ -14,6 +14,7 @@ from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, find_items, open_dataset
+from videoloader.indexing.dataset.listing import each_place
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import absolute, is_url, local_path, shown
 
@@ -158,7 +159,7 @@ def find_sources(
     """The videos behind what a user names, in order; a list keeps its repetitions.
 
     Raises:
-        ArgumentError: there are none.
+        ArgumentError: there are none, or one is no path, URL or item.
         SourceError: a folder, glob or URL has no video, or there is no such thing.
     """
     if isinstance(videos, str | os.PathLike) and os.fspath(videos).endswith(".parquet"):
@@ -175,7 +176,7 @@ def find_sources(
                 else f"{name}: no videos; filter, split or sample left none of {rows - failed}"
             )
         return IndexedVideos(videos)
-    items = list(_items([videos] if isinstance(videos, str | os.PathLike | Item) else videos))
+    items = list(_items(each_place(videos)))
     if not items:
         raise ArgumentError("no videos; the list of them is empty")
     if isinstance(videos, str | os.PathLike) and len(items) == 1:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from videoloader.clip_samples.sources import ClipSources
 from videoloader.curation.hashes import differing_bits, hash_video, packet_digest
 from videoloader.curation.mapping import find_videos, map_clips
-from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset import Item, Videos
 from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.part import table_path
+from videoloader.system.checks import real_number
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
 
@@ -93,8 +93,8 @@ def find_duplicates(
     """
     import pyarrow.parquet as pq
 
-    if distance is not None and not 0 <= distance < 64:
-        raise ArgumentError(f"distance must be at least 0 and less than 64, got {distance}")
+    if distance is not None:
+        real_number("distance", distance, most=63)
     target = table_path(out)
     videos = find_videos(source)
     options: dict[str, Any] = {

@@ -33,9 +33,11 @@ from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.rows import Row, as_error, state_of
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import ClipSampler, generator, sample_frames
+from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented
 from videoloader.system.pickling import pickle_for_program
 from videoloader.video import Video
@@ -171,8 +173,7 @@ def map_clips(
         raise ArgumentTypeError(f"function is called with each clip or video, got {function!r}")
     out = table_path(out)
     names = (columns,) if isinstance(columns, str) else tuple(columns)
-    if not isinstance(seed, int | np.integer):
-        raise ArgumentTypeError(f"seed is an integer, got {seed!r}")
+    seed = whole_number("seed", seed, least=None)
     if not ray:  # rather now than as the error of each video
         as_device(device)
     _check_options(options, clips)
@@ -274,6 +275,8 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
 
 
 def _check_options(options: MapOptions, clips: ClipSampler | None) -> None:
+    if clips is not None:
+        check_sampler("clips", clips)
     for name in options:
         if name not in MapOptions.__annotations__:
             raise ArgumentTypeError(f"map_clips() got an unexpected keyword argument {name!r}")

@@ -41,9 +41,9 @@ from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import ArgumentError, ClosedError, ResourceError, VideoError
-from videoloader.sampling.orders.batch_order import whole_number
+from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.sources.items import Item
+from videoloader.system.checks import whole_number
 from videoloader.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.system.options import from_options, takes_options
 from videoloader.workers.processors import machine_memory, usable_processors
@@ -130,9 +130,7 @@ class BatchDecoder:
     ) -> None:
         self.device = as_device(device)
         self._workers = _default_workers(workers)
-        if threads < 1:
-            raise ArgumentError(f"threads must be at least 1, got {threads}")
-        self._threads = threads
+        self._threads = whole_number("threads", threads, least=1)
         self._limits = check_limits(options)
         indexer = Indexer(**self._limits._asdict()) if self._workers else None
         self._indexes = IndexCache(indexer) if indexes is None else indexes

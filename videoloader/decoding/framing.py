@@ -12,6 +12,7 @@ import numpy as np
 from videoloader.decoding.options import SampleOptions
 from videoloader.decoding.output import View, normalize_size
 from videoloader.errors import ArgumentError
+from videoloader.system.checks import real_number, whole_number
 from videoloader.system.options import documented
 
 __all__ = ["Framing", "check_resizing", "random_part", "shorter_resized"]
@@ -45,13 +46,11 @@ class Framing:
         for name in ("size", "crop"):
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, normalize_size(given))
+                object.__setattr__(self, name, normalize_size(given, name))
         check_resizing(self.size, self.resize_shorter)
-        if not 0 <= self.flip <= 1:
-            raise ArgumentError(f"flip is a probability, from 0 to 1, got {self.flip}")
-        is_whole = isinstance(self.crops, int | np.integer)
-        if not is_whole or self.crops < 1 or (self.crops > 1 and self.crop is None):
-            raise ArgumentError(f"crops is at least 1, and more go with crop; got {self.crops}")
+        real_number("flip", self.flip, most=1)
+        if whole_number("crops", self.crops, least=1) > 1 and self.crop is None:
+            raise ArgumentError(f"crops={self.crops} needs crop, the size of each")
         if self.random_resized_crop is not None:
             self._check_random_crop(self.random_resized_crop)
 
@@ -60,12 +59,13 @@ class Framing:
             raise ArgumentError("random_resized_crop goes with size, and not with crop")
         try:
             (least, most), (narrow, wide) = given
+            has_meaning = 0 < least <= most <= 1 and 0 < narrow <= wide
         except (TypeError, ValueError) as error:
             raise ArgumentError(
                 "random_resized_crop is ((least, most) area, (narrowest, widest) ratio), "
                 f"got {self.random_resized_crop!r}"
             ) from error
-        if not (0 < least <= most <= 1 and 0 < narrow <= wide):
+        if not has_meaning:
             raise ArgumentError(
                 "random_resized_crop needs 0 < least <= most <= 1 of the area and "
                 f"0 < narrowest <= widest, got {self.random_resized_crop}"
@@ -156,12 +156,8 @@ def check_resizing(size: Any, resize_shorter: int | None) -> None:
     """Fail unless one of both is given, or none, and the length of a side is one."""
     if size is not None and resize_shorter is not None:
         raise ArgumentError("give size or resize_shorter, not both")
-    if resize_shorter is not None and not (
-        isinstance(resize_shorter, int | np.integer) and resize_shorter >= 1
-    ):
-        raise ArgumentError(
-            f"resize_shorter must be a whole number of at least 1, got {resize_shorter!r}"
-        )
+    if resize_shorter is not None:
+        whole_number("resize_shorter", resize_shorter, least=1)
 
 
 def shorter_resized(displayed: tuple[int, int], length: int) -> tuple[int, int]:

@@ -6,10 +6,12 @@ allocated for them.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
+import math
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
-from videoloader.errors import ArgumentError, OutOfMemoryError, ResourceError, UnsupportedError
+from videoloader.errors import OutOfMemoryError, ResourceError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.system.checks import real_number, whole_number
 from videoloader.workers.processors import machine_memory
 
 __all__ = [
@@ -21,7 +23,6 @@ __all__ = [
     "WorkerLimits",
     "batch_too_large",
     "check_limits",
-    "check_max_pixels",
     "check_pixels",
     "check_time_limit",
     "clip_too_large",
@@ -59,27 +60,13 @@ _WORKER_SHARE = 4  # of the machine's memory, one part in so many for a worker
 _WORKER_LEAST = 2 << 30
 
 
-def check_max_pixels(max_pixels: int) -> int:
-    """The argument `max_pixels`, if it is a number of pixels.
-
-    Raises:
-        ArgumentError: it is none.
-    """
-    if isinstance(max_pixels, bool) or not isinstance(max_pixels, int) or max_pixels < 1:
-        raise ArgumentError(f"max_pixels is a number of pixels, 1 or more, got {max_pixels!r}")
-    return max_pixels
-
-
 def check_time_limit(time_limit: float) -> float:
     """The argument `time_limit`, if it is a number of seconds.
 
     Raises:
         ArgumentError: it is none.
     """
-    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
-    if not is_number or not time_limit > 0:
-        raise ArgumentError(f"time_limit is a number of seconds over 0, got {time_limit!r}")
-    return float(time_limit)
+    return real_number("time_limit", time_limit, above=0, most=math.inf)
 
 
 class WorkerLimits(NamedTuple):
@@ -141,7 +128,6 @@ def worker_limit(memory_limit: MemoryLimit) -> int | None:
     """
     if memory_limit == "auto":
         return max(machine_memory() // _WORKER_SHARE, _WORKER_LEAST)
-    given: Any = memory_limit
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
-        raise ArgumentError(f'memory_limit is a number of bytes, None or "auto", got {given!r}')
-    return memory_limit
+    if memory_limit is None:
+        return None
+    return whole_number('memory_limit, unless None or "auto",', memory_limit, least=1)

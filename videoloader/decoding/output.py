@@ -23,7 +23,8 @@ from videoloader.decoding.options import (
     ResolutionChange,
     ToneMap,
 )
-from videoloader.errors import ArgumentError, DecodeError
+from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented
 
 __all__ = [
@@ -308,14 +309,19 @@ def check_resolution_change(resolution_change: str) -> None:
         )
 
 
-def normalize_size(size: int | Sequence[int]) -> tuple[int, int]:
+def normalize_size(size: int | Sequence[int], name: str = "size") -> tuple[int, int]:
     """(height, width) from that or from one number for both."""
-    sides = (size, size) if isinstance(size, int | np.integer) else tuple(size)
-    height, width = sides if len(sides) == 2 else (0, 0)
-    whole = isinstance(height, int | np.integer) and isinstance(width, int | np.integer)
-    if not whole or not 0 < height <= _MAX_SIDE or not 0 < width <= _MAX_SIDE:
-        raise ArgumentError(f"size must be (height, width) in whole pixels, got {size!r}")
-    return int(height), int(width)
+    try:
+        height, width = size if hasattr(size, "__iter__") else (size, size)
+        return (
+            whole_number(name, height, least=1, most=_MAX_SIDE),
+            whole_number(name, width, least=1, most=_MAX_SIDE),
+        )
+    except (TypeError, ValueError) as error:
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        raise kind(
+            f"{name} must be (height, width) in whole pixels, 1 to {_MAX_SIDE}, got {size!r}"
+        ) from error
 
 
 def as_fill(value: int | Sequence[int], output: OutputFormat) -> NDArray[Any]:

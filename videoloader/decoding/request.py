@@ -20,6 +20,7 @@ from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
 from videoloader.sources.address import public
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented
 
 __all__ = ["Blank", "ClipRequest", "as_frame_numbers", "as_request"]
@@ -83,8 +84,7 @@ class ClipRequest:
             check_snap(self.snap)
         if self.resize_shorter is not None:
             check_resizing(self.size, self.resize_shorter)
-        if not isinstance(self.clips, int | np.integer) or self.clips < 0:
-            raise ArgumentError(f"clips must be a whole number of 0 or more, got {self.clips!r}")
+        whole_number("clips", self.clips)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

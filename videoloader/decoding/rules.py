@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from videoloader.decoding.limits import MAX_PIXELS, check_max_pixels
+from videoloader.decoding.limits import MAX_PIXELS
 from videoloader.decoding.options import BatchOptions, ResolutionChange
 from videoloader.decoding.output import check_resolution_change
 from videoloader.errors import ArgumentError
+from videoloader.system.checks import whole_number
 from videoloader.system.options import documented
 
 __all__ = ["DecodingRules"]
@@ -37,12 +38,11 @@ class DecodingRules:
 
     def __post_init__(self) -> None:
         check_resolution_change(self.resolution_change)
-        check_max_pixels(self.max_pixels)
+        whole_number("max_pixels", self.max_pixels, least=1)
         for name in ("audio_rate", "audio_channels"):
             value = getattr(self, name)
             if value is None:
                 continue
             if not self.audio:
                 raise ArgumentError(f"{name}={value!r} goes with audio=True")
-            if not isinstance(value, int) or value < 1:
-                raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
+            whole_number(name, value, least=1)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
+from videoloader.system.checks import whole_number
 from videoloader.system.spelling import did_you_mean
 from videoloader.tensors import TensorList
 from videoloader.types import DataType
@@ -15,11 +14,11 @@ from videoloader.types import DataType
 __all__ = [
     "ExpectedOutputs",
     "check_names",
+    "count_of",
     "device_number",
     "queue_depth",
     "seed_or_none",
     "start_method",
-    "whole_number",
 ]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
@@ -27,32 +26,22 @@ _QUEUES = ("cpu_size", "gpu_size")
 _MOST = 1 << 62  # what queues can count
 
 
-def whole_number(name: str, value: Any, *, least: int | None = 1) -> int:
-    """The value as an int; an error if it is none, or out of range.
-
-    Args:
-        name: of the argument.
-        value: of it.
-        least: that it may be; None takes any int.
-    """
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or (least is not None and not least <= value <= _MOST):
-        bound = "" if least is None else f", at least {least}"
-        raise ArgumentError(f"{name} of a pipeline must be an int{bound}, got {value!r}")
-    return int(value)
+def count_of(name: str, value: Any, *, least: int = 1) -> int:
+    """An argument of a pipeline that counts something, checked."""
+    return whole_number(f"{name} of a pipeline", value, least=least, most=_MOST)
 
 
 def seed_or_none(value: Any) -> int | None:
     """A seed; None where one is to be drawn."""
     if value is None:
         return None
-    seed = whole_number("seed", value, least=None)
+    seed = whole_number("seed of a pipeline", value, least=None)
     return None if seed < 0 else seed
 
 
 def device_number(value: Any) -> int | None:
     """The number of a GPU; None for the current one."""
-    return None if value is None or value == -1 else whole_number("device_id", value, least=0)
+    return None if value is None or value == -1 else count_of("device_id", value, least=0)
 
 
 def check_names(function: str, given: Collection[str], known: Collection[str]) -> None:
@@ -74,10 +63,10 @@ def start_method(value: Any) -> str:
 def queue_depth(given: int | Mapping[str, int], *, exec_async: bool) -> int:
     """The depth of queues; the larger, if there are two."""
     if not isinstance(given, Mapping):
-        return whole_number("prefetch_queue_depth", given)
+        return count_of("prefetch_queue_depth", given)
     if not exec_async:
         raise ArgumentError("two depths of queues need exec_async=True")
-    depths = [whole_number("prefetch_queue_depth", depth) for depth in given.values()]
+    depths = [count_of("prefetch_queue_depth", depth) for depth in given.values()]
     if not depths or not given.keys() <= {*_QUEUES}:
         raise ArgumentError(
             f"prefetch_queue_depth of a pipeline is an int, or a dict of {' and '.join(_QUEUES)}, "

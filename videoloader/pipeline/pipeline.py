@@ -29,11 +29,11 @@ from videoloader.pipeline.graph.serialization import read_graph, refuse_untruste
 from videoloader.pipeline.options import (
     ExpectedOutputs,
     check_names,
+    count_of,
     device_number,
     queue_depth,
     seed_or_none,
     start_method,
-    whole_number,
 )
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.debug import DebugRun
@@ -202,14 +202,14 @@ class Pipeline:
         given = depths if isinstance(depths, Mapping) else {}
         self.cpu_queue_size = int(given.get("cpu_size", depth))
         self.gpu_queue_size = int(given.get("gpu_size", depth))
-        self.bytes_per_sample = whole_number("bytes_per_sample", bytes_per_sample or 0, least=0)
+        self.bytes_per_sample = count_of("bytes_per_sample", bytes_per_sample or 0, least=0)
         self.max_streams = -1 if max_streams is None else max_streams
         self.default_cuda_stream_priority = default_cuda_stream_priority or 0
         self.stream_policy, self.concurrency = stream_policy, concurrency
-        self.batch_size = self.max_batch_size = whole_number("batch_size", batch_size)
+        self.batch_size = self.max_batch_size = count_of("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
-        self.num_threads = whole_number("num_threads", num_threads)
+        self.num_threads = count_of("num_threads", num_threads)
         self.device_id = device_number(device_id)
         self._state = None if checkpoint is None else Checkpoint.read(checkpoint)
         seed = seed_or_none(seed)
@@ -223,9 +223,7 @@ class Pipeline:
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._python_workers = (
-            whole_number(
-                "py_num_workers", 1 if py_num_workers is None else py_num_workers, least=0
-            ),
+            count_of("py_num_workers", 1 if py_num_workers is None else py_num_workers, least=0),
             start_method(py_start_method),
             CallbackPickler.of(py_callback_pickler),
         )

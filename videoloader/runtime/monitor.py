@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
-from videoloader.errors import ArgumentError
 from videoloader.runtime.run_stats import OperatorStats, RunStats, Work
 from videoloader.runtime.status import PERIOD, StatusFile, status_file
+from videoloader.system.checks import real_number
 
 __all__ = ["STATS_INTERVAL", "Meter", "Monitor", "OnStats"]
 
@@ -113,10 +113,8 @@ class Monitor:
     """
 
     def __init__(self, on_stats: OnStats | None, interval: float) -> None:
-        if not (isinstance(interval, int | float) and interval >= 0):
-            raise ArgumentError(f"stats_interval is a number of seconds, got {interval!r}")
         self._on_stats = on_stats
-        self._interval = float(interval)
+        self._interval = real_number("stats_interval", interval, most=math.inf)
         self._status: StatusFile | None = status_file()
         self._errors = 0  # before this epoch
         self._next_call = math.inf

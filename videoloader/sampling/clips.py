@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.sampling.orders.batch_order import whole_number
 from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
+from videoloader.system.checks import real_number, whole_number
 from videoloader.system.spelling import suggests_names
 
 __all__ = [
@@ -353,5 +353,7 @@ def _check_rate(stride: int, fps: float | None, timing: str) -> None:
     if timing not in get_args(Timing):
         raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
     whole_number("stride", stride, least=1)
-    if fps is not None and (not 0 < fps < np.inf or stride != 1):
-        raise ArgumentError(f"give a stride or a positive fps, got stride={stride}, fps={fps}")
+    if fps is not None:
+        real_number("fps", fps, above=0)
+        if stride != 1:
+            raise ArgumentError(f"give stride or fps, not both (stride={stride}, fps={fps})")

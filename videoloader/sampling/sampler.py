@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["ClipSampler", "Frames", "SampledVideo", "sample_frames"]
+__all__ = ["ClipSampler", "Frames", "SampledVideo", "check_sampler", "sample_frames"]
 
 Frames: TypeAlias = NDArray[np.int64]
 
@@ -74,6 +74,21 @@ class SampledVideo(Protocol):
     @property
     def boundaries(self) -> NDArray[np.float64]:
         """Start of each frame and end of the last, in seconds, (num_frames + 1,)."""
+
+
+def check_sampler(name: str, sampler: object) -> None:
+    """Refuse what is not a clip sampler, also the class of one.
+
+    Raises:
+        ArgumentTypeError: it is not one; names `name`.
+    """
+    if isinstance(sampler, type):
+        called = sampler.__name__
+        raise ArgumentTypeError(f"{name} is the class {called}; call it, such as {called}(16)")
+    if not isinstance(sampler, ClipSampler):
+        raise ArgumentTypeError(
+            f"{name} must be a clip sampler such as RandomClip(16), got {sampler!r:.80}"
+        )
 
 
 def sample_frames(

@@ -12,6 +12,7 @@ from videoloader.sampling.clips import check_length
 from videoloader.sampling.sampler import SampledVideo
 from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
+from videoloader.system.checks import whole_number
 
 __all__ = [
     "SNAPS",
@@ -55,8 +56,8 @@ def select_frames(
     array([2, 1, 0])
     """
     for name, value in (("start", start), ("stop", stop), ("stride", stride), ("count", count)):
-        if value is not None and not isinstance(value, int | np.integer):
-            raise ArgumentError(f"{name} must be an integer, got {value!r}")
+        if value is not None:
+            whole_number(name, value, least=0 if name == "count" else None)
     if stride == 0:
         raise ArgumentError("stride must not be 0")
     if count is None:
@@ -64,8 +65,6 @@ def select_frames(
         return np.arange(start, end, stride, dtype=np.int64)
     if stop is not None:
         raise ArgumentError(f"give stop or count, not both (stop={stop}, count={count})")
-    if count < 0:
-        raise ArgumentError(f"count must be at least 0, got {count}")
     check_length(count)
     return start + stride * np.arange(count, dtype=np.int64)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Protocol
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.sampling.padding import PadMode, check_pad_mode
+from videoloader.system.checks import real_number
 
 __all__ = ["NANOSECOND", "frames_at_times", "frames_between", "nearest_frames"]
 
@@ -81,8 +83,8 @@ def frames_at_times(
     array([ 0, 15, 59])
     """
     wanted = _as_seconds(times, name)
-    if tolerance is not None and not tolerance >= 0:
-        raise ArgumentError(f"tolerance is in seconds, at least 0, got {tolerance!r}")
+    if tolerance is not None:
+        real_number("tolerance", tolerance, most=math.inf)
     begins, end = video.boundaries[:-1], float(video.boundaries[-1])
     places = _find(begins, end, wanted, video.time_base, nearest=nearest)
     inside = (places >= 0) & (places < len(begins))

@@ -1,9 +1,9 @@
 """Options: keywords that several functions share, as one `TypedDict` with one documentation.
 
 A function declares them as `**options: Unpack[...]`, which type checkers and editors read.
-`takes_options` does the rest at run time: it refuses other keywords, fills in defaults, and
-completes signature and docstring. `from_options` makes a frozen dataclass from them, which checks
-the values.
+`takes_options` does the rest at run time: it refuses other keywords, and text for a `bool`, fills
+in defaults, and completes signature and docstring. `from_options` makes a frozen dataclass from
+them, which checks the values.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import MISSING, fields
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
+from videoloader.system.checks import check_truth
 from videoloader.system.spelling import unexpected_keyword
 
 __all__ = ["documented", "from_options", "takes_options"]
@@ -47,7 +48,8 @@ def takes_options(options: type, *values: type, **defaults: object) -> Callable[
     """Let a function, or the constructor of a class, take the keys of a TypedDict as keywords.
 
     Its last parameter is `**options: Unpack[...]`, which then has every key. Other keywords are a
-    TypeError, as Python gives it. `inspect.signature` and `help` show each key with its default.
+    TypeError, as Python gives it; text for a keyword that is declared `bool` is one too.
+    `inspect.signature` and `help` show each key with its default.
 
     Args:
         options: the TypedDict; its docstring documents each key.
@@ -74,7 +76,7 @@ def takes_options(options: type, *values: type, **defaults: object) -> Callable[
 
 
 def _completing(function: Any, options: type, known: Mapping[str, object]) -> Any:
-    """Wrap a function that takes these options: refuse others, add defaults, set the signature."""
+    """Wrap a function that takes these options: check them, add defaults, set the signature."""
     signature = inspect.signature(function)
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     names = {each.name for each in own} | known.keys()
@@ -84,11 +86,16 @@ def _completing(function: Any, options: type, known: Mapping[str, object]) -> An
         for name, kind in options.__annotations__.items()
     ]
 
+    truths = {each.name for each in (*own, *added) if each.annotation == "bool"}
+
     @wraps(function)
     def complete(*args: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= names:
             unknown = next(name for name in keywords if name not in names)
             raise unexpected_keyword(function.__qualname__, unknown, sorted(names - {"self"}))
+        for name in keywords:
+            if name in truths:
+                check_truth(name, keywords[name])
         return function(*args, **{**known, **keywords})
 
     cast(Any, complete).__signature__ = signature.replace(parameters=[*own, *added])

@@ -6,19 +6,47 @@ import inspect
 from collections.abc import Collection
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 __all__ = ["did_you_mean", "no_attribute", "suggests_names", "unexpected_keyword"]
 
 _T = TypeVar("_T")
 
-# What other libraries call things: names of ours, of which those are suggested that there are.
+# What other libraries call things: names of ours, of which those are suggested that there are
+# (or values of them, or whole names of modules).
 _OTHER_WORDS = {
-    "min_length": ("min_frames", "min_duration"),
+    "VideoDecoder": ("videoloader.compat.torchcodec.decoders.VideoDecoder",),
+    "VideoReader": ("videoloader.compat.decord.VideoReader",),
+    "clip_len": ("count", "length"),
+    "crf": ("quality",),
+    "drop_last": ('remainder="drop"',),
+    "frame_interval": ("stride",),
+    "frames": ("count", "segments"),
+    "height": ("size",),
     "max_length": ("max_frames", "max_duration"),
+    "min_length": ("min_frames", "min_duration"),
+    "mono": ("num_channels=1", "audio_channels=1"),
     "num_clips": ("clips_per_video", "clips"),
     "num_frames": ("count", "segments", "sequence_length"),
+    "num_threads": ("workers", "threads"),
+    "num_workers": ("workers",),
+    "pin_memory": ('device="cuda"',),
+    "sampler": ("clips", "weights"),
+    "shorter": ("resize_shorter",),
+    "sr": ("sample_rate", "audio_rate"),
     "step": ("stride",),
+    "width": ("size",),
+}
+
+# Arguments that a class does not have, and what has them.
+_ELSEWHERE = {
+    "ClipDataset": {
+        **dict.fromkeys(
+            ("batch_size", "drop_last", "num_threads", "num_workers", "pin_memory", "shuffle"),
+            "that is for torch's DataLoader, or videoloader.Loader",
+        ),
+        "device": "samples are decoded on the CPU, videoloader.Loader decodes on a GPU",
+    },
 }
 
 
@@ -39,30 +67,34 @@ def did_you_mean(known: Collection[str], *names: str, most: int = 3) -> str:
 
 def _close(known: Collection[str], name: str, most: int) -> list[str]:
     if name in _OTHER_WORDS:  # what is spelled alike means something else
-        return [each for each in _OTHER_WORDS[name] if each in known][:most]
+        others = _OTHER_WORDS[name]
+        return [each for each in others if "." in each or each.partition("=")[0] in known][:most]
     return get_close_matches(name, known, n=most)
 
 
 def unexpected_keyword(function: str, name: str, known: Collection[str]) -> TypeError:
     """The error for a keyword that a function does not take, in Python's words."""
-    hint = did_you_mean(known, name, most=1)
+    told = _ELSEWHERE.get(function.partition(".")[0], {})
+    hint = told.get(name) or did_you_mean(known, name, most=1)
     text = f"{function}() got an unexpected keyword argument {name!r}"
     return TypeError(f"{text}; {hint}" if hint else text)
 
 
-def suggests_names(made: type[_T]) -> type[_T]:
-    """Class decorator: a keyword that the constructor lacks is answered with the right name."""
+def suggests_names(made: _T) -> _T:
+    """Decorator: a keyword that a function or constructor lacks is answered with the right name."""
     changed: Any = made
-    construct = changed.__init__
-    known = [*inspect.signature(made).parameters]
+    call = changed.__init__ if isinstance(made, type) else changed
+    known = [*inspect.signature(changed).parameters]
 
-    @wraps(construct)
-    def checked(self: Any, *args: Any, **keywords: Any) -> None:
+    @wraps(call)
+    def checked(*args: Any, **keywords: Any) -> Any:
         for name in keywords:
             if name not in known:
-                raise unexpected_keyword(made.__name__, name, known)
-        construct(self, *args, **keywords)
+                raise unexpected_keyword(changed.__name__, name, known)
+        return call(*args, **keywords)
 
+    if not isinstance(made, type):
+        return cast(_T, checked)
     changed.__init__ = checked
     return made
 

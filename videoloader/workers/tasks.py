@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from videoloader.errors import ArgumentError
+from videoloader.system.checks import whole_number
 from videoloader.workers.on_ray import run_on_ray
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.protocol import load
@@ -60,10 +60,7 @@ def run_tasks(
     if ray:
         yield from run_on_ray(job, tasks, ray=ray, gpus=gpus, ahead=ahead)
         return
-    if workers is None:
-        workers = usable_processors()
-    if workers < 0:
-        raise ArgumentError(f"workers must be at least 0, got {workers}")
+    workers = usable_processors() if workers is None else whole_number("workers", workers)
     if workers == 0:
         call = load(function)
         for start in range(0, len(tasks), _AHEAD):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from videoloader.sampling.times import frames_between
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.checks import whole_number
 from videoloader.system.writing import written_whole
 from videoloader.writing.copying import CopyPlan, copy_packets, plan_copy
 from videoloader.writing.encoding import Encoding, Quality
@@ -174,8 +174,8 @@ def _range(
     """The first frame and the end of a cut."""
     count = index.num_frames
     if times is None:
-        first = 0 if start is None else operator.index(start)
-        end = count if stop is None else operator.index(stop)
+        first = 0 if start is None else whole_number("start", start, least=None)
+        end = count if stop is None else whole_number("stop", stop, least=None)
         if 0 <= end <= first:
             raise FrameRangeError(f"{index.name}: stop {end} is not after start {first}")
         if not 0 <= first < end <= count:

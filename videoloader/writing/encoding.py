@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from videoloader.errors import ArgumentError
+from videoloader.system.checks import whole_number
 from videoloader.writing.formats import Encoder, encoders_of, find_encoder
 
 __all__ = ["Encoding", "Quality"]
@@ -36,20 +37,16 @@ class Encoding:
 
     def __post_init__(self) -> None:
         first = encoders_of(self.codec)[0]
-        if self.gop is not None and not (isinstance(self.gop, int) and self.gop >= 1):
-            raise ArgumentError(f"gop must be a whole number of at least 1, got {self.gop}")
+        if self.gop is not None:
+            whole_number("gop", self.gop, least=1)
         if self.quality == "lossless":
             if first.lossless is None:
                 raise ArgumentError(f"{self.codec} cannot be written without loss; use h264, ffv1")
         elif self.quality is not None:
             if first.quality is None:
                 raise ArgumentError(f"{self.codec} is lossless; leave quality out")
-            is_number = isinstance(self.quality, int) and not isinstance(self.quality, bool)
-            if not is_number or not 0 <= self.quality <= first.worst:
-                raise ArgumentError(
-                    f"quality of {self.codec} is 0 (best) to {first.worst} or 'lossless', got "
-                    f"{self.quality!r}"
-                )
+            name = f"quality of {self.codec} (0 is best, or 'lossless')"
+            whole_number(name, self.quality, most=first.worst)
 
     @property
     def is_lossless(self) -> bool:

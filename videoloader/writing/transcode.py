@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -16,9 +17,12 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, failed_row, state_of
 from videoloader.indexing.video import index_video
 from videoloader.sampling import ClipSampler
+from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
+from videoloader.system.checks import real_number, whole_number
+from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import written, written_whole
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.tasks import TaskFailure, run_tasks
@@ -66,6 +70,7 @@ class Transcoded:
     gain: Gain | None
 
 
+@suggests_names
 def transcode(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],
@@ -135,10 +140,13 @@ def transcode(
     codec = codec or muxer.codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
     encoding.encoder()  # rather found missing now than in every worker
-    if videos_per_shard is not None and videos_per_shard < 1:
-        raise ArgumentError(f"videos_per_shard must be at least 1, got {videos_per_shard}")
-    if resize_shorter is not None and resize_shorter < 2:
-        raise ArgumentError(f"resize_shorter must be at least 2, got {resize_shorter}")
+    if videos_per_shard is not None:
+        whole_number("videos_per_shard", videos_per_shard, least=1)
+    if resize_shorter is not None:
+        whole_number("resize_shorter", resize_shorter, least=2)
+    if sampler is not None:
+        check_sampler("sampler", sampler)
+    real_number("time_limit", time_limit, above=0, most=math.inf)
     if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
         raise ArgumentError("lerobot writes .mp4 files, and no archives")
     items = _items(sources, target)
@@ -191,7 +199,7 @@ def transcode(
             if row is None and not destination.is_packed(number)
         ]
         kept = len(items) - len(missing)
-        count = usable_processors() if workers is None else workers
+        count = usable_processors() if workers is None else whole_number("workers", workers)
         threads = max(usable_processors() // max(min(count, len(missing)), 1), 1)
         results = run_tasks(
             f"{__name__}:transcode_video",

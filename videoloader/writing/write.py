@@ -19,6 +19,7 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
+from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
 from videoloader.writing.copying import end_of
@@ -38,6 +39,7 @@ _MICROSECOND = Fraction(1, 1_000_000)
 _MOST_SECONDS = 1e9  # doubles still tell microseconds
 
 
+@suggests_names
 def write_video(
     frames: Frames,
     path: str | os.PathLike[str],

@@ -14,6 +14,7 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals import converted_callee
 from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.pipeline.graph.promotion import promote
+from videoloader.system.checks import whole_number
 from videoloader.types import ArrayConstant, Constant, Operand, ScalarConstant
 
 __all__ = ["Augmentation", "augmentation", "check_keywords"]
@@ -184,8 +185,7 @@ class Augmentation:
             return self.mag_range
         if num_magnitude_bins is None:
             raise ArgumentError(f"augmentation {self.name} needs num_magnitude_bins")
-        if num_magnitude_bins < 1:
-            raise ArgumentError(f"num_magnitude_bins must be at least 1, got {num_magnitude_bins}")
+        whole_number("num_magnitude_bins", num_magnitude_bins, least=1)
         return np.linspace(*self.mag_range, num_magnitude_bins)
 
     def _map_mags_to_params(self, magnitudes: Sequence[float] | NDArray[Any]) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from videoloader import fn
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.pipeline.graph.nodes import DataNode
+from videoloader.system.checks import whole_number
 
 __all__ = ["SignedBin", "check_bin", "parameter_table", "signed_bin"]
 
@@ -50,7 +51,8 @@ def signed_bin(
         seed: of the draw.
         shape: of the drawn signs, for several per sample.
     """
-    _check_kind(magnitude_bin)
+    if not isinstance(magnitude_bin, DataNode):
+        whole_number("magnitude_bin, unless a data node,", magnitude_bin, least=None)
     if random_sign is not None:
         if seed is not None or shape is not None:
             raise ArgumentError("signed_bin draws with a seed and a shape only without random_sign")
@@ -60,20 +62,9 @@ def signed_bin(
 
 def check_bin(magnitude_bin: Any, count: int, what: str) -> None:
     """Raise unless a bin is a data node or an int from 0 to `count - 1`."""
-    _check_kind(magnitude_bin)
-    if isinstance(magnitude_bin, int) and not 0 <= magnitude_bin < count:
-        raise ArgumentError(f"{what}: magnitude bin {magnitude_bin} is not one of 0 to {count - 1}")
-
-
-def _check_kind(magnitude_bin: Any) -> None:
-    is_integer = isinstance(magnitude_bin, int | np.integer)
-    if not isinstance(magnitude_bin, DataNode) and (
-        not is_integer or isinstance(magnitude_bin, bool)
-    ):
-        raise ArgumentTypeError(
-            f"a magnitude bin is an int or a data node, got {type(magnitude_bin).__name__}: "
-            f"{magnitude_bin!r}"
-        )
+    if not isinstance(magnitude_bin, DataNode):
+        name = f"{what}: a magnitude bin, unless a data node,"
+        whole_number(name, magnitude_bin, most=count - 1)
 
 
 def parameter_table(

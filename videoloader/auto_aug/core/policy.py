@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from videoloader.auto_aug.core.decorated import Augmentation
 from videoloader.auto_aug.core.magnitudes import check_bin
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.system.checks import real_number, whole_number
 
 __all__ = ["Policy", "Step"]
 
@@ -29,10 +30,7 @@ class Policy:
     ) -> None:
         self.name = name
         self.num_magnitude_bins = num_magnitude_bins
-        if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
-            raise ArgumentError(
-                f"num_magnitude_bins must be a positive int, got {num_magnitude_bins!r}"
-            )
+        whole_number("num_magnitude_bins", num_magnitude_bins, least=1)
         self.sub_policies: tuple[tuple[Step, ...], ...] = tuple(
             tuple(map(self._checked, steps)) for steps in sub_policies
         )
@@ -62,11 +60,7 @@ class Policy:
                 f"policy {self.name} is made of augmentations (see the decorator `augmentation`), "
                 f"got {each!r}"
             )
-        if not isinstance(probability, int | float) or not 0 <= probability <= 1:
-            raise ArgumentError(
-                f"policy {self.name}, {each.name}: a probability is from 0 to 1, "
-                f"got {probability!r}"
-            )
+        real_number(f"policy {self.name}, {each.name}: a probability", probability, most=1)
         if magnitude_bin is None:
             if each.mag_range is not None:
                 raise ArgumentError(f"policy {self.name}, {each.name}: needs a magnitude bin")

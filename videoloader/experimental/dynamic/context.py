@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.system.checks import whole_number
 from videoloader.tensors.tensor import gpu_device
 from videoloader.workers.processors import usable_processors
 
@@ -164,7 +165,7 @@ def set_num_threads(count: int) -> None:
     >>> set_num_threads(before)
     """
     global _threads
-    _threads = _checked(count)
+    _threads = whole_number("num_threads", count, least=1)
 
 
 def get_num_threads() -> int:
@@ -174,12 +175,6 @@ def get_num_threads() -> int:
     True
     """
     return usable_processors() if _threads is None else _threads
-
-
-def _checked(count: int) -> int:
-    if count < 1:
-        raise ArgumentError(f"num_threads must be at least 1, got {count}")
-    return count
 
 
 class EvalContext(_Entered):
@@ -202,7 +197,9 @@ class EvalContext(_Entered):
         device_id: int | None = None,
         cuda_stream: Any = None,
     ) -> None:
-        self._threads = None if num_threads is None else _checked(num_threads)
+        self._threads = num_threads
+        if num_threads is not None:
+            whole_number("num_threads", num_threads, least=1)
         self._device = None if device_id is None else Device("gpu", device_id)
         if isinstance(cuda_stream, int):
             cuda_stream = torch.cuda.ExternalStream(cuda_stream)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.errors import ArgumentError
 from videoloader.sampling.orders.permutation import mix
+from videoloader.system.checks import whole_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,9 +37,7 @@ def text_hashes(texts: pa.Array, seed: int, use: int) -> NDArray[np.uint64]:
     """
     import pyarrow as pa
 
-    if not isinstance(seed, int | np.integer):
-        raise ArgumentTypeError(f"seed is an integer, got {seed!r}")
-    seed = int(seed)
+    seed = whole_number("seed", seed, least=None)
     bytes_of = texts.cast(pa.large_binary())
     ends = np.frombuffer(bytes_of.buffers()[1], np.int64, len(texts) + 1, 8 * bytes_of.offset)
     stored = b"" if bytes_of.buffers()[2] is None else bytes_of.buffers()[2]

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from videoloader.errors import FormatError, SourceError
+from videoloader.errors import ArgumentTypeError, FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
 from videoloader.sources.address import absolute_path, escaped, is_url, local_path, public, shown
@@ -21,7 +22,7 @@ from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
 from videoloader.sources.tar import Member, read_members
 
-__all__ = ["find_items", "find_videos"]
+__all__ = ["each_place", "find_items", "find_videos"]
 
 _LISTS = {".txt", ".list", ".lst"}
 _TABLES = {".csv", ".tsv"}
@@ -74,13 +75,14 @@ def find_items(
             read.
         FormatError: a list has more than paths, or is a table (`.csv`, `.tsv`).
         UnsupportedError: the scheme of a URL is not supported.
+        ArgumentTypeError: a source is no path or URL.
 
     >>> [item.key.rpartition("/")[2] for item in find_items(["videos/run", "clip.mp4"])]
     ['2.mp4', '3.mp4', 'clip.mp4']
     """
     items: dict[Item, None] = {}
     noted = Skipped() if skipped is None else skipped
-    for source in [sources] if isinstance(sources, str | os.PathLike) else sources:
+    for source in each_place(sources):
         for item in _found(local_path(os.fspath(source)), noted):
             for found in _members(item, noted) if _ending(item.path) == _ARCHIVE else [item]:
                 if found in items:
@@ -89,6 +91,22 @@ def find_items(
     if skipped is None:
         noted.log()
     return list(items)
+
+
+def each_place(places: Any) -> Iterator[Any]:
+    """Each of several paths, URLs and items, or one that is given alone.
+
+    Raises:
+        ArgumentTypeError: one is something else, such as a pair of a path and a label.
+    """
+    is_list = isinstance(places, Iterable) and not isinstance(places, str | bytes)
+    for place in places if is_list else [places]:
+        if not isinstance(place, str | os.PathLike | Item):
+            advice = "; labels go to labels=" if isinstance(place, tuple | list) else ""
+            raise ArgumentTypeError(
+                f"a video must be a path, URL or item of a data set, got {place!r:.80}{advice}"
+            )
+        yield place
 
 
 def _found(source: str, skipped: Skipped) -> Iterator[Item]:

@@ -21,6 +21,7 @@ from videoloader.sampling import (
     UniformClip,
     sample_frames,
 )
+from videoloader.sampling.sampler import check_sampler
 from videoloader.sampling.several_clips import clip_at
 from videoloader.system.forking import cached_property
 
@@ -122,11 +123,7 @@ def clip_rule(
                 "fn.readers.video: sampler excludes sequence_length, stride, step, fps, "
                 "uniform_sample"
             )
-        if not isinstance(sampler, ClipSampler):
-            raise ArgumentError(
-                f"fn.readers.video: sampler must be a clip sampler of videoloader.sampling, "
-                f"got {sampler!r}"
-            )
+        check_sampler("fn.readers.video: sampler", sampler)
         if isinstance(sampler, EvenClips):
             raise ArgumentError(
                 "fn.readers.video: a sample of a reader is one clip, and EvenClips gives several; "

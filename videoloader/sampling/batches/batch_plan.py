@@ -25,7 +25,6 @@ __all__ = [
     "BatchPlan",
     "OnUnfit",
     "Shape",
-    "check_limit",
     "check_unfit",
 ]
 
@@ -216,9 +215,3 @@ def counted(*reasons: tuple[NDArray[np.bool_], str]) -> str:
             texts.append(f"{np.count_nonzero(rest & holds)} {text}")
         rest &= ~holds
     return ", ".join(texts)
-
-
-def check_limit(name: str, value: int | None) -> None:
-    """Raise unless a limit is an integer of at least 1, or None."""
-    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-        raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")

@@ -18,7 +18,6 @@ from videoloader.sampling.batches.batch_plan import (
     BatchPlan,
     OnUnfit,
     Shape,
-    check_limit,
     check_unfit,
     counted,
 )
@@ -27,6 +26,7 @@ from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
+from videoloader.system.checks import real_number, whole_number
 
 __all__ = ["RATIOS", "Buckets", "aspect_buckets"]
 
@@ -60,15 +60,14 @@ def aspect_buckets(
     """
     counts = [frames] if isinstance(frames, int | np.integer) else list(frames)
     for name, value in [("pixels", pixels), ("multiple_of", multiple_of)]:
-        check_limit(name, value)
+        whole_number(name, value, least=1)
     sizes = dict.fromkeys(_nearest_size(pixels, multiple_of, ratio) for ratio in ratios)
     return [(int(count), *size) for count, size in product(counts, sizes)]
 
 
 def _nearest_size(pixels: int, step: int, ratio: float) -> tuple[int, int]:
     """The (height, width) nearest to a ratio, in multiples of `step`."""
-    if not 0 < ratio < math.inf:
-        raise ArgumentError(f"an aspect ratio is a positive number, got {ratio}")
+    real_number("an aspect ratio", ratio, above=0)
     height = math.sqrt(pixels / ratio) / step
     rows, columns = (math.floor(side + 1e-9) for side in (height, height * ratio))
     found = [
@@ -136,14 +135,14 @@ class Buckets:
         if sum(limit is not None for limit in limits) != 1:
             raise ArgumentError("give one of batch_size, max_tokens and max_pixels to Buckets")
         for name in ("batch_size", "max_tokens", "max_pixels"):
-            check_limit(name, getattr(self, name))
+            if (value := getattr(self, name)) is not None:
+                whole_number(name, value, least=1)
         if self.remainder not in get_args(Remainder):
             raise ArgumentError(
                 f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
             )
         for name in ("max_crop", "tolerance"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ArgumentError(f"{name} is a part, from 0 to 1, got {getattr(self, name)}")
+            real_number(name, getattr(self, name), most=1)
         for shape, tokens in zip(self.shapes, self.tokens.tolist(), strict=True):
             if any(side % unit for side, unit in zip(shape, self.patch, strict=True)):
                 raise ArgumentError(f"bucket {shape} is no multiple of patch={self.patch}")

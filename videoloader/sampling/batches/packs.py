@@ -15,7 +15,6 @@ from videoloader.sampling.batches.batch_plan import (
     BatchPlan,
     OnUnfit,
     Shape,
-    check_limit,
     check_unfit,
     counted,
 )
@@ -24,6 +23,7 @@ from videoloader.sampling.batches.clip_lengths import check_length_varies, frame
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
+from videoloader.system.checks import whole_number
 
 __all__ = ["Packing", "pack_first_fit"]
 
@@ -71,7 +71,8 @@ class Packing:
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "max_pixels", "window"):
-            check_limit(name, getattr(self, name))
+            if (value := getattr(self, name)) is not None:
+                whole_number(name, value, least=1)
         if (self.patch is None) == (self.patchify is None):
             raise ArgumentError("give either patchify or patch to Packing")
         if self.pad and self.patchify is None:

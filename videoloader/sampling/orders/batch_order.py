@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict, get_args
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.system.checks import whole_number
 
 __all__ = [
     "BatchOrder",
@@ -18,7 +18,6 @@ __all__ = [
     "Places",
     "Remainder",
     "state_number",
-    "whole_number",
 ]
 
 Remainder = Literal["keep", "drop", "repeat"]
@@ -120,10 +119,9 @@ class BatchOrder:
             )
         if self.size < 1:
             raise ArgumentError("there is no sample to take batches from")
-        if not 0 <= self.rank < self.num_ranks:
-            raise ArgumentError(
-                f"rank must be at least 0 and below num_ranks={self.num_ranks}, got {self.rank}"
-            )
+        whole_number("seed", self.seed, least=None)
+        whole_number("num_ranks", self.num_ranks, least=1)
+        whole_number("rank", self.rank, most=self.num_ranks - 1)
         if self.remainder is None:
             object.__setattr__(self, "remainder", "keep" if self.num_ranks == 1 else "repeat")
         elif self.remainder not in get_args(Remainder):
@@ -221,34 +219,6 @@ class BatchOrder:
             case "repeat":
                 return end + -left % (self.num_ranks * group)
         return end
-
-
-def whole_number(name: str, value: object, *, least: int = 0, most: int | None = None) -> int:
-    """Check that a value is an integer from `least` to `most`; returns it as an `int`.
-
-    Args:
-        name: of the value, for the message.
-        value: an integer, also of NumPy or torch.
-        least: the minimum.
-        most: the maximum; none by default.
-
-    Raises:
-        ArgumentTypeError: it is not an integer.
-        ArgumentError: it is below `least` or above `most`.
-
-    >>> whole_number("epoch", 3)
-    3
-    """
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool):
-        raise ArgumentTypeError(f"{name} is a whole number, got {value!r}")
-    if not least <= number <= (number if most is None else most):
-        top = "" if most is None else f" to {most}"
-        raise ArgumentError(f"{name} is a whole number from {least}{top}, got {number}")
-    return number
 
 
 def state_number(state: Mapping[str, Any], name: str, *, most: int | None = None) -> int:

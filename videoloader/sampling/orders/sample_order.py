@@ -19,6 +19,7 @@ from videoloader.errors import ArgumentError
 from videoloader.sampling.orders.permutation import GROUPS, GroupPermutation, Permutation
 from videoloader.sampling.orders.weighted import DRAWING, WeightedDraws, balanced_weights
 from videoloader.sampling.random import generator
+from videoloader.system.checks import whole_number
 
 __all__ = ["ONCE", "EpochSamples", "SampleOrder", "check_together"]
 
@@ -242,10 +243,9 @@ def check_together(together: bool | int, clips_per_video: int | Literal["all"]) 
             "together=4"
         )
     group = (clips_per_video if together else 1) if isinstance(together, bool) else together
-    if not isinstance(group, int | np.integer) or group < 1:
-        raise ArgumentError(f"together is True, False or a number of at least 1, got {together!r}")
+    group = whole_number("together, unless True or False,", group, least=1)
     if clips_per_video != "all" and clips_per_video % group:
         raise ArgumentError(
             f"clips_per_video={clips_per_video} is no multiple of together={together}"
         )
-    return int(group)
+    return group

@@ -17,6 +17,7 @@ from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch.proxy.jobs import Feeder, Job
 from videoloader.plugin.pytorch.proxy.structure import found, replaced
 from videoloader.plugin.references import BatchReference, Call, Proxy, SampleReference
+from videoloader.system.checks import whole_number
 
 if TYPE_CHECKING:
     from videoloader.decoding.failures import SampleFailure
@@ -110,9 +111,7 @@ class Server:
         """
         if ahead is None:
             ahead = self._pipeline.prefetch_queue_depth + _IN_STAGES
-        if ahead < 0:
-            raise ArgumentError(f"ahead must be at least 0, got {ahead}")
-        return BatchesAhead(batches, ahead)
+        return BatchesAhead(batches, whole_number("ahead", ahead))
 
     @property
     def failures(self) -> list[SampleFailure]:

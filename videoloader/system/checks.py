@@ -1,0 +1,99 @@
+"""Checks of numbers and truth values that users pass; the errors name the argument and its range.
+
+>>> whole_number("workers", "2")
+Traceback (most recent call last):
+videoloader.errors.ArgumentTypeError: workers must be a whole number of at least 0, got '2'
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from videoloader.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["check_truth", "real_number", "whole_number"]
+
+
+def whole_number(name: str, value: Any, *, least: int | None = 0, most: int | None = None) -> int:
+    """Check that a value is an integer from `least` to `most`; returns it as an `int`.
+
+    Args:
+        name: of the value, for the message.
+        value: an integer, also of NumPy or torch; neither a bool nor a float.
+        least: the minimum; None for none.
+        most: the maximum; None for none.
+
+    Raises:
+        ArgumentTypeError: it is not an integer.
+        ArgumentError: it is below `least` or above `most`.
+
+    >>> whole_number("epoch", 3)
+    3
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if (
+        number is not None
+        and (least is None or number >= least)
+        and (most is None or number <= most)
+    ):
+        return number
+    error = ArgumentTypeError if number is None else ArgumentError
+    raise error(f"{name} must be a whole number{_range(least, most)}, got {value!r:.80}")
+
+
+def real_number(
+    name: str,
+    value: Any,
+    *,
+    least: float = 0,
+    most: float | None = None,
+    above: float | None = None,
+) -> float:
+    """Check that a value is a number in a range; returns it as a `float`.
+
+    Args:
+        name: of the value, for the message.
+        value: a number, also a fraction, or of NumPy or torch; neither a bool nor text.
+        least: the minimum.
+        most: the maximum, which may be infinite; None for any finite number.
+        above: what the value must exceed, instead of `least`.
+
+    Raises:
+        ArgumentTypeError: it is not a number.
+        ArgumentError: it is outside the range, or NaN.
+
+    >>> real_number("flip", 1, most=1)
+    1.0
+    """
+    try:
+        number = None if isinstance(value, str | bytes | bool) else float(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is not None:
+        is_large_enough = number >= least if above is None else number > above
+        if is_large_enough and (number < math.inf if most is None else number <= most):
+            return number
+    words = _range(least, most) if above is None else f" above {above}"
+    error = ArgumentTypeError if number is None else ArgumentError
+    raise error(f"{name} must be a number{words}, got {value!r:.80}")
+
+
+def check_truth(name: str, value: object) -> None:
+    """Refuse a truth value that is given as text, since any text counts as true.
+
+    Raises:
+        ArgumentTypeError: it is text.
+    """
+    if isinstance(value, str | bytes):
+        raise ArgumentTypeError(f"{name} must be True or False, not text, got {value!r:.80}")
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is None:
+        return "" if most is None else f" of at most {most}"
+    return f" of at least {least}" if most in (None, math.inf) else f" from {least} to {most}"
