@@ -56,7 +56,7 @@ class FakeStream:
 def gpu(monkeypatch):
     """The CPU in the place of a GPU."""
     stream = FakeStream()
-    monkeypatch.setattr(program.media, "check_gpu", lambda what: None)
+    monkeypatch.setattr(program.media, "check_gpu", lambda *what: None)
     monkeypatch.setattr(torch.cuda, "Stream", FakeStream)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: stream)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)

@@ -28,7 +28,7 @@ def gpu(request, monkeypatch):
             program.func(self, graph, replace(options, gpu="cpu"), pool)
 
         monkeypatch.setattr(Program, "__init__", init)
-        monkeypatch.setattr("videoloader.readers.video.media.check_gpu", lambda what: None)
+        monkeypatch.setattr("videoloader.readers.video.media.check_gpu", lambda *what: None)
     return request.param
 
 
