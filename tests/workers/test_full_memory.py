@@ -1,6 +1,7 @@
 """Shared memory that is full is an error of ours, and no failure of a sample."""
 
 import errno
+import gc
 import mmap
 import os
 
@@ -25,6 +26,7 @@ def test_a_segment_that_cannot_be_had(monkeypatch, owner, name, number):
     def full(*_):
         raise OSError(number, os.strerror(number))
 
+    gc.collect()  # files that earlier tests left open
     before = os.listdir("/proc/self/fd")
     monkeypatch.setattr(owner, name, full)
     with pytest.raises(vl.ResourceError, match="shared memory"):

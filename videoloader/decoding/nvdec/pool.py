@@ -165,9 +165,7 @@ class NvdecPool:
                 self._decode(*chosen)
                 del chosen  # it keeps the memory of clips
 
-    def _decode(
-        self, waiting: _Waiting, session: Session | None, dropped: Sequence[Session]
-    ) -> None:
+    def _decode(self, waiting: _Waiting, session: Session | None, dropped: list[Session]) -> None:
         """Decode a job in a session, or in a new one."""
         kind, needs = waiting.kind, waiting.needs
         try:
@@ -241,7 +239,7 @@ class NvdecPool:
                     break
         return None if other is None else (other, self._sessions.other(other.kind, other.needs))
 
-    def _make(self, kind: DecoderKind, needs: StreamNeeds, dropped: Sequence[Session]) -> Session:
+    def _make(self, kind: DecoderKind, needs: StreamNeeds, dropped: list[Session]) -> Session:
         """Create a session, which `claim` has counted already."""
         _close(dropped)
         try:
@@ -252,6 +250,7 @@ class NvdecPool:
             raise
 
 
-def _close(sessions: Sequence[Session]) -> None:
-    for session in sessions:
-        session.close()
+def _close(sessions: list[Session]) -> None:
+    """Close sessions, and let go of them: the lists live on in the frames of waiting threads."""
+    while sessions:
+        sessions.pop().close()
