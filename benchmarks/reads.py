@@ -15,7 +15,7 @@ from videoloader.errors import VideoError
 
 __all__ = ["corpus_sizes", "our_figures"]
 
-_pread = os.pread
+_pread, _preadv = os.pread, os.preadv
 
 
 def counted(path: Path, *, headers: bool) -> tuple[videoloader.VideoIndex, int]:
@@ -28,7 +28,13 @@ def counted(path: Path, *, headers: bool) -> tuple[videoloader.VideoIndex, int]:
         total += len(data)
         return data
 
-    with mock.patch("os.pread", pread):
+    def preadv(file: int, buffers: list[memoryview], offset: int) -> int:
+        nonlocal total
+        count = _preadv(file, buffers, offset)
+        total += count
+        return count
+
+    with mock.patch("os.pread", pread), mock.patch("os.preadv", preadv):
         index = videoloader.index_video(path, headers)
     return index, total
 
