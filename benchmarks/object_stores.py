@@ -195,7 +195,7 @@ def listing(count: int, latency: float, files: list[bytes]) -> dict[str, Any]:
 def clips(
     store: Store, path: Path, epochs: int, count: int, time_limit: float = 60
 ) -> dict[str, Any]:
-    """Clips of a loader, epoch by epoch; processes of another limit take the environment anew."""
+    """Load clips for some epochs. Another `time_limit` starts workers that read the environment."""
     found: dict[str, Any] = {"epochs": []}
     with vl.open_dataset(path, root="s3://videos/clips") as whole:
         dataset = whole.sample(min(count, len(whole)), seed=1)

@@ -1,4 +1,4 @@
-"""Partitions of a data set in tasks of Spark, in local mode; needs Java 17 or newer beside it."""
+"""Partitions of a data set in tasks of Spark, in local mode; needs Java 17 or newer."""
 
 import os
 import sys

@@ -58,7 +58,7 @@ on_node = vl.open_dataset(folder / "set.parquet", root=local)
 print("videos are read from", Path(on_node.item(0).path).relative_to(folder))
 
 # %%
-# Ranks: torchrun sets `RANK` and `WORLD_SIZE`, from which a loader finds its share. Two nodes of
+# Ranks: torchrun sets `RANK` and `WORLD_SIZE`, and a loader reads its share from them. Two nodes of
 # two ranks:
 
 
@@ -96,8 +96,8 @@ assert sorted(set(taken)) == list(range(10))
 print(f"{len(taken)} places for {len(set(taken))} samples")
 
 # %%
-# Millions of clips cost no more memory: the order is a keyed permutation, of which a rank computes
-# only the positions that it needs. Also for 10^9 samples on 512 ranks the state is this:
+# Millions of clips cost no more memory: the order is a keyed permutation, and a rank computes only
+# the positions that it needs. Also for 10^9 samples on 512 ranks the state is this:
 
 loader = vl.Loader(on_node, vl.RandomClip(4), batch_size=2, size=(24, 32), workers=0)
 print(loader.state_dict())

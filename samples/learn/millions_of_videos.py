@@ -10,7 +10,8 @@ Guides: :doc:`/object-stores`, :doc:`/foundation-models`.
 """
 
 # %%
-# Two archives of clips, each clip with a caption beside it. One clip is truncated.
+# Two archives. Each has clips, and for each clip a text file with its caption. One clip
+# is truncated.
 
 import io
 import tarfile

@@ -12,17 +12,23 @@ def key(number):
     return f"{number:032x}"
 
 
+def begin_file(kept, *, size, seconds):
+    """What another process began to write, so long ago."""
+    path = kept.path(key(2))
+    unfinished = path.with_name(f"{path.name}.0a1b.partial")
+    unfinished.write_bytes(b"b" * size)
+    os.utime(unfinished, (begun := time.time() - seconds, begun))
+    return unfinished
+
+
 def test_what_another_process_is_writing_counts_and_stays(tmp_path):
     kept = KeptFiles(tmp_path, "block", 100, what="blocks")
     kept.write(key(1), b"a" * 50)
-    path = kept.path(key(2))
-    unfinished = path.with_name(f"{path.name}.0a1b.partial")
-    unfinished.write_bytes(b"b" * 40)
-    os.utime(unfinished, (begun := time.time() - 60, begun))  # longer ago than any other
+    unfinished = begin_file(kept, size=40, seconds=60)  # longer ago than any other
     kept.write(key(3), b"c" * 50)
     assert [kept.path(key(number)).exists() for number in (1, 3)] == [False, True]
     assert unfinished.exists()
-    kept.write(key(4), b"d" * 70)  # has no room beside it, whatever is removed
+    kept.write(key(4), b"d" * 70)  # there is no room for it and the unfinished file
     assert not kept.path(key(4)).exists()
     assert unfinished.exists()
     assert kept.writes
@@ -31,10 +37,7 @@ def test_what_another_process_is_writing_counts_and_stays(tmp_path):
 def test_what_a_killed_process_left_goes(tmp_path):
     kept = KeptFiles(tmp_path, "block", 100, what="blocks")
     kept.write(key(1), b"a" * 50)
-    path = kept.path(key(2))
-    left = path.with_name(f"{path.name}.0a1b.partial")
-    left.write_bytes(b"b" * 90)
-    os.utime(left, (begun := time.time() - 7200, begun))
+    left = begin_file(kept, size=90, seconds=7200)
     KeptFiles(tmp_path, "block", 100, what="blocks").write(key(3), b"c" * 50)
     assert [kept.path(key(number)).exists() for number in (1, 3)] == [True, True]
     assert not left.exists()

@@ -106,7 +106,7 @@ def reported(out: Path | None = None) -> Iterator[None]:
 
 @contextmanager
 def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], None]]:
-    """A bar on stderr for a job that writes `out`; yields what is told how far the job is.
+    """Show a bar on stderr for a job that writes `out`; yields the callback for its progress.
 
     What ends the job is reported, see `reported`.
     """

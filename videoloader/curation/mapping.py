@@ -226,7 +226,8 @@ def map_clips(
         progress=progress,
     )
     table = pq.read_table(out)
-    if failed := sum(map(_is_of_function, table["error_kind"].to_pylist())):
+    kinds = table["error_kind"].value_counts().to_pylist()
+    if failed := sum(each["counts"] for each in kinds if _is_of_function(each["values"])):
         _log.warning("%s: the function failed for %d of %d videos", out, failed, len(tasks))
     return table
 

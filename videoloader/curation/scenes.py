@@ -291,7 +291,7 @@ def _cuts_along(video: Video, gop: _Gop) -> list[int]:
 
 
 def _checked(video: Video, cuts: set[int], sure: range) -> list[int]:
-    """Cuts, of which those at the ends of a GOP are compared with all frames beside them, too."""
+    """The cuts that hold; those outside `sure` are decoded again with the frames around them."""
     return [cut for cut in sorted(cuts) if cut in sure or cut in _cuts_at(video, cut)]
 
 

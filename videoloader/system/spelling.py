@@ -12,8 +12,8 @@ __all__ = ["did_you_mean", "no_attribute", "suggests_names", "unexpected_keyword
 
 _T = TypeVar("_T")
 
-# What other libraries call things: names of ours, of which those are suggested that there are
-# (or values of them, or whole names of modules).
+# From names in other libraries to names here: arguments, with a value where one is meant, or
+# modules. Only those that the called function has are suggested.
 _OTHER_WORDS = {
     "VideoDecoder": ("videoloader.compat.torchcodec.decoders.VideoDecoder",),
     "VideoReader": ("videoloader.compat.decord.VideoReader",),

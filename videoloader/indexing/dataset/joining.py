@@ -52,7 +52,7 @@ ROW = "row"
 """Name in queries of the number of each row."""
 
 OF_PLACES = (ROW, "key", "path", "member", "error", "error_kind")
-"""Columns of the tables of `map_clips` that say of which video a row is, and whether it failed."""
+"""Columns that `map_clips` writes to every table: the video of a row, and its error."""
 
 _FILE_NAME, _ENDING = r"(?s)^.*/", r"([^./][^/]*)\.[^./]*$"
 _MOST_REPEATS = 1000  # in an expression of RE2

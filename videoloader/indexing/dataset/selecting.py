@@ -197,8 +197,8 @@ class Selecting:
                 many, or keep them with `null` and log that.
 
         Raises:
-            ArgumentError: videos have no row, a row stands for several, several rows with different
-                values have one key, or the table lacks a column or has one of the data set with
+            ArgumentError: videos have no row; one row is of several videos; rows of one key have
+                different values; the table lacks a column; or it has a column of the data set with
                 other values.
             ArgumentTypeError: the table is none.
             SourceError: there is no such file.
