@@ -30,7 +30,7 @@ _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _MOST = 16  # frames of a chunk
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
 # On a GPU frames are copied, which is quick there. A chunk costs the interpreter as much as 4 small
-# frames, and the packets at its end are decoded one by one: many frames.
+# frames, and begins a call of the decoder: many frames.
 _LARGE_ON_GPU, _MOST_ON_GPU = 100 << 20, 64
 _AHEAD = 2  # chunks: one that is decoded, and one that is decoded next, without a break
 

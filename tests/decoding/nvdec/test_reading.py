@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import math
 import random
 import threading
 import time
@@ -11,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from fake_gpu import FakeConverter, FakeEvent, decode, fake_gpu  # noqa: F401  (a fixture)
+from fake_gpu import FakeConverter, FakeDecoder, FakeEvent, decode, fake_gpu  # noqa: F401  (a fixture)
 from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
@@ -96,6 +97,14 @@ def test_each_packet_is_decoded_once_whatever_chunks_are_read(
     video = open_video(demo_folder / name)
     assert numbers(video) == list(range(len(video)))
     assert fed() == len(video.index.packets)
+
+
+@pytest.mark.parametrize("name", ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4"])
+def test_a_chunk_takes_one_call(open_video, fake_gpu, chunks_of, demo_folder, name):
+    chunks_of(25)
+    video = open_video(demo_folder / name)
+    assert numbers(video) == list(range(len(video)))
+    assert len(fake_gpu.calls) <= math.ceil(len(video) / 25) + 2  # the first one, and the end
 
 
 @pytest.mark.parametrize("has_headers", [False, True])
@@ -236,6 +245,29 @@ def test_a_chunk_with_a_lost_picture_is_decoded_by_itself(open_video, fake_gpu, 
     fake_gpu.drops = {20}
     for start in range(0, 60, 5):
         assert numbers(video[start : start + 5]) == list(range(start, start + 5))
+
+
+@pytest.mark.parametrize("name", ["h264.mp4", "h264_open_gop.mp4", "vp9.webm"])
+def test_no_walk_takes_a_lost_picture_for_the_next_one(open_video, fake_gpu, demo_folder, name):
+    draw = random.Random(name)
+    for _ in range(12):
+        fake_gpu.drops = {draw.randrange(60), draw.randrange(60)}
+        video, place = open_video(demo_folder / name), 0
+        while place < 60:
+            count = draw.choice([1, 2, 3, 8, 14])
+            assert numbers(video[place : place + count]) == list(range(place, place + count))
+            place += count + draw.choice([0, 0, 0, 1])
+
+
+def test_without_timestamps_chunks_are_decoded_by_themselves(
+    open_video, fake_gpu, monkeypatch, gops
+):
+    tag_of = FakeDecoder.tag_of
+    monkeypatch.setattr(FakeDecoder, "tag_of", lambda decoder, size: tag_of(decoder, size) | 1)
+    video = open_video(gops)
+    for start in range(0, 60, 5):
+        assert numbers(video[start : start + 5]) == list(range(start, start + 5))
+    assert len(fake_gpu.made) > 10  # whoever was to go on is not used again
 
 
 def test_a_video_that_begins_at_no_keyframe_is_read_on_the_cpu(open_video, fed, demo_folder):

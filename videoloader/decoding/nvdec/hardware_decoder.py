@@ -107,7 +107,9 @@ class Feeder:
 
     One that reads on leaves the decoder full behind a run, and goes on there with the next one: the
     packets behind the run are fed as far as its frames are held back. Frames of the last call that
-    belong to later runs are kept; they are valid as long as no other call is made.
+    belong to later runs are kept; they are valid as long as no other call is made. The last frame
+    of a run begins a call: its timestamp shows that no frame before it is missing. Behind it, calls
+    begin where runs of the same length would end.
 
     Args:
         decoder: must have begun the run.
@@ -135,7 +137,9 @@ class Feeder:
         self._end = self._section_end(index) if reads_on else self._begin
         packets = np.arange(self._begin, self._end) if reads_on else run.packets
         self._order = _ShownOrder(index, packets, decoder.runs)
-        self._last_frame = -1
+        self._last_frame = int(run.frames.min()) - 1
+        self._last_packet, self._length = -1, 0  # of a run: packet of its last frame, frames
+        self._tagged: set[int] = set()  # packets that began a call
         self._held: list[tuple[int, Any]] = []
         self._fetched = Packets.of([])  # packets from `_next` on
         self._budget = _LEAST_BYTES
@@ -150,9 +154,11 @@ class Feeder:
 
     def leads_to(self, run: Run) -> bool:
         """Whether going on to a run costs less than beginning at its keyframe."""
+        last = _last_packet(run)
         return (
             self._begin <= run.packets[0]
             and run.packets[-1] < self._end
+            and (last >= self._next or last in self._tagged or self.is_empty)
             and Place(self._last_frame, self._next - 1).leads_to(run)
         )
 
@@ -164,7 +170,8 @@ class Feeder:
             DecodeError: a frame is missing.
             SourceError: the file cannot be read, or has changed since it was indexed.
         """
-        self._last_frame = int(run.frames.max())
+        before, self._last_frame = self._last_frame, int(run.frames.max())
+        self._last_packet, self._length = _last_packet(run), self._last_frame - before
         missing = set(run.frame_packets.tolist())
         yield self._wanted(self._held, missing)
         if self._reads_on and not missing:
@@ -174,6 +181,7 @@ class Feeder:
             head = b"" if self.counts.packets else self._stream.head(packets[0])
             self.counts.packets += len(packets)
             self.counts.bytes += int(self._index.packets["size"][packets].sum())
+            self._tagged.add(packets[0])
             frames = self._call(head + data if head else data, self._order.feed(packets))
             found = self._wanted(frames, missing)
             if found:
@@ -182,8 +190,9 @@ class Feeder:
                 return
         if not self._reads_on or self._next == self._end:
             self.is_empty = True
-            yield self._wanted(self._call(b"", 0), missing)
+            frames = self._call(b"", 0)
             self._order.finish()
+            yield self._wanted(frames, missing)
         if missing:
             raise DecodeError(f"{self._index.name}: NVDEC gave no frame for packet {min(missing)}")
 
@@ -208,12 +217,9 @@ class Feeder:
     def _behind(self, run: Run, source: Source) -> Iterator[tuple[list[int], bytes]]:
         """Yield packets behind those that were fed, up to the last that a run may need, likewise.
 
-        Of the first run, packets that only frames before it need are left out. The last frame of
-        this run and those behind it, of which one is the last of a later run, begin a call each: by
-        its timestamp, it is known that no frame before it is missing.
+        Of the first run, packets that only frames before it need are left out.
         """
         index = self._index
-        last = int(run.frame_packets[run.frames.argmax()])
         stop = min(int(run.packets[-1]) + 1 + _BEHIND, self._end)
         feed = PacketFeed(index, source)
         if self._next == self._begin:
@@ -222,7 +228,7 @@ class Feeder:
             later = np.flatnonzero((packets >= self._begin) & (packets < stop))
             window = plan_run(index, self._begin, stop - 1, first + later, packets[later])
             for numbers, payloads in feed.chunks(window, _READ_AHEAD, "disposable"):
-                for part in self._calls(numbers, payloads, last):
+                for part in self._calls(numbers, payloads):
                     self._next = part[0][-1] + 1
                     yield part
             self._next = stop
@@ -233,21 +239,16 @@ class Feeder:
                 numbers = np.arange(self._next, self._next + max(1, count))
                 self._fetched = feed.read(numbers)
                 self._budget = min(2 * self._budget, feed.most_bytes)
-            numbers = np.arange(self._next, self._next + len(self._fetched))
-            part = next(self._calls(numbers, self._fetched, last))
+            some = self._fetched.some(slice(self._most))
+            part = next(self._calls(np.arange(self._next, self._next + len(some)), some))
             self._fetched = self._fetched.some(slice(len(part[0]), None))
             self._next += len(part[0])
             yield part
 
     def _calls(
-        self, packets: NDArray[np.int64], payloads: Packets, last: int | None = None
+        self, packets: NDArray[np.int64], payloads: Packets
     ) -> Iterator[tuple[list[int], bytes]]:
         """Divide packets into chunks for one call each: their numbers, and that part of the stream.
-
-        Args:
-            packets: to divide.
-            payloads: of these.
-            last: packet whose frame, and all those behind it, begin a chunk; of none by default.
 
         Raises:
             UnsupportedError: the hardware would output different pictures for this stream.
@@ -255,7 +256,9 @@ class Feeder:
         if not self.counts.packets and has_film_grain(self._index, payloads):
             raise UnsupportedError(f"{self._index.name}: NVDEC does not add its film grain")
         numbers = packets.tolist()
-        begins = [] if last is None else self._order.not_before(packets, last)
+        begins: list[int] = []
+        if self._reads_on:
+            begins = self._order.ends(numbers, self._last_packet, self._length)
         start, last_leading = 0, self._order.last_leading
         while start < len(numbers):
             stop = start + (1 if numbers[start] <= last_leading else self._most)
@@ -277,6 +280,8 @@ class Feeder:
         """The frames of a call that are missing; those behind them are held for later runs."""
         found = [pair for pair in frames if pair[0] in missing]
         missing.difference_update([packet for packet, _ in found])
+        if self._reads_on and not missing:
+            self._order.check(self._last_packet)
         if self._reads_on:
             self._held = [] if missing else frames[frames.index(found[-1]) + 1 if found else 0 :]
         return found
@@ -307,6 +312,7 @@ class _ShownOrder:
         self._name = index.name
         self._number = number % (1 << _RUN_BITS)
         self._fed: list[int] = []  # ranks of frames that are not output yet, ascending
+        self._sure = -1  # rank up to which no frame is missing
 
     def feed(self, packets: list[int]) -> int:
         """Record that packets are fed to the decoder; returns the timestamp for their call.
@@ -319,11 +325,21 @@ class _ShownOrder:
         rank = ranks[0] if ranks[0] >= 0 else len(self._packets)
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
 
-    def not_before(self, packets: NDArray[np.int64], last: int) -> list[int]:
-        """Places of those of these packets whose frames are not shown before that of another."""
-        least, ranks = self._ranks.get(last, -1), self._ranks
-        numbers = enumerate(packets.tolist())
-        return [place for place, packet in numbers if ranks.get(packet, -1) >= least]
+    def ends(self, packets: list[int], last: int, length: int) -> list[int]:
+        """Places of those of these packets whose frames end a run, or one of many of a length.
+
+        Args:
+            packets: to search.
+            last: packet of the last frame of the first run.
+            length: frames of each run behind it, but for one that ends with the last frame of all.
+        """
+        first, final, ranks = self._ranks[last], len(self._packets) - 1, self._ranks
+        found = ((place, ranks.get(packet, -1)) for place, packet in enumerate(packets))
+        return [
+            place
+            for place, rank in found
+            if rank >= first and ((rank - first) % length == 0 or rank == final)
+        ]
 
     def identify(self, timestamps: list[int]) -> list[int]:
         """Packets of the next output frames: by timestamps that are ours, else the next in order.
@@ -350,6 +366,7 @@ class _ShownOrder:
                     continue
                 if fed[place] != rank and rank in fed[place:]:
                     self._fail(place)
+                self._sure = fed[place]
             found.append(packets[fed[place]])
             place += 1
         del fed[:place]
@@ -359,7 +376,25 @@ class _ShownOrder:
         """Check that no frame is missing."""
         if self._fed:
             self._fail(0)
+        self._sure = len(self._packets)
+
+    def check(self, packet: int) -> None:
+        """Check that no frame up to that of a packet is missing, which began a call.
+
+        Raises:
+            DecodeError: it came without the timestamp of its call.
+        """
+        if self._sure < self._ranks[packet]:
+            raise DecodeError(
+                f"{self._name}: NVDEC gave packet {packet} no timestamp, so that frames before it "
+                "may be missing"
+            )
 
     def _fail(self, place: int) -> NoReturn:
         packet = self._packets[self._fed[place]]
         raise DecodeError(f"{self._name}: NVDEC gave no frame for packet {packet}")
+
+
+def _last_packet(run: Run) -> int:
+    """Packet of the last frame of a run."""
+    return int(run.frame_packets[run.frames.argmax()])
