@@ -36,6 +36,7 @@ def follow(monkeypatch):
 def make_decoder():
     decoder = vl.BatchDecoder(workers=0)
     decoder.device = torch.device("cuda", 0)
+    decoder._is_on_gpu = True
     engine = decoder._gpu_engine()
     engine._device = torch.device("cpu")  # the memory of this GPU
     return decoder

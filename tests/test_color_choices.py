@@ -351,6 +351,7 @@ def test_a_video_on_a_gpu_has_the_colours_that_are_chosen(
     path = tagged_video(tmp_path / "a.mp4", size=(720, 64))
     with vl.Video(path, matrix="swscale") as video:
         video.device = torch.device("cuda", 0)
+        video._is_on_gpu = True
         reference = converted_by_pyav(path)
         assert np.array_equal(video[0].numpy(), reference)
         monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)

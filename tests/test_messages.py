@@ -525,6 +525,7 @@ def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
     def both(take, **options):
         with vl.Video(growing, **options) as here, vl.Video(growing, **options) as there:
             there.device = torch.device("cuda", 0)
+            there._is_on_gpu = True
             difference = take(here).frames.int() - take(there).frames.int()
             assert difference.abs().max() <= 2
 
@@ -533,6 +534,7 @@ def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
     both(lambda video: video.get_frames([1, 2], crop=(1, 3, 20, 30)))
     with vl.Video(growing) as video:
         video.device = torch.device("cuda", 0)
+        video._is_on_gpu = True
         with pytest.raises(vl.DecodeError, match="resolution_change"):
             video.get_frames([1, 6])
 
@@ -547,6 +549,7 @@ def test_iterating_on_a_gpu_tells_from_where_on_the_cpu_decodes(
     monkeypatch.setattr(torch.Tensor, "to", lambda tensor, device: tensor)
     with vl.Video(growing, resolution_change="scale") as video:
         video.device = torch.device("cuda", 0)
+        video._is_on_gpu = True
         assert numbers_of(video) == [0, 1, 2, 3] * 2
     # Frames 3 to 6 are a chunk.
     assert "growing.h264: from frame 3 on decoded on the CPU (" in caplog.text

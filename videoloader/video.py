@@ -103,6 +103,7 @@ class Video:
         self._options = options
         self._output = from_options(OutputFormat, options)
         self.device = as_device(device)
+        self._is_on_gpu = self.device.type == "cuda"
         self._batches = batches.BatchDecoder(
             workers=0, threads=usable_processors() if threads is None else threads
         )
@@ -193,7 +194,6 @@ class Video:
         )
         if resize_shorter is not None:
             size = shorter_resized(self.size, resize_shorter)
-        is_on_gpu = self.device.type == "cuda"
         with quick_switches():
             for frame in read_frames(
                 request,
@@ -202,7 +202,7 @@ class Video:
                 normalize_size(size or self.size),
                 from_options(OutputFormat, {**self._options, **options}),
                 self._rules,
-                gpu=batches.shared_decoder(self.device) if is_on_gpu else None,
+                gpu=batches.shared_decoder(self.device) if self._is_on_gpu else None,
                 threads=self._threads or usable_processors(),
             ):
                 yield frame.to(self.device)
@@ -358,13 +358,13 @@ class Video:
         if sound != (False, None, None):
             audio, rate, channels = sound
             rules = replace(rules, audio=audio, audio_rate=rate, audio_channels=channels)
-        if self.device.type == "cuda":
+        if self._is_on_gpu:
             self._use.check()
             decoder = batches.shared_decoder(self.device)
-            begun = decoder.begin([request], [self._opened], output, rules)
+            begun = decoder.begin([request], [self._opened], output, rules, together=False)
             return begun.finish().clips[0]
         with self._lock, self._use:
-            begun = self._batches.begin([request], [self._opened], output, rules)
+            begun = self._batches.begin([request], [self._opened], output, rules, together=False)
             return begun.finish().clips[0]
 
     @quick_switches()

@@ -7,8 +7,8 @@ import pytest
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 
-# Each takes about 0.4 us behind a decoder that has emptied the caches. Measured: 495 and 832.
-MOST = {1: 560, 6: 940}
+# Each takes about 0.4 us behind a decoder that has emptied the caches. Measured: 396 and 626.
+MOST = {1: 450, 6: 710}
 
 
 @pytest.mark.parametrize("count", MOST)

@@ -98,7 +98,10 @@ class _Result(NamedTuple):
 
 
 class Assembly:
-    """The requests of one batch on their way to clips, which go by the number of their request."""
+    """The requests of one batch on their way to clips, which go by the number of their request.
+
+    Clips have one block of memory if they are wanted `together` and all have one shape.
+    """
 
     def __init__(
         self,
@@ -108,6 +111,8 @@ class Assembly:
         size: tuple[int, int] | int | None,
         rules: DecodingRules,
         blanks: Sequence[Blank],
+        *,
+        together: bool = True,
     ) -> None:
         self.output = output
         self.rules = rules
@@ -122,6 +127,7 @@ class Assembly:
         self._allocate: Allocate
         self._limit: int | None = None
         self._size = size
+        self._together = together
         self._work: list[Work] = []
         for number, (request, video) in enumerate(zip(requests, videos, strict=True)):
             clip: OpenClip | VideoError
@@ -178,11 +184,12 @@ class Assembly:
             number: self.output.clip_shape(len(clip.frames), clip.view.slot)
             for number, clip in self.clips.items()
         }
-        if limit is not None:
+        itemsize = TORCH_TYPES[self.output.element].itemsize
+        if limit is not None and sum(map(math.prod, shapes.values())) * itemsize > limit:
             self._refuse_too_large(shapes, limit)
         kinds = set(shapes.values())
         parts: Mapping[int, torch.Tensor] | VideoError = {}
-        if len(kinds) == 1:
+        if self._together and len(kinds) == 1:
             block = tried("batch", allocate, (len(shapes), *kinds.pop()))
             if not isinstance(block, VideoError):  # else each clip for itself
                 self._block, self._rows = block, [*range(len(shapes))]
@@ -315,7 +322,7 @@ class Assembly:
         frames: torch.Tensor | list[torch.Tensor] | None = self._block
         if frames is None or rows != self._rows:
             frames = [m if row is None else m[row] for m, row in zip(memory, rows, strict=True)]
-            if len({clip.shape for clip in frames}) == 1:
+            if self._together and len({clip.shape for clip in frames}) == 1:
                 dtype = frames[0].dtype
                 frames = torch.stack([as_movable(clip) for clip in frames]).view(dtype)
         return ClipBatch(
@@ -343,7 +350,7 @@ class Assembly:
         if clip.failed:
             is_failed = np.isin(frames, list(clip.failed))
             mask, frames = mask & ~is_failed, np.where(is_failed, FILLED, frames)
-        if (frames == FILLED).any():
+        if FILLED in frames.tolist():
             self._fill(clip.tensor, clip.request.fill_value, frames)
         times = clip.index.seconds(frames)
         planes, sound = clip.plane_shapes, clip.heard

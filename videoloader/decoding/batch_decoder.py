@@ -129,6 +129,7 @@ class BatchDecoder:
         **options: Unpack[LimitOptions],
     ) -> None:
         self.device = as_device(device)
+        self._is_on_gpu = self.device.type == "cuda"
         self._workers = _default_workers(workers)
         self._threads = whole_number("threads", threads, least=1)
         self._limits = check_limits(options)
@@ -190,6 +191,7 @@ class BatchDecoder:
         size: tuple[int, int] | int | None = None,
         blanks: Sequence[Blank] = (),
         cache: ClipCache | None = None,
+        together: bool = True,
     ) -> BegunBatch:
         """Plan the decoding of clips of videos that are open, and begin it where a GPU decodes.
 
@@ -203,15 +205,16 @@ class BatchDecoder:
             blanks: how long and large each clip is where it fails, instead of what its request
                 says.
             cache: gives the clips that it has, and keeps the others.
+            together: give clips of one shape as one tensor, not as a list.
 
         Raises:
             VideoError: the first failure, if `rules` are strict.
             ClosedError: another thread closes the decoder meanwhile.
         """
         spare_torch_threads()
-        gpu = self._gpu_engine() if self.device.type == "cuda" else None
+        gpu = self._gpu_engine() if self._is_on_gpu else None
         cpu = self._cpu_engine()
-        assembly = Assembly(requests, videos, output, size, rules, blanks)
+        assembly = Assembly(requests, videos, output, size, rules, blanks, together=together)
         assembly.allocate(
             partial((gpu or cpu).allocate, output=output),
             limit=machine_memory() if gpu is None else None,

@@ -50,6 +50,16 @@ def scratch(size: int) -> NDArray[np.uint8]:
 class _Lease(np.ndarray[Any, Any]):
     """Bytes on loan. A tensor made from it holds it, as do all views of the tensor."""
 
+    loan: tuple[weakref.ref[deque[NDArray[np.uint8]]], NDArray[np.uint8]] | None = None
+    """Where they return to, and the block; views that NumPy makes have none."""
+
+    def __del__(self) -> None:
+        if self.loan is not None:
+            free, block = self.loan
+            queue = free()
+            if queue is not None:  # else the recycler has gone, and the block goes too
+                queue.append(block)
+
 
 class Recycler:
     """Gives out CPU tensors whose memory returns when the last view of it is gone.
@@ -61,19 +71,24 @@ class Recycler:
     def __init__(self, keep: int) -> None:
         # Appending to a deque and popping from it are atomic. A lock would not do: memory may
         # come back in the middle of anything, by way of the garbage collector.
-        self._free: deque[torch.Tensor] = deque(maxlen=keep)
+        self._free: deque[NDArray[np.uint8]] = deque(maxlen=keep)
 
     def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
         """An uninitialised tensor, as `torch.empty` gives it."""
-        is_kept = str(device).startswith("cpu")
-        if not is_kept or (size := math.prod(shape) * dtype.itemsize) < _SMALLEST:
+        size = math.prod(shape) * dtype.itemsize
+        if not shape or not size or not str(device).startswith("cpu"):
             return torch.empty(tuple(shape), dtype=dtype, device=device)
-        block = self._take(size)
-        lease = block.numpy().view(_Lease)
-        weakref.finalize(lease, _give_back, weakref.ref(self._free), block).atexit = False
-        return torch.from_numpy(lease)[:size].view(dtype).view(tuple(shape))
+        in_bytes = *shape[:-1], shape[-1] * dtype.itemsize
+        if size < _SMALLEST:
+            memory = np.empty(in_bytes, np.uint8)
+        else:
+            block = self._take(size)
+            memory = lease = block.reshape(in_bytes).view(_Lease)
+            lease.loan = weakref.ref(self._free), block
+        tensor = torch.from_numpy(memory)
+        return tensor if dtype == torch.uint8 else tensor.view(dtype)
 
-    def _take(self, size: int) -> torch.Tensor:
+    def _take(self, size: int) -> NDArray[np.uint8]:
         """A free block of this size, or a new one; blocks of other sizes are let go."""
         while True:
             try:
@@ -81,16 +96,9 @@ class Recycler:
             except IndexError:
                 # NumPy asks for huge pages, torch does not; large pictures are written up to a
                 # fifth faster to them.
-                return torch.from_numpy(np.empty(size, np.uint8))
-            if block.numel() == size:
+                return np.empty(size, np.uint8)
+            if block.size == size:
                 return block
-
-
-def _give_back(free: weakref.ref[deque[torch.Tensor]], block: torch.Tensor) -> None:
-    """Called when a lease ends; where the recycler has gone before, the block goes too."""
-    queue = free()
-    if queue is not None:
-        queue.append(block)
 
 
 def as_movable(memory: torch.Tensor) -> torch.Tensor:

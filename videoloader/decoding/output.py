@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ class OutputFormat:
     @property
     def element(self) -> ElementName:
         """The name of the element type."""
-        return cast(ElementName, self.dtype)
+        return self.dtype  # type: ignore[return-value]
 
     @property
     def is_planar(self) -> bool:

@@ -74,7 +74,7 @@ def read_frames(
     def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
         def begun(first: int, last: int) -> BegunBatch:
             chunk = replace(request, frames=np.arange(first, last))
-            return decoder.begin([chunk], [video], output, rules)
+            return decoder.begin([chunk], [video], output, rules, together=False)
 
         def decode(first: int, last: int) -> torch.Tensor:
             return begun(first, last).finish().clips[0].frames

@@ -59,7 +59,8 @@ class Packets:
         return len(self.starts)
 
     def __iter__(self) -> Iterator[bytes]:
-        return (self.memory[start:stop] for start, stop in self.places())
+        places = zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
+        return (self.memory[start : start + size] for start, size in places)
 
     def __getitem__(self, number: int) -> bytes:
         start = int(self.starts[number])
@@ -102,12 +103,12 @@ class PacketReader:
         if self._packing is not None:
             return Packets.of(self._unpack(self._packing, packets))
         places, sizes = self._offsets[packets], self._sizes[packets]
-        starts, blocks, held = np.empty_like(places), [], 0
+        blocks, held = [], 0
         for some, base, block in self._blocks(places, places + sizes):
-            starts[some] = places[some] + (held - base)
+            places[some] += held - base  # from now on in what was read
             blocks.append(block)
             held += len(block)
-        found = Packets(blocks[0] if len(blocks) == 1 else b"".join(blocks), starts, sizes)
+        found = Packets(blocks[0] if len(blocks) == 1 else b"".join(blocks), places, sizes)
         return Packets.of([self._prefix + packet for packet in found]) if self._prefix else found
 
     def read_head(self, packet: int, size: int) -> bytes:
@@ -125,15 +126,17 @@ class PacketReader:
     def _blocks(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], *, behind: int = 0
     ) -> Iterator[tuple[slice, int, bytes]]:
-        """Yield ranges of packets to fetch together, the offset of each range, and its bytes.
+        """Ranges of packets to fetch together, the offset of each range, and its bytes.
 
         `behind` is the number of bytes to fetch after the last packet.
         """
-        spans = [slice(first, last + 1) for first, last in _spans(starts, stops)]
-        begins = [int(starts[span.start]) for span in spans]
-        ends = [int(stops[span.stop - 1]) + behind for span in spans]
-        ranges = [(begin, end - begin) for begin, end in zip(begins, ends, strict=True)]
-        yield from zip(spans, begins, self._source.read_ranges(ranges), strict=True)
+        spans, begins, ranges = [], [], []
+        for first, last in _spans(starts, stops):
+            begin = int(starts[first])
+            spans.append(slice(first, last + 1))
+            begins.append(begin)
+            ranges.append((begin, int(stops[last]) + behind - begin))
+        return zip(spans, begins, self._source.read_ranges(ranges), strict=True)
 
     def close(self) -> None:
         """Close the demuxer, if one is open."""
@@ -308,9 +311,9 @@ def _spans(
     max_span: int = _MAX_SPAN,
 ) -> Iterator[tuple[int, int]]:
     """Ranges of packets (first, end) to fetch together: in file order, small gaps, limited span."""
-    gaps = starts[1:] - stops[:-1]
-    edges = ((gaps < 0) | (gaps > max_gap)).nonzero()[0] + 1
-    for first, end in itertools.pairwise([0, *edges.tolist(), len(starts)]):
+    gaps = (starts[1:] - stops[:-1]).view(np.uint64)  # negative ones are the largest
+    ends = [gap + 1 for gap in (gaps > max_gap).nonzero()[0].tolist()]
+    for first, end in itertools.pairwise([0, *ends, len(starts)]):
         begin = first
         while begin < end:  # packets from `begin` to `end` are in file order
             reach = int(stops[begin:end].searchsorted(starts[begin] + max_span, side="right"))

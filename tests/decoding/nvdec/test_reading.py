@@ -35,6 +35,7 @@ def open_video(decoder, monkeypatch):
     def open_one(path, **options):
         opened.append(vl.Video(path, threads=1, **options))
         opened[-1].device = torch.device("cuda", 0)
+        opened[-1]._is_on_gpu = True
         return opened[-1]
 
     yield open_one
@@ -208,6 +209,7 @@ def test_readers_that_are_given_up_leave_few_sessions_behind(open_video, decoder
     for _ in range(3):
         other = vl.Video(demo_folder / "h264.mp4")
         other.device = torch.device("cuda", 0)
+        other._is_on_gpu = True
         assert numbers([next(other.iterate())]) == [0]
         other.close()
         del other
@@ -283,6 +285,7 @@ def test_what_the_gpu_cannot_convert_is_read_on_the_cpu(open_video, fed, demo_fo
     frames = list(video.iterate(85, size=(45, 80), interpolation="bicubic"))
     assert fed() == 0
     video.device = torch.device("cpu")
+    video._is_on_gpu = False
     wanted = list(video.iterate(85, size=(45, 80), interpolation="bicubic"))
     assert len(frames) == 5
     assert all(map(torch.equal, frames, wanted))

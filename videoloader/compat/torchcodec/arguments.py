@@ -92,15 +92,18 @@ def as_times(seconds: Any) -> NDArray[np.float64]:
     """
     if isinstance(seconds, torch.Tensor):
         return seconds.detach().to("cpu", torch.float64).reshape(-1).numpy()
-    message = f"Couldn't convert timestamps input to a tensor: Expected a value of type 'float' \
-for each of them, got {seconds!r:.80}"
+    reason: Exception | None = None
     try:
         given = np.asarray(seconds)
-        if given.dtype.kind not in "USV" and not any(value is None for value in given.flat):
-            return given.astype(np.float64).reshape(-1)
+        kind = given.dtype.kind
+        if kind not in "USV" and not (kind == "O" and any(value is None for value in given.flat)):
+            return given.reshape(-1).astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueRuntimeError(message) from error
-    raise ValueRuntimeError(message)
+        reason = error
+    raise ValueRuntimeError(
+        "Couldn't convert timestamps input to a tensor: Expected a value of type 'float' for each "
+        f"of them, got {seconds!r:.80}"
+    ) from reason
 
 
 def check_range(start: float, stop: float) -> None:

@@ -222,9 +222,12 @@ class VideoDecoder:
         """
         times = as_times(seconds)
         begin, end = self._times.begin, self._times.end
-        for wrong in times[~((times >= begin) & (times < end))][:1]:
-            bound = f"less than {end}" if wrong >= end else f"greater than or equal to {begin}"
-            raise PlayedOutsideError(f"{self._video.name}: frame pts is {wrong:f}; must be {bound}")
+        for time in times.tolist():
+            if not begin <= time < end:
+                bound = f"less than {end}" if time >= end else f"greater than or equal to {begin}"
+                raise PlayedOutsideError(
+                    f"{self._video.name}: frame pts is {time:f}; must be {bound}"
+                )
         return self._batch(self._times.at(times))
 
     def get_frames_played_in_range(
@@ -379,14 +382,14 @@ class _Timeline:
 
     def at(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
         """Frames on screen at times inside the video: the last that begins at or before each."""
-        return np.searchsorted(self.begins[1:], times, side="right").astype(np.int64)
+        return self.begins[1:].searchsorted(times, side="right")
 
     def between(self, start: float, stop: float) -> NDArray[np.int64]:
         """Frames on screen at some time from `start` to before `stop`."""
         if start == stop:
             return np.empty(0, np.int64)
         first = int(self.at(np.array([start]))[0])
-        return np.arange(first, int(np.searchsorted(self.begins, stop, side="left")))
+        return np.arange(first, int(self.begins.searchsorted(stop)))
 
 
 def _durations(index: VideoIndex) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ class Place(NamedTuple):
         spared = self.packet + 1 - int(run.packets[0])  # packets that are not decoded again
         if spared < 0:
             return False
-        skipped = int(run.frames.min()) - self.frame - 1
+        skipped = min(run.frames.tolist()) - self.frame - 1
         return 0 <= 2 * skipped <= spared and (most is None or skipped <= most)
 
 

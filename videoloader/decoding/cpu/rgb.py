@@ -11,7 +11,7 @@ chroma lies: 0.6 ms from 1080p to 224x224, samples of 16 bits, where scaling to 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import Orientation
 
 if TYPE_CHECKING:
+    from av import VideoFrame
     from av.video.reformatter import VideoReformatter
 
 __all__ = ["RgbConverter"]
@@ -34,6 +35,19 @@ _WHITE_16 = 65535.0
 # Pixels converted at a time: as fast as all at once, and large pictures need no more memory.
 _BAND = 1 << 19
 _CACHE_LINE = 64  # bytes
+
+
+class _Placed(NamedTuple):
+    """A view of a picture: its (matrix, range), (height, width) as coded, the view within it.
+
+    `size` is what the part of the coded picture in `box` is resized to, before it is turned.
+    """
+
+    meaning: tuple[str, str]
+    coded: tuple[int, int]
+    view: View
+    size: tuple[int, int]
+    box: Box
 
 
 class RgbConverter:
@@ -76,6 +90,8 @@ class RgbConverter:
         self._reformatter: VideoReformatter | None = None
         self._scaler = RgbScaler()
         self._unscaled = UnscaledRgb()
+        self._kind: tuple[Any, ...] = ()
+        self._place: _Placed
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -85,15 +101,12 @@ class RgbConverter:
             slot: of the element type of the output; uint16 holds the bits of bfloat16.
             view: which part of the picture; by default all of it at the size of the slot.
         """
-        meaning = matrix_and_range(surface.frame, self._color, self._output)
-        coded, turn = (surface.frame.height, surface.frame.width), self._orientation
-        view = (view or View(slot.shape[:2])).within(turn.displayed(coded))
-        size = turn.displayed(view.size)  # as coded; a turn swaps both ways
-        box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
+        meaning, coded, view, size, box = self._placed(surface.frame, view or View(slot.shape[:2]))
+        turn = self._orientation
         if self._output.matrix == "swscale":
             if self._output.interpolation == "bicubic" and view.crop is None and size != coded:
                 surface, box = self._scaler.scale(surface, *meaning, size), Box(0, 0, *size)
-            elif self._write_unscaled(surface, meaning, box, size, slot, view):
+            elif self._write_unscaled(surface.frame, meaning, box, size, slot, view):
                 return
             else:
                 surface = self._by_swscale(surface, meaning)
@@ -120,9 +133,28 @@ class RgbConverter:
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
 
+    def _placed(self, frame: VideoFrame, view: View) -> _Placed:
+        """How a view of a picture is converted; worked out once for pictures of one kind."""
+        coded = frame.height, frame.width
+        kind = frame.colorspace, frame.color_range, frame.format.name, coded, view
+        if kind != self._kind:
+            turn = self._orientation
+            view = view.within(turn.displayed(coded))
+            self._kind, self._place = (
+                kind,
+                _Placed(
+                    matrix_and_range(frame, self._color, self._output),
+                    coded,
+                    view,
+                    turn.displayed(view.size),  # a turn swaps both ways
+                    Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded),
+                ),
+            )
+        return self._place
+
     def _write_unscaled(
         self,
-        surface: Surface,
+        frame: VideoFrame,
         meaning: tuple[str, str],
         box: Box,
         size: tuple[int, int],
@@ -132,11 +164,11 @@ class RgbConverter:
         """Fill a slot with a part of what swscale makes; False where it takes more than that."""
         if self._output.dtype != "uint8" or box[2:] != size:
             return False
-        coded = surface.height, surface.width
+        coded = frame.height, frame.width
         rgb = slot
         if size != coded or not self._is_direct(slot, view):
             rgb = self._memory("rgb", (*coded, CHANNELS), np.uint8)
-        if not self._unscaled.convert(surface.frame, *meaning, rgb):
+        if not self._unscaled.convert(frame, *meaning, rgb):
             return False
         if rgb is not slot:
             self._deliver(box.of(rgb), slot, view)
@@ -150,13 +182,8 @@ class RgbConverter:
         return to_rgb(surface, *meaning, self._reformatter)
 
     def _is_direct(self, slot: NDArray[Any], view: View) -> bool:
-        """Whether a slot is packed RGB and nothing is turned."""
-        return (
-            slot.dtype == np.uint8
-            and slot.strides[1:] == (CHANNELS, 1)
-            and not self._is_turned
-            and not view.flip
-        )
+        """Whether a slot is packed RGB of 8 bits and nothing is turned."""
+        return slot.strides[1:] == (CHANNELS, 1) and not self._is_turned and not view.flip
 
     def _matrix(
         self, picture: Planar, meaning: tuple[str, str], shift: int = 0

@@ -148,14 +148,13 @@ def task_of(
     """
     wants = [want for run in runs for want in run.wants if frame is None or frame == want[0]]
     clip = assembly.clips[runs[0].clip]
-    index = clip.index
     return CpuTask(
         source=source,
-        index=index,
+        index=clip.index,
         targets={n: Target(slots[n], assembly.clips[n].view) for n in {n for _, n, _ in wants}},
         wants=wants,
         output=assembly.output,
-        rotate=clip.orientation == index.orientation,
+        rotate=assembly.rules.rotate,
         threads=threads,
         max_pixels=assembly.rules.max_pixels,
         runs=tuple([run.run for run in runs]) if frame is None else None,

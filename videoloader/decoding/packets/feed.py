@@ -56,6 +56,7 @@ class PacketFeed:
         self._index = index
         self._reader = PacketReader(index, source)
         self._drop = drop
+        self._learns = codec_of(index.codec).learns
         self._is_local = source.is_local
         self.most_bytes = _LOCAL_BYTES if source.is_local else _REMOTE_BYTES
         """Bytes that it pays to read at a time."""
@@ -81,10 +82,8 @@ class PacketFeed:
         first = int(run.packets[0])
         learned = self._index.learned
         heads = None
-        if (
-            first and begins and first not in learned.preambles
-        ):  # first of all: a demuxer goes forwards
-            heads = self._heads_before(first)
+        if self._learns and first and begins and first not in learned.preambles:
+            heads = self._heads_before(first)  # first of all: a demuxer goes forwards
 
         def read(packets: NDArray[np.int64]) -> Packets:
             payloads = self._reader.read(packets)
@@ -115,10 +114,8 @@ class PacketFeed:
         """
         return self._reader.read(packets)
 
-    def _heads_before(self, packet: int) -> tuple[bytes, bytes] | None:
-        """What `preamble` learns from where decoding begins at a packet; None if from nothing."""
-        if not codec_of(self._index.codec).learns:
-            return None
+    def _heads_before(self, packet: int) -> tuple[bytes, bytes]:
+        """What `preamble` learns from where decoding begins at a packet."""
         section = self._index.setup_packet(packet)
         return self._head(0), b"" if section == packet else self._head(section)
 

@@ -25,7 +25,7 @@ _MATRIX_NAMES |= {8: "ycgco", 9: "bt2020nc", 10: "bt2020c"}
 _CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
 _RANGES = {"limited": "tv", "full": "pc"}
 _HD_LINES = 720
-_LIMITED, _FULL = 1, 2
+_TAGGED_RANGES = {1: "tv", 2: "pc"}
 
 
 def matrix_and_range(
@@ -34,7 +34,7 @@ def matrix_and_range(
     """The matrix and range to convert a frame by: its own tags count first, then the stream's."""
     return resolve(
         _MATRIX_NAMES.get(int(frame.colorspace)) or color.matrix,
-        {_LIMITED: "tv", _FULL: "pc"}.get(int(frame.color_range)) or color.range,
+        _TAGGED_RANGES.get(int(frame.color_range)) or color.range,
         pixel_format=frame.format.name,
         height=frame.height,
         output=output or OutputFormat(),

@@ -108,7 +108,8 @@ class UnscaledRgb:
         for number, plane in enumerate(frame.planes):
             pointers[number], strides[number] = plane.buffer_ptr, plane.line_size
         target = rgb if self._padded is None else self._padded
-        self._target[0][0], self._target[1][0] = target.ctypes.data, target.strides[0]
+        begin = ctypes.c_char.from_buffer(target[0])
+        self._target[0][0], self._target[1][0] = ctypes.addressof(begin), target.strides[0]
         arguments = self._context, pointers, strides, 0, frame.height, *self._target
         if self._context is None or library.sws_scale(*arguments) != frame.height:
             return False
