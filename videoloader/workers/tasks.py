@@ -27,6 +27,7 @@ def run_tasks(
     memory_limit: int | None = None,
     ahead: int = _AHEAD,
     threads: int = 1,
+    group: int = 1,
     ray: bool | str = False,
     gpus: int = 0,
 ) -> Iterator[tuple[Any, Any]]:
@@ -37,7 +38,7 @@ def run_tasks(
     result is a `TaskFailure` too.
 
     Args:
-        function: see `Job`, as for `time_limit` to `memory_limit` and `threads`.
+        function: see `Job`, as for `time_limit` to `memory_limit`, `threads` and `group`.
         tasks: picklable values.
         workers: number of processes; 0 runs in this process, without protection; None means
             `usable_processors`.
@@ -47,6 +48,7 @@ def run_tasks(
         ahead: tasks queued in a worker, the current one included; few where they take long, so that
             no worker is idle while others have some left.
         threads: of a worker.
+        group: tasks of a message.
         ray: run on this Ray cluster, see `connect`, in a process for each of its processors, or
             GPUs, instead of `workers`.
         gpus: that a worker needs; for Ray, which hides those from it that it does not ask for.
@@ -56,7 +58,7 @@ def run_tasks(
         ResourceError: the machine lacks what a task needs, or no worker process can be started.
         UnsupportedError: Ray is not installed.
     """
-    job = Job(function, arguments or {}, time_limit, memory_limit, threads)
+    job = Job(function, arguments or {}, time_limit, memory_limit, threads, group)
     if ray:
         yield from run_on_ray(job, tasks, ray=ray, gpus=gpus, ahead=ahead)
         return
@@ -64,10 +66,10 @@ def run_tasks(
     if workers == 0:
         call = load(function)
         for start in range(0, len(tasks), _AHEAD):
-            group = tasks[start : start + _AHEAD]
-            yield from zip(group, job.call(group, call), strict=True)
+            some = tasks[start : start + _AHEAD]
+            yield from zip(some, job.call(some, call), strict=True)
         return
-    team = TaskWorkers(job, workers=min(workers, -(-len(tasks) // threads)), ahead=ahead)
+    team = TaskWorkers(job, workers=workers, ahead=ahead)
     try:
         for number, result in team.run(job, tasks):
             yield tasks[number], result

@@ -37,6 +37,7 @@ Progress = Callable[[int, int, int], None]
 _T = TypeVar("_T")
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
 _AT_ONCE = 16  # remote files that a process indexes, or checks, concurrently
+_TOGETHER = 32  # local files that travel to a process in one message
 
 
 def index_dataset(
@@ -119,6 +120,7 @@ def index_dataset(
             arguments={"headers": headers, "root": base},
             memory_limit=_MEMORY,
             threads=_AT_ONCE if _any_remote(missing, base) else 1,
+            group=_TOGETHER,
             ray=ray,
         )
         for item, result in results:
