@@ -113,8 +113,9 @@ def index_dataset(
         missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
         results = run_tasks(
-            "videoloader.indexing.dataset.rows:make_encoded_row",
+            "videoloader.indexing.dataset.rows:begin_row",
             missing,
+            finish="videoloader.indexing.dataset.rows:encoded_row",
             workers=workers,
             time_limit=time_limit,
             arguments={"headers": headers, "root": base},
