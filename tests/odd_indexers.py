@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from videoloader.decoding.opening.indexer import IndexCommand
-from videoloader.indexing.dataset.rows import make_encoded_row
+from videoloader.indexing.dataset.rows import begin_row
 
 
 def be_odd(path):
@@ -37,6 +37,6 @@ def greedy(size):
 
 
 def odd_row(item, **options):
-    """The row of a video, as usual but for files with certain names."""
+    """The first part of the row of a video, as usual but for files with certain names."""
     be_odd(item.path)
-    return make_encoded_row(item, **options)
+    return begin_row(item, **options)

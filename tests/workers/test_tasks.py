@@ -12,6 +12,7 @@ from child_processes import children
 from videoloader.errors import ArgumentError
 from videoloader.workers import processors
 from videoloader.workers import tasks as tasks_module
+from videoloader.workers.process import WorkerProcess
 from videoloader.workers.tasks import TaskFailure, run_tasks
 
 HERE = "test_tasks"
@@ -37,6 +38,12 @@ def noted(task, *, folder):
 def function(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return f"{HERE}:noted"
+
+
+def calls(folder):
+    """How often each task was called, and by how many processes all of them."""
+    pids = {int(file.name): file.read_text().split() for file in folder.iterdir()}
+    return Counter(map(len, pids.values())), len(set().union(*pids.values()))
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -123,16 +130,45 @@ def test_tasks_that_wait_run_together_in_one_process(function, tmp_path):
     assert len({(tmp_path / str(number)).read_text() for number in range(20)}) == 1
 
 
-def test_of_a_group_whose_worker_is_lost_the_others_are_done(function, tmp_path):
+@pytest.mark.parametrize("together", ["threads", "group"])
+def test_of_a_group_whose_worker_is_lost_the_others_are_done(function, tmp_path, together):
     deeds = {2: "fail", 5: "die", 37: "hang"}
     tasks = [(number, deeds.get(number, "")) for number in range(40)]
-    arguments = {"folder": str(tmp_path)}
-    found = run_tasks(function, tasks, workers=1, time_limit=0.5, arguments=arguments, threads=4)
-    done = dict(found)
+    options = {"arguments": {"folder": str(tmp_path)}, together: 4}
+    done = dict(run_tasks(function, tasks, workers=1, time_limit=0.5, **options))
     kinds = {number: getattr(done[number, deed], "kind", "") for number, deed in tasks}
     expected = {2: "KeyError", 5: "WorkerDied", 37: "TimeLimit"}
     assert kinds == {number: expected.get(number, "") for number in range(40)}
     assert len(done) == 40
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_short_tasks_travel_together_and_are_called_once(function, tmp_path, workers, monkeypatch):
+    sent = []
+    give = WorkerProcess.give
+    monkeypatch.setattr(WorkerProcess, "give", lambda *given: (sent.append(given), give(*given))[1])
+    tasks = [(number, "") for number in range(100)]
+    arguments = {"folder": str(tmp_path)}
+    found = run_tasks(
+        function, tasks, workers=workers, time_limit=60, arguments=arguments, group=40
+    )
+    assert dict(found) == {task: task[0] for task in tasks}
+    assert calls(tmp_path)[0] == {1: 100}
+    assert 3 <= len(sent) < 10  # more if the machine is so slow that a group is divided
+
+
+def test_a_group_that_takes_long_is_divided_among_workers(function, tmp_path):
+    tasks = [(number, "nap") for number in range(4)]
+    found = run_tasks(
+        function,
+        tasks,
+        workers=3,
+        time_limit=1.2,  # of a task, not of the group
+        arguments={"folder": str(tmp_path)},
+        group=4,
+    )
+    assert dict(found) == {task: task[0] for task in tasks}
+    assert calls(tmp_path) == ({1: 4}, 3)
 
 
 def test_a_negative_number_of_workers_is_an_error():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 _WIDEST = 10_000  # characters of a line of a table
+_REFRESH = 0.25  # seconds between two states of a progress bar
 
 console = Console()
 problems = Console(stderr=True)
@@ -119,12 +121,19 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
         TimeRemainingColumn(),
         console=problems,
         transient=True,
+        refresh_per_second=1 / _REFRESH,
     )
     with bar, reported(out):
         task = bar.add_task(label, total=None, failed=0)
 
+        shown = 0.0
+
         def tell(done: int, total: int, failed: int) -> None:
-            bar.update(task, completed=done, total=total, failed=failed)
+            nonlocal shown
+            now = time.monotonic()
+            if done == total or now - shown > _REFRESH:
+                shown = now
+                bar.update(task, completed=done, total=total, failed=failed)
 
         yield tell
 

@@ -8,7 +8,6 @@ from typing import Any
 from videoloader.system.checks import whole_number
 from videoloader.workers.on_ray import run_on_ray
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.protocol import load
 from videoloader.workers.supervisor import TaskFailure
 from videoloader.workers.task_workers import Job, TaskWorkers
 
@@ -27,6 +26,8 @@ def run_tasks(
     memory_limit: int | None = None,
     ahead: int = _AHEAD,
     threads: int = 1,
+    group: int = 1,
+    finish: str | None = None,
     ray: bool | str = False,
     gpus: int = 0,
 ) -> Iterator[tuple[Any, Any]]:
@@ -37,7 +38,8 @@ def run_tasks(
     result is a `TaskFailure` too.
 
     Args:
-        function: see `Job`, as for `time_limit` to `memory_limit` and `threads`.
+        function: see `Job`, as for `time_limit` to `memory_limit`, `threads`, `group` and
+            `finish`.
         tasks: picklable values.
         workers: number of processes; 0 runs in this process, without protection; None means
             `usable_processors`.
@@ -47,6 +49,8 @@ def run_tasks(
         ahead: tasks queued in a worker, the current one included; few where they take long, so that
             no worker is idle while others have some left.
         threads: of a worker.
+        group: tasks of a message.
+        finish: called on each result.
         ray: run on this Ray cluster, see `connect`, in a process for each of its processors, or
             GPUs, instead of `workers`.
         gpus: that a worker needs; for Ray, which hides those from it that it does not ask for.
@@ -56,18 +60,19 @@ def run_tasks(
         ResourceError: the machine lacks what a task needs, or no worker process can be started.
         UnsupportedError: Ray is not installed.
     """
-    job = Job(function, arguments or {}, time_limit, memory_limit, threads)
+    job = Job(function, arguments or {}, time_limit, memory_limit, threads, group, finish)
     if ray:
         yield from run_on_ray(job, tasks, ray=ray, gpus=gpus, ahead=ahead)
         return
     workers = usable_processors() if workers is None else whole_number("workers", workers)
     if workers == 0:
-        call = load(function)
-        for start in range(0, len(tasks), _AHEAD):
-            group = tasks[start : start + _AHEAD]
-            yield from zip(group, job.call(group, call), strict=True)
+        done = 0
+        while done < len(tasks):
+            for result in job.call(tasks[done : done + _AHEAD]):
+                yield tasks[done], result
+                done += 1
         return
-    team = TaskWorkers(job, workers=min(workers, -(-len(tasks) // threads)), ahead=ahead)
+    team = TaskWorkers(job, workers=workers, ahead=ahead)
     try:
         for number, result in team.run(job, tasks):
             yield tasks[number], result

@@ -186,10 +186,10 @@ def test_only_what_changed_is_indexed_again(folder, tmp_path, out, monkeypatch):
     for file in folder.glob("*.mp4"):
         (copies / file.name).write_bytes(file.read_bytes())
     seen = []
-    make = rows.make_row
+    make = rows.begin_row
     monkeypatch.setattr(
         rows,
-        "make_row",
+        "begin_row",
         lambda item, **options: seen.append(item.path) or make(item, **options),
     )
     vl.index_dataset(copies, out, workers=0)

@@ -37,6 +37,7 @@ Progress = Callable[[int, int, int], None]
 _T = TypeVar("_T")
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
 _AT_ONCE = 16  # remote files that a process indexes, or checks, concurrently
+_TOGETHER = 32  # local files that travel to a process in one message
 
 
 def index_dataset(
@@ -112,13 +113,15 @@ def index_dataset(
         missing = [item for item, known in zip(items, current, strict=True) if not known]
         done, failed = len(items) - len(missing), 0
         results = run_tasks(
-            "videoloader.indexing.dataset.rows:make_encoded_row",
+            "videoloader.indexing.dataset.rows:begin_row",
             missing,
+            finish="videoloader.indexing.dataset.rows:encoded_row",
             workers=workers,
             time_limit=time_limit,
             arguments={"headers": headers, "root": base},
             memory_limit=_MEMORY,
             threads=_AT_ONCE if _any_remote(missing, base) else 1,
+            group=_TOGETHER,
             ray=ray,
         )
         for item, result in results:

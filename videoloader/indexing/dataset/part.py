@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset.arrow import as_array
 from videoloader.indexing.dataset.cache import (
     is_default_root,
     read_batches,
@@ -158,23 +159,22 @@ def write_rows(
 def _table(rows: list[Row]) -> pa.Table:
     import pyarrow as pa
 
-    def values(row: Row) -> dict[str, Any]:
-        state = row.state or Fingerprint(row.item.size)
-        return row.facts | {
-            "key": row.item.key,
-            "path": row.item.path,
-            "member": row.item.member,
-            "offset": row.item.offset,
-            "size": state.size,
-            "mtime_ns": state.mtime_ns,
-            "etag": state.etag,
-            "head": state.head,
-            "error": row.error or None,
-            "error_kind": row.kind or None,
-            "index": row.index or None,
-        }
-
-    return pa.Table.from_pylist([values(row) for row in rows], schema=schema())
+    items = [row.item for row in rows]
+    states = [row.state or Fingerprint(row.item.size) for row in rows]
+    own: dict[str, list[Any]] = {
+        "key": [item.key for item in items],
+        "path": [item.path for item in items],
+        "member": [item.member for item in items],
+        "offset": [item.offset for item in items],
+        **{name: [getattr(state, name) for state in states] for name in _STATE},
+        "error": [row.error or None for row in rows],
+        "error_kind": [row.kind or None for row in rows],
+        "index": [row.index or None for row in rows],
+    }
+    fields = schema()
+    columns = (own.get(name) or [row.facts.get(name) for row in rows] for name in fields.names)
+    arrays = [as_array(*column) for column in zip(columns, fields.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=fields)
 
 
 def write_part(

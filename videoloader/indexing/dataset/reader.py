@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.indexing.dataset.arrow import as_array
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.joining import check_columns
 from videoloader.indexing.dataset.part import stored_skipped
@@ -158,8 +159,8 @@ class DatasetIndex(Selecting):
         """Row, key, path, member, kind and text of every error."""
         import pyarrow as pa
 
-        table = self.columns(_ERRORS).take(pa.array(self.failed))
-        return table.add_column(0, "row", pa.array(self.failed))
+        rows = as_array(self.failed, pa.int64())
+        return self.columns(_ERRORS).take(rows).add_column(0, "row", rows)
 
     @property
     def skipped(self) -> Skipped:

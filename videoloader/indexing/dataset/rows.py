@@ -6,7 +6,7 @@ import json
 import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videoloader import errors
 from videoloader.codecs.color import Color
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "Begun",
     "Row",
     "as_error",
+    "begin_row",
     "check_schema",
     "completed",
+    "encoded_row",
     "failed_row",
-    "make_encoded_row",
     "make_row",
     "schema",
     "state_of",
@@ -111,8 +113,22 @@ class Row:
         return row
 
 
+class Begun(NamedTuple):
+    """An indexed video whose row is not made yet; arguments are those of `begin_row`."""
+
+    item: Item
+    root: str | None
+    state: Fingerprint
+    video: VideoIndex
+
+
 def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
-    """Index a video; a failure becomes a row with its error.
+    """Index a video; a failure becomes a row with its error. Arguments are those of `begin_row`."""
+    return _finished(begin_row(item, headers=headers, root=root))
+
+
+def begin_row(item: Item, *, headers: bool, root: str | None = None) -> Begun | Row:
+    """The first part of `make_row`: all that reads the file. A failure becomes a row.
 
     Args:
         item: the video; its path is relative to `root` if there is one.
@@ -129,28 +145,50 @@ def make_row(item: Item, *, headers: bool, root: str | None = None) -> Row:
             index = index_video(source, headers)
             if not index.num_frames:
                 raise FormatError(f"{source.name}: there is no frame in it")
-        name = item.name if root is not None and not item.member else None
-        return Row(item, index.fingerprint, _facts(index), encode_index(index, name=name))
+        return Begun(item, root, state, index)
     except Exception as error:  # noqa: BLE001  (a bug of ours must not stop a job of millions)
-        raise_shortage(error, place.name)
-        if isinstance(error, SourceError):
-            return _failed(item, None, error, root)  # the next job tries again
-        if isinstance(error, VideoError):
-            return _failed(item, state or state_of(place), error, root)
         return _failed(item, state, error, root)
 
 
-def make_encoded_row(item: Item, *, headers: bool, root: str | None = None) -> tuple[bytes, bool]:
-    """`make_row` as bytes, which travel between processes and into a journal, and if it failed."""
-    row = make_row(item, headers=headers, root=root)
+def encoded_row(begun: Begun | Row) -> tuple[bytes, bool]:
+    """The row as bytes, which travel between processes and into a journal, and if it failed."""
+    row = _finished(begun)
     return row.encode(), bool(row.error)
 
 
+def _finished(begun: Begun | Row) -> Row:
+    if isinstance(begun, Row):
+        return begun
+    item, root, state, index = begun
+    try:
+        name = item.name if root is not None and not item.member else None
+        return Row(item, index.fingerprint, _facts(index), encode_index(index, name=name))
+    except Exception as error:  # noqa: BLE001  (as above)
+        return _failed(item, state, error, root)
+
+
 def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str | None) -> Row:
+    """The row of an error.
+
+    Args:
+        item: the video.
+        state: of the file, as far as known.
+        error: what was raised.
+        root: of the data set.
+
+    Raises:
+        ResourceError: the error is one of the machine.
+    """
+    place = item.under(root)
+    raise_shortage(error, place.name)
     kind = type(error).__name__
     text = str(error) if isinstance(error, VideoError) else f"{kind}: {error}"
     if root is not None:
         text = text.removeprefix(shown(root.rstrip("/") + "/"))
+    if isinstance(error, SourceError):
+        state = None  # the next job tries again
+    elif isinstance(error, VideoError):
+        state = state or state_of(place)
     return Row(item, state, {}, error=text, kind=kind)
 
 
