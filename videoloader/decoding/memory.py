@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.output import OutputFormat
+from videoloader.workers.free_memory import check_room
 
 __all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots", "scratch"]
 
@@ -62,14 +63,20 @@ class Recycler:
         # Appending to a deque and popping from it are atomic. A lock would not do: memory may
         # come back in the middle of anything, by way of the garbage collector.
         self._free: deque[torch.Tensor] = deque(maxlen=keep)
+        self._live: weakref.WeakValueDictionary[int, _Lease] = weakref.WeakValueDictionary()
 
     def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
-        """An uninitialised tensor, as `torch.empty` gives it."""
+        """An uninitialised tensor, as `torch.empty` gives it.
+
+        Raises:
+            ResourceError: there is no room for it in the memory of this machine.
+        """
         is_kept = str(device).startswith("cpu")
         if not is_kept or (size := math.prod(shape) * dtype.itemsize) < _SMALLEST:
             return torch.empty(tuple(shape), dtype=dtype, device=device)
         block = self._take(size)
         lease = block.numpy().view(_Lease)
+        self._live[block.data_ptr()] = lease
         weakref.finalize(lease, _give_back, weakref.ref(self._free), block).atexit = False
         return torch.from_numpy(lease)[:size].view(dtype).view(tuple(shape))
 
@@ -79,11 +86,17 @@ class Recycler:
             try:
                 block = self._free.popleft()
             except IndexError:
+                check_room(size, self._in_use())
                 # NumPy asks for huge pages, torch does not; large pictures are written up to a
                 # fifth faster to them.
                 return torch.from_numpy(np.empty(size, np.uint8))
             if block.numel() == size:
                 return block
+
+    def _in_use(self) -> list[tuple[int, int]]:
+        """Address and bytes of the blocks on loan; an error that has them in it holds no block."""
+        leases = [lease() for lease in self._live.valuerefs()]
+        return [(each.ctypes.data, each.nbytes) for each in leases if each is not None]
 
 
 def _give_back(free: weakref.ref[deque[torch.Tensor]], block: torch.Tensor) -> None:
