@@ -77,7 +77,6 @@ def take(path, *frames, **options):
         (lambda p: load(p, flip="x"), "flip must be a number from 0 to 1, got 'x'"),
         (lambda p: load(p, size=1.5), "size must be .height, width. in whole pixels, .* got 1.5"),
         (lambda p: load(p, crop=(1, 2.0)), "crop must be .height, width. in whole pixels"),
-        (lambda p: load(p, crop=(0, 0, 8, 8)), "of the centre .* is crop= of Video.get_frames"),
         (lambda p: load(p, batch_size=2.0), "batch_size must be a whole number of .* got 2.0"),
         (lambda p: load(p, stats_interval=[]), "stats_interval must be a number of at least 0"),
         (lambda p: load(p, clips_per_video=True), "clips_per_video must be a whole number"),
