@@ -62,6 +62,8 @@ def test_names_that_are_like_no_other_bring_no_suggestion():
         (videoloader.Loader, "num_threads", "workers"),
         (videoloader.Loader, "num_workers", "workers"),
         (videoloader.Loader, "drop_last", 'remainder="drop"'),
+        (videoloader.Loader, "normalize", "mean=... and std=..."),
+        (videoloader.cut, "start_seconds", "times"),
         (videoloader.Loader, "pin_memory", 'device="cuda"'),
         (videoloader.Loader, "sampler", "clips"),
         (videoloader.RandomClip, "clip_len", "count"),

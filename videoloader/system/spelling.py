@@ -28,6 +28,7 @@ _OTHER_WORDS = {
     "crf": ("quality",),
     "Dataset": ("ClipDataset", "open_dataset"),
     "drop_last": ('remainder="drop"',),
+    "end_seconds": ("times",),
     "frame_interval": ("stride",),
     "frames": ("count", "segments"),
     "height": ("size",),
@@ -35,6 +36,7 @@ _OTHER_WORDS = {
     "max_length": ("max_frames", "max_duration"),
     "min_length": ("min_frames", "min_duration"),
     "mono": ("num_channels=1", "audio_channels=1"),
+    "normalize": ("mean=... and std=...",),
     "num_clips": ("clips_per_video", "clips", "segments"),
     "num_frames": ("count", "segments", "sequence_length"),
     "num_threads": ("workers", "threads"),
@@ -46,7 +48,9 @@ _OTHER_WORDS = {
     "sampler": ("clips", "weights"),
     "shorter": ("resize_shorter",),
     "sr": ("sample_rate", "audio_rate"),
+    "start_seconds": ("times",),
     "step": ("stride",),
+    "stop_seconds": ("times",),
     "width": ("size",),
 }
 
@@ -63,6 +67,7 @@ _ELSEWHERE = {
     },
     "RandomClip": {"num_clips": _SEVERAL},
     "UniformClip": {"num_clips": _SEVERAL},
+    "Video": {"times": "video.get_frames_at_times takes seconds"},
 }
 
 _NUMBERS = "video.get_frames takes frame numbers"
