@@ -315,8 +315,8 @@ def test_a_transform_sees_the_sample_and_its_random_numbers_come_again(paths):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    by_two = list(loader(paths, transform=transform))
-    (by_five,) = loader(paths, transform=transform, batch_size=5)
+    by_two = list(loader(paths, sample_transform=transform))
+    (by_five,) = loader(paths, sample_transform=transform, batch_size=5)
     assert torch.equal(torch.rand(3), expected)
     assert torch.cat([b["noise"] for b in by_two]).tolist() == by_five["noise"].tolist()
     assert len(set(by_five["noise"].tolist())) == 5

@@ -83,7 +83,7 @@ def test_an_error_of_a_transform_costs_its_batch(paths):
             raise KeyError("label")
         return sample
 
-    iterator = iter(loader(paths, transform=transform))
+    iterator = iter(loader(paths, sample_transform=transform))
     assert next(iterator)["sample"].tolist() == [0]
     with pytest.raises(KeyError, match="label"):
         next(iterator)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,7 +219,9 @@ def test_errors_that_are_raised_by_default_name_on_error_in_a_note(path, tmp_pat
     for read in reads.values():
         with pytest.raises(vl.VideoError) as error:
             read()
-        assert ["on_error=" in note for note in error.value.__notes__] == [True]
+        (note,) = error.value.__notes__
+        assert all(f'"{choice}" ' in note for choice in ("skip", "replace", "mask"))
+        assert "docs/" not in note  # which an installed package does not have
     with vl.Video(path) as video, pytest.raises(vl.FrameRangeError) as error:
         video.get_frames([-1])  # which has no on_error
     assert not hasattr(error.value, "__notes__")
@@ -553,3 +556,22 @@ def test_iterating_on_a_gpu_tells_from_where_on_the_cpu_decodes(
         assert numbers_of(video) == [0, 1, 2, 3] * 2
     # Frames 3 to 6 are a chunk.
     assert "growing.h264: from frame 3 on decoded on the CPU (" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [str, Path, vl.ClipRequest])
+def test_one_request_is_no_list_of_requests(path, kind):
+    with pytest.raises(vl.ArgumentTypeError, match=r"requests are a list .*\.mp4"):
+        vl.decode_batch(kind(path))
+
+
+def test_frames_and_path_in_another_order_are_told(path, tmp_path):
+    with pytest.raises(vl.ArgumentTypeError, match=r"takes the frames first, got Tensor as path"):
+        vl.write_video(tmp_path / "a.mp4", torch.zeros(2, 8, 8, 3, dtype=torch.uint8))
+
+
+def test_what_get_frames_does_not_take_is_told_with_what_does(path):
+    with vl.Video(path) as video:
+        with pytest.raises(vl.ArgumentError, match=r"a slice; give range\(start, stop\)"):
+            video.get_frames(slice(0, 4))
+        with pytest.raises(TypeError, match=r"; video\.get_frames_at_times takes seconds"):
+            video.get_frames(times=[0.5])

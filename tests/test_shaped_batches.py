@@ -230,7 +230,8 @@ def test_flips_and_random_crops_fill_the_bucket_too(dataset):
         ({"batches": None}, "either batch_size or batches"),
         ({"batches": (2, 16, 16)}, "must be Buckets or Packing"),
         ({"clips": vl.DenseClips(8)}, "several lengths"),
-        ({"transform": dict}, "transform"),
+        ({"transform": list}, "transform"),
+        ({"sample_transform": dict}, "transform"),
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(dataset, options, message):
@@ -249,7 +250,7 @@ def test_transforms_of_bucketed_samples_get_their_columns(dataset):
 
     lengths = [
         length
-        for batch in loader(dataset, BUCKETS, columns=".txt", transform=transform)
+        for batch in loader(dataset, BUCKETS, columns=".txt", sample_transform=transform)
         for length in batch["length"].tolist()
     ]
     assert sorted(lengths) == sorted(len(caption(number)) for number in range(16))

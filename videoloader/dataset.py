@@ -12,9 +12,10 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import Dataset, default_collate, get_worker_info
+from torch.utils.data import Dataset, get_worker_info
 
-from videoloader.clip_samples.batch_content import seeded
+from videoloader.clip_samples.batch_content import transformed
+from videoloader.clip_samples.collating import Sample, collate_samples
 from videoloader.clip_samples.decoding import SampleDecoder
 from videoloader.clip_samples.epoch_samples import check_clips
 from videoloader.clip_samples.known_bad import kept_videos
@@ -24,7 +25,7 @@ from videoloader.clip_samples.samples import of_views, views
 from videoloader.clip_samples.shared_records import SharedRecords, shared
 from videoloader.clip_samples.sources import ClipSources, find_sources
 from videoloader.decoding.batch_decoder import BatchDecoder
-from videoloader.decoding.clip_batch import Clip, ClipSound, pad_sounds
+from videoloader.decoding.clip_batch import Clip, ClipSound
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
@@ -50,35 +51,6 @@ _READY_BYTES = 1 << 22  # of packet tables that one process keeps
 _KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 
 Key: TypeAlias = "int | Draw | tuple[int, int, int]"
-
-
-def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A batch of samples of a `ClipDataset`, as `Loader` gives it: for `DataLoader(collate_fn=)`.
-
-    What has one shape in all samples is stacked as by torch's default; tensors of several shapes
-    become a list: of `frames` (clips, F, C, H, W), `frame_numbers`, `times` and `mask` (clips, F)
-    where videos have different numbers of clips. `audio` is filled up with zeros.
-
-    >>> batch = collate_samples([{"frames": torch.zeros(n, 4), "sample": n} for n in (2, 3)])
-    >>> [tuple(clips.shape) for clips in batch["frames"]], batch["sample"]
-    ([(2, 4), (3, 4)], tensor([2, 3]))
-    """
-    batch = {}
-    for name in samples[0]:
-        values = [sample[name] for sample in samples]
-        shapes = {each.shape if isinstance(each, torch.Tensor) else None for each in values}
-        if name == "audio" and all(map(_has_its_sound, samples)):
-            batch[name] = pad_sounds(values)
-        else:
-            batch[name] = values if len(shapes) > 1 else default_collate(values)
-    return batch
-
-
-def _has_its_sound(sample: dict[str, Any]) -> bool:
-    """Whether `audio` is still what decoding gave, not what a transform made of it."""
-    audio, lengths = sample["audio"], torch.as_tensor(sample.get("audio_lengths", -1))
-    is_sound = isinstance(audio, torch.Tensor) and audio.ndim == 2 + lengths.ndim
-    return is_sound and audio.shape[-2] == max(lengths.reshape(-1).tolist(), default=0)
 
 
 @documented(SampleOptions, FailureOptions, LabelOptions, CacheOptions, LimitOptions)
@@ -147,9 +119,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
             sequence of them, which may have repetitions), items of a data set, or a data set
             index or its path (`.parquet`), of which all videos that could be read are taken.
         sampler: which frames of a video make up its clip.
-        transform: called with the frames. The global random numbers of torch (CPU), NumPy,
-            Python and `fn` are seeded for each sample, and put back, so random transforms are as
-            reproducible as the sampling.
+        transform: called with the frames of a sample. The global random numbers of torch (CPU),
+            NumPy, Python and `fn` are seeded for each sample, and put back, so random transforms
+            are as reproducible as the sampling.
         seed: of all randomness.
         sample_transform: called with the whole sample, after `transform`, under the same random
             numbers; what it returns stands for the sample.
@@ -346,14 +318,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self, clip: Clip, shape: tuple[int, ...], draw: Draw, asked: Draw, error: str
     ) -> Any:
         framing = self._requests.framing
-        frames = views(clip.frames, self._output.layout, shape, framing)
-        sample: dict[str, Any] = {
-            "frames": frames,
-            "frame_numbers": torch.from_numpy(of_views(clip.indices, shape, framing)),
-            "times": torch.from_numpy(of_views(clip.times, shape, framing)),
-            "mask": torch.from_numpy(of_views(clip.mask, shape, framing)),
-            "sample": self._row(draw),
-        }
+        sample = Sample(
+            frames=views(clip.frames, self._output.layout, shape, framing),
+            frame_numbers=torch.from_numpy(of_views(clip.indices, shape, framing)),
+            times=torch.from_numpy(of_views(clip.times, shape, framing)),
+            mask=torch.from_numpy(of_views(clip.mask, shape, framing)),
+            sample=self._row(draw),
+        )
         if clip.audio is not None:
             sample["audio"], sample["audio_lengths"] = clip.audio, len(clip.audio)
             if len(shape) > 1:
@@ -365,12 +336,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
             sample["labels"] = sample["label"] = label
         if self._sampled.failures.policy.on_error != "raise":
             sample["error"], sample["requested"] = error, self._row(asked)
-        if self.transform is None and self.sample_transform is None:
-            return sample
-        with seeded(self._requests.transform_rng(*draw)):
-            if self.transform is not None:
-                sample["frames"] = self.transform(frames)
-            return sample if self.sample_transform is None else self.sample_transform(sample)
+        rng = self._requests.transform_rng(*draw)
+        return transformed(sample, self.transform, self.sample_transform, rng)
 
     def _row(self, draw: Draw) -> int:
         return self._videos.row(self._requests.video(draw.sample))

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.clip_samples.batch_content import batch_content, batch_tensors, transformed
+from videoloader.clip_samples.batch_content import batch_content, batch_tensors, transformed_batch
 from videoloader.clip_samples.columns import Columns, SampleColumns
 from videoloader.clip_samples.decoding import DecodedSamples, SampleDecoder
 from videoloader.clip_samples.epoch_samples import (
@@ -133,9 +133,11 @@ class Loader:
         weights: how often each video is drawn: a number for each video or row, or by key a mapping
             or function; implies `shuffle`. An epoch has as many samples as without.
         balanced: draw videos of every label as often; implies `shuffle`.
-        transform: called with each sample as a dictionary, on the thread that iterates; what it
-            returns is collated. The global random numbers of torch (CPU), NumPy, Python and
+        transform: called with the frames of each sample, on the thread that iterates; what it
+            returns takes their place. The global random numbers of torch (CPU), NumPy, Python and
             `fn` are seeded for it by the sample, and put back.
+        sample_transform: called with the whole sample as a dictionary, after `transform`, under the
+            same random numbers; what it returns is collated.
         prefetch: finished batches that wait for the training step.
         workers: processes that decode on the CPU, see `decode_batch`.
         on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
@@ -165,7 +167,8 @@ class Loader:
         clips_per_video: ClipsPerVideo = 1,
         weights: Weights | None = None,
         balanced: bool = False,
-        transform: Callable[[dict[str, Any]], Any] | None = None,
+        transform: Callable[[torch.Tensor], Any] | None = None,
+        sample_transform: Callable[[dict[str, Any]], Any] | None = None,
         prefetch: int = 2,
         workers: int | None = None,
         on_stats: OnStats | None = None,
@@ -193,7 +196,7 @@ class Loader:
         framing = from_options(Framing, options, is_sized_later=batches is not None)
         shaped = shaped_batches(batches, batch_size, self._videos, clips, framing, samples, options)
         if shaped is not None:
-            shaped.check_transform(transform)
+            shaped.check_transforms(transform, sample_transform)
         self.order = epoch_order(shaped, batch_size, len(self._videos), samples, options)
         whole_number("prefetch", prefetch, least=1)
         if workers is not None:
@@ -218,7 +221,7 @@ class Loader:
             cache=open_clip_cache(options),
         )
         self._limits = check_limits(options)
-        self._transform = transform
+        self._transforms = transform, sample_transform
         self._prefetch = prefetch
         self._device = as_device(device)
         self._workers = workers
@@ -459,11 +462,12 @@ class Loader:
         result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
         if self._samples.failures.policy.on_error in ("replace", "mask"):
             result["error"] = batch.errors
-        if self._transform is None:
+        if self._transforms == (None, None):
             return result
         draw = partial(self._requests.transform_rng, epoch=batch.epoch)
         with self._monitor.meter.measure("transform", len(batch.samples)):
-            return transformed(result, self._transform, [*map(draw, batch.samples.tolist())])
+            rngs = [*map(draw, batch.samples.tolist())]
+            return transformed_batch(result, *self._transforms, rngs)
 
 
 class _Run(NamedTuple):

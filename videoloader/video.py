@@ -47,12 +47,14 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.forking import ForkSafeLock, Use, cached_property, reset_after_fork
 from videoloader.system.options import from_options, takes_options
+from videoloader.system.spelling import suggests_attributes
 from videoloader.views import facts_table, frames_view
 from videoloader.workers.processors import usable_processors
 
 __all__ = ["Video"]
 
 
+@suggests_attributes
 @takes_options(VideoOptions, OutputFormat, DecodingRules)
 class Video:
     """The frames of a video, exact and in presentation order.

@@ -49,9 +49,9 @@ def make(transform=None, videos=folder / "videos", **more):
 # whole batches on the GPU.
 
 
-def slow(sample):
+def slow(frames):
     time.sleep(0.02)
-    return sample
+    return frames
 
 
 with make(slow) as loader:

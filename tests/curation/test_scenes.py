@@ -11,6 +11,7 @@ import pytest
 import videoloader as vl
 from videoloader.curation import read_thumbnails, scenes
 from videoloader.curation.pictures import thumbnail_row
+from videoloader.curation.suspects import find_suspects, hides_frames
 from videoloader.demo.shots import draw_shot, encode_pictures, encode_shots
 
 LENGTHS = (19, 26, 17, 23)
@@ -66,7 +67,7 @@ def test_scenes_are_told_from_keyframes_and_tables_to_half_a_second(video, monke
     assert {*decoded} <= {*video.index.keyframes.tolist()}
     near = [min(CUTS, key=lambda cut: abs(cut - frame)) for frame in found]
     assert all(abs(cut - frame) <= 13 for cut, frame in zip(near, found, strict=True))
-    if len(video.index.keyframes) > 1 and not scenes._hides_frames(video.index):
+    if len(video.index.keyframes) > 1 and not hides_frames(video.index):
         assert sorted({*near}) == CUTS
 
 
@@ -93,6 +94,23 @@ def test_the_second_of_two_keyframes_is_a_cut_only_if_its_frames_say_so(tmp_path
     assert starts(vl.find_scenes(path, exact=True)) == [cut]
 
 
+@pytest.mark.parametrize("gop", [50, 100])
+@pytest.mark.parametrize(
+    ("codec", "suffix", "b_frames"), [("mpeg4", "mp4", 0), ("mpeg2video", "ts", 2)]
+)
+def test_cuts_are_found_behind_a_first_keyframe_that_is_larger_than_others(
+    tmp_path, codec, suffix, b_frames, gop
+):
+    path, lengths = tmp_path / f"a.{suffix}", (21, 45, 19)
+    options = {"g": str(gop), "bf": str(b_frames), "b": "60k", "sc_threshold": "1000000000"}
+    encode_shots(path, lengths, seed=1, size=SIZE, codec=codec, options=options, grain=6.0)
+    index = vl.index_video(path)
+    sizes = index.packets["size"][index.frame_packets]
+    assert len(index.keyframes) == (2 if gop == 50 else 1)
+    assert sizes[0] > 4 * sizes[index.keyframes[1] if gop == 50 else 21]
+    assert starts(vl.find_scenes(path, exact=True)) == [21, 66]
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_shot_in_motion_is_one_scene(tmp_path, exact):
     path = encode_shots(
@@ -109,7 +127,7 @@ def test_a_flash_is_no_cut_and_a_short_shot_within_a_gop_is(tmp_path):
     flash = [*shot[:18], *drawn(2, 1), *shot[19:]]
     options = {"g": "100", "sc_threshold": "0", "threads": "1"}
     with_flash = encode_pictures(tmp_path / "flash.mp4", flash, size=SIZE, options=options)
-    assert scenes.find_suspects(vl.index_video(with_flash))
+    assert find_suspects(vl.index_video(with_flash))
     assert starts(vl.find_scenes(with_flash, exact=True)) == []
     between = [*shot[:14], *drawn(2, 11), *shot[14:]]
     path = encode_pictures(tmp_path / "short.mp4", between, size=SIZE, options=options)
@@ -133,7 +151,7 @@ def test_suspects_are_found_in_the_tables_alone(tmp_path):
     )
     index = vl.index_video(path)
     path.unlink()
-    suspects = scenes.find_suspects(index)
+    suspects = find_suspects(index)
     for cut in CUTS:
         assert any(each.first <= cut <= each.last for each in suspects)
     assert all(any(abs(each.last - cut) < 5 for cut in CUTS) for each in suspects)

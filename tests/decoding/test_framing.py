@@ -78,3 +78,8 @@ def test_random_parts_are_drawn_evenly(sides):
         top, left = rng.integers(height - rows + 1), rng.integers(width - columns + 1)
         made = random_part(sides, (0.08, 0.9), (0.75, 4 / 3), np.random.default_rng(seed))
         assert made == (top, left, rows, columns)
+
+
+def test_a_rectangle_is_told_which_calls_take_one():
+    with pytest.raises(ArgumentError, match=r"of the centre .* is crop= of Video\.get_frames"):
+        Framing(crop=(0, 0, 8, 8))

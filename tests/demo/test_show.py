@@ -53,7 +53,7 @@ def test_the_demo_says_in_a_line_what_it_cannot_write(run, demo_folder, tmp_path
     (tmp_path / "one" / "a.mp4").symlink_to(demo_folder / "h264.mp4")
     result = run(demo, tmp_path / "one", "--out", tmp_path / "out")
     assert result.exit_code == 2
-    assert result.output.endswith("contact_sheet.png: cannot be written (Is a directory)\n")
+    assert result.output.endswith("contact_sheet.png: is a folder; name a file to write\n")
 
 
 def test_index_prints_facts(run, demo_folder):

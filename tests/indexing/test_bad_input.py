@@ -55,6 +55,14 @@ def test_a_missing_file(tmp_path):
         vl.index_video(tmp_path / "none.mp4")
 
 
+@pytest.mark.parametrize(
+    "read", [vl.index_video, vl.Video, lambda path: vl.decode_batch([(path, [0])])]
+)
+def test_an_empty_path(read):
+    with pytest.raises(vl.SourceError, match=r"^'': the path is empty; name a video file"):
+        read("")
+
+
 def test_a_directory(tmp_path):
     refused(tmp_path, "directory", kind=vl.SourceError)
 

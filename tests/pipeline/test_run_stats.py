@@ -146,7 +146,7 @@ def test_a_transform_is_counted(paths):
         time.sleep(0.005)
         return sample["sample"]
 
-    with loader([paths[0]] * 4, transform=transform) as batches:
+    with loader([paths[0]] * 4, sample_transform=transform) as batches:
         list(batches)
         assert batches.stats()["transform"].samples == 4
         assert batches.stats()["transform"].seconds >= 4 * 0.005
@@ -182,9 +182,9 @@ def some(batches, **others):
 
 
 def test_a_slow_transform_is_told_though_the_consumer_waits_for_nothing(paths):
-    def slow(sample):
+    def slow(frames):
         time.sleep(0.05)
-        return sample["frames"]
+        return frames
 
     with loader([paths[0]] * 10, transform=slow) as batches:
         list(batches)

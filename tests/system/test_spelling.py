@@ -51,6 +51,9 @@ def test_names_that_are_like_no_other_bring_no_suggestion():
         (videoloader.DenseClips, "num_frames", "count"),
         (videoloader.SegmentClip, "num_frames", "segments"),
         (videoloader.Loader, "num_clips", "clips_per_video"),
+        (videoloader.SegmentClip, "num_clips", "segments"),
+        (videoloader.Packing, "tokens", "max_tokens"),
+        (videoloader.Buckets, "shape", "shapes"),
         (videoloader.Video.get_frames, "num_frames", "count"),
         (videoloader.Video.get_frames, "step", "stride"),
         (videoloader.Video.get_frames, "height", "size"),
@@ -59,6 +62,8 @@ def test_names_that_are_like_no_other_bring_no_suggestion():
         (videoloader.Loader, "num_threads", "workers"),
         (videoloader.Loader, "num_workers", "workers"),
         (videoloader.Loader, "drop_last", 'remainder="drop"'),
+        (videoloader.Loader, "normalize", "mean=... and std=..."),
+        (videoloader.cut, "start_seconds", "times"),
         (videoloader.Loader, "pin_memory", 'device="cuda"'),
         (videoloader.Loader, "sampler", "clips"),
         (videoloader.RandomClip, "clip_len", "count"),
@@ -89,7 +94,29 @@ def test_arguments_that_a_data_set_lacks_are_told_with_what_has_them(wrong, word
         videoloader.ClipDataset("my_videos", videoloader.RandomClip(2), **{wrong: 8})
 
 
-@pytest.mark.parametrize("name", ["VideoReader", "VideoDecoder"])
+@pytest.mark.parametrize("sampler", [videoloader.RandomClip, videoloader.UniformClip])
+def test_several_clips_of_a_video_are_told_where_a_sampler_takes_one(sampler):
+    with pytest.raises(TypeError, match=r"argument 'num_clips'; EvenClips takes several clips"):
+        sampler(count=8, num_clips=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("num_frames", r"; it is len\(video\)"),
+        ("get_batch", "; video.get_frames takes frame numbers"),
+        ("get_frames_played_at", "; video.get_frames_at_times takes seconds"),
+        ("zzzz", ""),
+    ],
+)
+def test_attributes_of_other_libraries_videos_are_told_with_ours(name, words):
+    video = videoloader.Video.__new__(videoloader.Video)
+    assert not hasattr(video, name)
+    with pytest.raises(AttributeError, match=rf"^'Video' object has no attribute '{name}'{words}$"):
+        getattr(video, name)
+
+
+@pytest.mark.parametrize("name", ["VideoReader", "VideoDecoder", "VideoLoader", "read_video"])
 def test_classes_of_other_libraries_are_told_with_our_modules(name):
     with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; did you mean") as error:
         getattr(videoloader, name)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
+from videoloader.clip_samples.collating import collate_samples
 from videoloader.clip_samples.decoding import DecodedSamples
 from videoloader.clip_samples.label_values import VideoLabels
 from videoloader.clip_samples.requests import SampleRequests
@@ -21,7 +22,7 @@ from videoloader.decoding.output import Layout
 from videoloader.sampling.seeding import seeded_calls
 from videoloader.system.eager_calls import eager
 
-__all__ = ["batch_content", "batch_tensors", "seeded", "transformed"]
+__all__ = ["batch_content", "batch_tensors", "transformed", "transformed_batch"]
 
 
 def batch_content(
@@ -92,20 +93,47 @@ def batch_tensors(batch: DecodedSamples) -> list[torch.Tensor]:
 
 
 def transformed(
+    sample: dict[str, Any],
+    transform: Callable[[Any], Any] | None,
+    sample_transform: Callable[[dict[str, Any]], Any] | None,
+    rng: np.random.Generator,
+) -> Any:
+    """A sample whose frames, and which then as a whole, users transform with its random numbers."""
+    if transform is None and sample_transform is None:
+        return sample
+    with _seeded(rng):
+        if transform is not None:
+            frames = sample["frames"]
+            try:
+                sample["frames"] = transform(frames)
+            except Exception as error:
+                error.add_note(
+                    f"transform= was called with frames, a tensor of shape {tuple(frames.shape)}; "
+                    "sample_transform= is called with the whole sample, a dictionary"
+                )
+                raise
+        return sample if sample_transform is None else sample_transform(sample)
+
+
+def transformed_batch(
     content: Mapping[str, Any],
-    transform: Callable[[dict[str, Any]], Any],
+    transform: Callable[[Any], Any] | None,
+    sample_transform: Callable[[dict[str, Any]], Any] | None,
     rngs: Sequence[np.random.Generator],
 ) -> Any:
-    """The samples of a batch, each transformed with random numbers of its own, as a batch."""
-    results = []
-    for at, rng in enumerate(rngs):
-        with seeded(rng):
-            results.append(transform({name: each[at] for name, each in content.items()}))
-    return default_collate(results)
+    """The samples of a batch, each transformed, as a batch again; lists where shapes differ."""
+    samples = [
+        transformed(
+            {name: each[at] for name, each in content.items()}, transform, sample_transform, rng
+        )
+        for at, rng in enumerate(rngs)
+    ]
+    are_samples = all(isinstance(sample, dict) for sample in samples)
+    return collate_samples(samples) if are_samples else default_collate(samples)
 
 
 @contextmanager
-def seeded(rng: np.random.Generator) -> Iterator[None]:
+def _seeded(rng: np.random.Generator) -> Iterator[None]:
     """Seed the global random numbers, and put them back afterwards.
 
     They are those of torch (CPU), NumPy, Python, and of operators that run at once, as those

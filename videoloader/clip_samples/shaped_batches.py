@@ -59,10 +59,10 @@ class ShapedBatches:
                 clip.record_stream(torch.cuda.current_stream(clip.device))
         return replace(clips, frames=[]), packed
 
-    def check_transform(self, transform: object) -> None:
+    def check_transforms(self, *transforms: object) -> None:
         """Fail if samples are to be transformed that are parts of a pack."""
-        if transform is not None and isinstance(self.batches, Packing):
-            raise ArgumentError("transform takes samples, and a pack is none; transform the batch")
+        if transforms.count(None) < len(transforms) and isinstance(self.batches, Packing):
+            raise ArgumentError("transforms take samples, and a pack is none; transform the batch")
 
 
 def shaped_batches(

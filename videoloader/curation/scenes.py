@@ -16,24 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.registry import codec_of
 from videoloader.curation.pictures import AnyVideo, keyframes_of, opened, read_thumbnails
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.curation.suspects import Suspect, find_suspects, hides_frames, usual_sizes
 from videoloader.video import Video
 
-__all__ = ["Scene", "Suspect", "find_scenes", "find_suspects"]
+__all__ = ["Scene", "find_scenes"]
 
 _CHANGED = 8.0  # of 255: mean difference at which two thumbnails may be of two shots
 _STANDS_OUT = 3.0  # how many times as large as the differences beside it a cut is
 _RECOLORED = 0.4  # share of pixels with other colours that motion within a GOP rarely makes
 _SURE = 0.6  # packet size, relative to the largest suspect, or to a keyframe
-_LARGE = 0.3  # between a usual packet (0) and a keyframe (1)
-_LARGE_HIDDEN = 0.8  # the same where packets hold hidden frames, which are large without a cut
-_FAR = 40  # packets on each side that tell what is usual
-_STEP = 8  # packets for which the same size is usual
-_USUAL = 0.85  # quantile; above the B-frames, so that it is a size of P-frames
 _TELLING = 0.35  # share of a keyframe's size; usual packets above it cannot be told from a cut
-_AHEAD = 32  # frames that a packet with hidden frames may be about
 _SHORT = 60  # frames in which motion rarely changes the colours of a picture as a cut does
 _FEW = 3  # with fewer GOPs than this, equal lengths may be chance
 _APART = 8  # frames between suspects of different cuts
@@ -62,17 +55,6 @@ class Scene(NamedTuple):
     stop_seconds: float
 
 
-class Suspect(NamedTuple):
-    """A packet as large as after a cut: a shot may begin with one of the frames `first` to `last`.
-
-    `size` is 0 for a usual packet and 1 for one as large as a keyframe.
-    """
-
-    first: int
-    last: int
-    size: float
-
-
 def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
     """The shots of a video, which hard cuts separate. Fades and dissolves are not looked for.
 
@@ -98,28 +80,6 @@ def find_scenes(source: AnyVideo, *, exact: bool = False) -> list[Scene]:
             Scene(start, stop, float(times[start]), float(times[stop]))
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True)
         ]
-
-
-def find_suspects(index: VideoIndex) -> list[Suspect]:
-    """Where the packet sizes of a video suggest cuts between keyframes; nothing is decoded."""
-    sizes, is_key, usual, whole = _usual_sizes(index)
-    relative = (sizes - usual) / np.maximum(whole - usual, 1)
-    shown = np.full(len(sizes), -1)
-    shown[index.frame_packets] = np.arange(len(index))
-    before = np.maximum.accumulate(np.concatenate([[-1], shown[:-1]]))  # frames decoded earlier
-    hides = _hides_frames(index)
-    found = []
-    least = _LARGE_HIDDEN if hides else _LARGE
-    for packet in np.flatnonzero((relative >= least) & ~is_key).tolist():
-        first = int(before[packet]) + 1
-        last = max(int(shown[packet]), first) + (_AHEAD if hides else 0)
-        found.append(Suspect(first, min(last, len(index) - 1), float(relative[packet])))
-    return sorted(found)
-
-
-def _hides_frames(index: VideoIndex) -> bool:
-    """Whether a packet may also hold a frame that is shown later, as in AV1 and VP9."""
-    return codec_of(index.codec).reorders is False
 
 
 class _Gop(NamedTuple):
@@ -153,17 +113,16 @@ def _gops(video: Video) -> list[_Gop]:
     recolored = [*_recolored(pixels).tolist(), 0.0]
     suspects = find_suspects(index)
     firsts = [each.first for each in suspects]
-    *of_packets, whole = _usual_sizes(index)
-    sizes, is_key, usual = (values[index.frame_packets] for values in of_packets)
+    sizes, is_key, usual, whole = (values[index.frame_packets] for values in usual_sizes(index))
     lengths = np.diff(keys)
     length_of = dict(zip(keys[1:].tolist(), lengths.tolist(), strict=True))
     regular = _regular_lengths(lengths)
     gops = []
     for place, (start, stop) in enumerate(pairwise([*chosen.tolist(), len(index)])):
         own = suspects[bisect_left(firsts, start) : bisect_left(firsts, stop)]
-        least = min(whole, *sizes[[start, stop][: len(pixels[place : place + 2])]])
+        least = min(whole[start], *sizes[[start, stop][: len(pixels[place : place + 2])]])
         is_small = is_key[start:stop] | (usual[start:stop] <= _TELLING * least)
-        is_telling = bool(is_small.all()) and not _hides_frames(index)
+        is_telling = bool(is_small.all()) and not hides_frames(index)
         is_chosen: bool | None = stop in length_of and length_of[stop] not in regular
         if not is_chosen and len(lengths) < _FEW:
             is_chosen = None
@@ -193,7 +152,7 @@ def _regular_lengths(lengths: NDArray[np.int64]) -> set[int]:
 
 def _likely(video: Video) -> Iterator[int]:
     """Cuts between keyframes that differ, where the packet sizes say."""
-    hides = _hides_frames(video.index)
+    hides = hides_frames(video.index)
     for gop in _gops(video):
         is_last = gop.stop == len(video)
         if not is_last and gop.recolored < _RECOLORED / 2:
@@ -340,24 +299,3 @@ def _recolored(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     shares = counts / codes[0].size
     changed: NDArray[np.float64] = np.abs(shares[1:] - shares[:-1]).sum(axis=1) / 2
     return changed
-
-
-def _usual_sizes(
-    index: VideoIndex,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64], float]:
-    """Packets, in decode order, and how large they usually are.
-
-    Returns:
-        Bytes of each; which are keyframes; bytes of the larger packets around each one, keyframes
-        apart; bytes of a keyframe.
-    """
-    is_key = (index.packets["flags"] & np.uint16(PacketFlags.KEY)) != 0
-    sizes = index.packets["size"].astype(np.float64)
-    whole = float(np.median(sizes[is_key])) if is_key.any() else float(sizes.max(initial=1))
-    others = np.flatnonzero(~is_key)
-    usual = np.full(len(sizes), whole)
-    if len(others):
-        padded = np.pad(sizes[others], _FAR, mode="reflect" if len(others) > _FAR else "edge")
-        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _FAR + 1)[::_STEP]
-        usual[others] = np.repeat(np.quantile(windows, _USUAL, axis=1), _STEP)[: len(others)]
-    return sizes, is_key, usual, whole

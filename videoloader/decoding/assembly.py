@@ -176,7 +176,8 @@ class Assembly:
             limit: bytes that all clips together may take.
 
         Raises:
-            ResourceError: each clip is within the limit, but all together are not.
+            ResourceError: each clip is within the limit, but all together are not, or there is no
+                room for them beside what else is in memory.
         """
         self._allocate = allocate
         self._limit = limit
@@ -191,10 +192,14 @@ class Assembly:
         parts: Mapping[int, torch.Tensor] | VideoError = {}
         if self._together and len(kinds) == 1:
             block = tried("batch", allocate, (len(shapes), *kinds.pop()))
+            if isinstance(block, ResourceError):
+                raise block
             if not isinstance(block, VideoError):  # else each clip for itself
                 self._block, self._rows = block, [*range(len(shapes))]
         elif limit is not None and len(shapes) > _ALONE:
             parts = tried("batch", self._parts, shapes)
+            if isinstance(parts, ResourceError):
+                raise parts
         for row, (number, shape) in enumerate(shapes.items()):
             clip = self.clips[number]
             if self._block is not None:

@@ -41,7 +41,7 @@ from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import ClosedError, ResourceError, VideoError
+from videoloader.errors import ArgumentTypeError, ClosedError, ResourceError, VideoError
 from videoloader.sources.items import Item
 from videoloader.system.checks import whole_number
 from videoloader.system.forking import ForkSafeLock, spare_torch_threads
@@ -162,6 +162,11 @@ class BatchDecoder:
         if resize_shorter is not None:
             check_resizing(size, resize_shorter)
         whole = resize_shorter if size is None else normalize_size(size)
+        if isinstance(requests, str | bytes | os.PathLike | ClipRequest):
+            raise ArgumentTypeError(
+                "requests are a list of clips, such as [(path, frames)] or [ClipRequest(...)], got "
+                f"{requests!r:.200}"
+            )
         wanted = [as_request(request, place) for place, request in enumerate(requests)]
         sources, indexes = [each.source for each in wanted], [each.index for each in wanted]
         with self.open(sources, indexes) as videos:

@@ -46,8 +46,8 @@ MOST_RECORDS = 10_000
 
 _LEAST_SAMPLES = 100  # the fewest samples that a share (`max_errors=0.01`) is taken of
 _CHOICES = (
-    'on_error="raise" is the default; "skip", "replace" and "mask" go on where a sample fails, see '
-    "docs/failures.md"
+    'on_error="raise" is the default; "skip" leaves out a sample that fails, "replace" takes the '
+    'next one that decodes, "mask" fills frames that do not decode; failures lists what went wrong'
 )
 _NAMED = 3  # failures that `TooManyFailuresError` names
 

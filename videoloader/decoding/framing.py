@@ -46,6 +46,12 @@ class Framing:
         for name in ("size", "crop"):
             given = getattr(self, name)
             if given is not None:
+                if name == "crop" and isinstance(given, Sequence) and len(given) == 4:
+                    raise ArgumentError(
+                        "crop is (height, width) of the centre that is kept after resizing, got "
+                        f"{given!r}; a part of the picture (top, left, height, width) is crop= of "
+                        "Video.get_frames and ClipRequest"
+                    )
                 object.__setattr__(self, name, normalize_size(given, name))
         check_resizing(self.size, self.resize_shorter)
         real_number("flip", self.flip, most=1)

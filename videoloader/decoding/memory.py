@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.output import OutputFormat
+from videoloader.workers.free_memory import check_room
 
 __all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots", "scratch"]
 
@@ -72,9 +73,14 @@ class Recycler:
         # Appending to a deque and popping from it are atomic. A lock would not do: memory may
         # come back in the middle of anything, by way of the garbage collector.
         self._free: deque[NDArray[np.uint8]] = deque(maxlen=keep)
+        self._live: weakref.WeakValueDictionary[int, _Lease] = weakref.WeakValueDictionary()
 
     def empty(self, shape: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
-        """An uninitialised tensor, as `torch.empty` gives it."""
+        """An uninitialised tensor, as `torch.empty` gives it.
+
+        Raises:
+            ResourceError: there is no room for it in the memory of this machine.
+        """
         size = math.prod(shape) * dtype.itemsize
         if not shape or not size or not str(device).startswith("cpu"):
             return torch.empty(tuple(shape), dtype=dtype, device=device)
@@ -85,6 +91,7 @@ class Recycler:
             block = self._take(size)
             memory = lease = block.reshape(in_bytes).view(_Lease)
             lease.loan = weakref.ref(self._free), block
+            self._live[lease.ctypes.data] = lease
         tensor = torch.from_numpy(memory)
         return tensor if dtype == torch.uint8 else tensor.view(dtype)
 
@@ -94,11 +101,17 @@ class Recycler:
             try:
                 block = self._free.popleft()
             except IndexError:
+                check_room(size, self._in_use())
                 # NumPy asks for huge pages, torch does not; large pictures are written up to a
                 # fifth faster to them.
                 return np.empty(size, np.uint8)
             if block.size == size:
                 return block
+
+    def _in_use(self) -> list[tuple[int, int]]:
+        """Address and bytes of the blocks on loan; an error that has them in it holds no block."""
+        leases = [lease() for lease in self._live.valuerefs()]
+        return [(each.ctypes.data, each.nbytes) for each in leases if each is not None]
 
 
 def as_movable(memory: torch.Tensor) -> torch.Tensor:

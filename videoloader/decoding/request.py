@@ -174,7 +174,8 @@ def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
     kind = numbers.dtype.kind
     if kind not in "iu" and numbers.size:
         hint = "; pass seconds as times=, or to get_frames_at_times" if kind == "f" else ""
-        raise ArgumentError(f"frame numbers are integers, got {numbers.dtype}{hint}")
+        got = "a slice; give range(start, stop)" if isinstance(frames, slice) else numbers.dtype
+        raise ArgumentError(f"frame numbers are integers, got {got}{hint}")
     if kind == "u" and numbers.size and numbers.max() > np.iinfo(np.int64).max:
         raise ArgumentError(f"frame number {numbers.max()} is over 63 bits")
     return numbers.astype(np.int64)

@@ -75,6 +75,17 @@ def is_container(name: str) -> bool:
     return True
 
 
+def pixel_format_names() -> set[str]:
+    """Names of the pixel formats that FFmpeg has.
+
+    >>> "yuv420p10le" in pixel_format_names()
+    True
+    """
+    import av.video.format
+
+    return set(av.video.format.names)  # type: ignore[attr-defined]  # not in its stubs
+
+
 @contextmanager
 def open_container(
     source: Source, kind: str = "video file", options: Mapping[str, str] | None = None

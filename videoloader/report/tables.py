@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import escaped
-from videoloader.system.writing import written
+from videoloader.system.writing import written_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -127,6 +127,8 @@ def _bars(sizes: NDArray[np.int64], tallest: int, width: int) -> str:
 def draw_timeline(index: VideoIndex, path: Path) -> None:
     """Draw the size of every frame over time, by kind, with its groups of pictures.
 
+    The folder of `path` is created.
+
     Raises:
         UnsupportedError: matplotlib is not installed.
         SourceError: the file cannot be written.
@@ -164,12 +166,12 @@ def draw_timeline(index: VideoIndex, path: Path) -> None:
         f"{index.width}x{index.height}, {len(index.keyframes):,} keyframes",
     )
     figure.legend(loc="outside lower center", ncols=len(kinds))
-    with written(path):
-        figure.savefig(path, dpi=110, format="png")
+    with written_whole(path) as partial:
+        figure.savefig(partial, dpi=110, format="png")
 
 
 def write_png(picture: NDArray[np.uint8], path: Path) -> None:
-    """Write an RGB picture (H, W, 3).
+    """Write an RGB picture (H, W, 3), and its folder if there is none.
 
     Raises:
         SourceError: the file cannot be written.
@@ -178,5 +180,5 @@ def write_png(picture: NDArray[np.uint8], path: Path) -> None:
 
     done, data = cv2.imencode(".png", np.ascontiguousarray(picture[:, :, ::-1]))
     assert done
-    with written(path):
-        path.write_bytes(data.tobytes())
+    with written_whole(path) as partial:
+        partial.write_bytes(data.tobytes())

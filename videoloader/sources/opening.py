@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from videoloader.errors import ArgumentTypeError
+from videoloader.errors import ArgumentTypeError, SourceError
 from videoloader.sources.address import escaped, is_url, local_path
 from videoloader.sources.local import MemorySource, open_file, open_path
 from videoloader.sources.source import Fingerprint, Source, VideoSource
@@ -59,6 +59,8 @@ def open_source(source: VideoSource | Source, *, known: Fingerprint | None = Non
         return MemorySource(memory, name=f"<{memory.nbytes} bytes>", size=memory.nbytes)
     if isinstance(source, str | os.PathLike):
         place = local_path(os.fspath(source))
+        if not place:
+            raise SourceError("'': the path is empty; name a video file")
         if is_url(place):
             from videoloader.sources.remote import open_url
 

@@ -8,7 +8,13 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["did_you_mean", "no_attribute", "suggests_names", "unexpected_keyword"]
+__all__ = [
+    "did_you_mean",
+    "no_attribute",
+    "suggests_attributes",
+    "suggests_names",
+    "unexpected_keyword",
+]
 
 _T = TypeVar("_T")
 
@@ -16,27 +22,39 @@ _T = TypeVar("_T")
 # modules. Only those that the called function has are suggested.
 _OTHER_WORDS = {
     "VideoDecoder": ("videoloader.compat.torchcodec.decoders.VideoDecoder",),
+    "VideoLoader": ("Loader", "videoloader.compat.decord.VideoLoader"),
     "VideoReader": ("videoloader.compat.decord.VideoReader",),
     "clip_len": ("count", "length"),
     "crf": ("quality",),
+    "Dataset": ("ClipDataset", "open_dataset"),
     "drop_last": ('remainder="drop"',),
+    "end_seconds": ("times",),
     "frame_interval": ("stride",),
     "frames": ("count", "segments"),
     "height": ("size",),
+    "load_video": ("Video",),
     "max_length": ("max_frames", "max_duration"),
     "min_length": ("min_frames", "min_duration"),
     "mono": ("num_channels=1", "audio_channels=1"),
-    "num_clips": ("clips_per_video", "clips"),
+    "normalize": ("mean=... and std=...",),
+    "num_clips": ("clips_per_video", "clips", "segments"),
     "num_frames": ("count", "segments", "sequence_length"),
     "num_threads": ("workers", "threads"),
     "num_workers": ("workers",),
+    "open_video": ("Video",),
     "pin_memory": ('device="cuda"',),
+    "probe": ("index_video",),
+    "read_video": ("Video", "videoloader.compat.torchvision.read_video"),
     "sampler": ("clips", "weights"),
     "shorter": ("resize_shorter",),
     "sr": ("sample_rate", "audio_rate"),
+    "start_seconds": ("times",),
     "step": ("stride",),
+    "stop_seconds": ("times",),
     "width": ("size",),
 }
+
+_SEVERAL = "EvenClips takes several clips of a video, clips_per_video= of Loader as several samples"
 
 # Arguments that a class does not have, and what has them.
 _ELSEWHERE = {
@@ -46,6 +64,31 @@ _ELSEWHERE = {
             "that is for torch's DataLoader, or videoloader.Loader",
         ),
         "device": "samples are decoded on the CPU, videoloader.Loader decodes on a GPU",
+    },
+    "RandomClip": {"num_clips": _SEVERAL},
+    "UniformClip": {"num_clips": _SEVERAL},
+    "Video": {"times": "video.get_frames_at_times takes seconds"},
+}
+
+_NUMBERS = "video.get_frames takes frame numbers"
+_TIMES = "video.get_frames_at_times takes seconds"
+_RANGE = "video.get_frames takes start=, stop= and stride=, video[start:stop] gives a tensor"
+
+# Attributes that a class does not have, and what there is in their place.
+_ATTRIBUTES = {
+    "Video": {
+        "get_avg_fps": "it is video.fps",
+        "get_batch": _NUMBERS,
+        "get_frame_at": "video[number] gives a frame",
+        "get_frame_played_at": _TIMES,
+        "get_frames_at": _NUMBERS,
+        "get_frames_in_range": _RANGE,
+        "get_frames_played_at": _TIMES,
+        "get_frames_played_in_range": _TIMES,
+        "metadata": "it is video.index",
+        "num_frames": "it is len(video)",
+        "read": "video.iterate() gives frames one after another",
+        "shape": "it is (len(video), video.height, video.width, 3)",
     },
 }
 
@@ -96,6 +139,19 @@ def suggests_names(made: _T) -> _T:
     if not isinstance(made, type):
         return cast(_T, checked)
     changed.__init__ = checked
+    return made
+
+
+def suggests_attributes(made: type[_T]) -> type[_T]:
+    """Decorator: an attribute that a class lacks is answered with what there is in its place."""
+
+    def no_such_attribute(self: Any, name: str) -> Any:
+        text = f"{made.__name__!r} object has no attribute {name!r}"
+        hint = _ATTRIBUTES.get(made.__name__, {}).get(name)
+        raise AttributeError(f"{text}; {hint}" if hint else text, name=name, obj=self)
+
+    # Set here, where type checkers do not see it: they would allow every attribute.
+    made.__getattr__ = no_such_attribute  # type: ignore[attr-defined]
     return made
 
 

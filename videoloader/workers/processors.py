@@ -8,9 +8,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["cpu_quota", "machine_memory", "usable_processors"]
+__all__ = ["CONTROL_GROUP", "cpu_quota", "machine_memory", "usable_processors"]
 
-_CONTROL_GROUP = Path("/sys/fs/cgroup")
+CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def usable_processors() -> int:
@@ -33,7 +33,7 @@ def usable_processors() -> int:
 
 
 @cache
-def cpu_quota(root: Path = _CONTROL_GROUP) -> float | None:
+def cpu_quota(root: Path = CONTROL_GROUP) -> float | None:
     """Processors that the control group may keep busy, version 2 or 1; None for no limit."""
     with suppress(OSError, ValueError):  # not there, or "max"
         quota, period = (root / "cpu.max").read_text().split()
@@ -46,7 +46,7 @@ def cpu_quota(root: Path = _CONTROL_GROUP) -> float | None:
 
 
 @cache
-def machine_memory(root: Path = _CONTROL_GROUP) -> int:
+def machine_memory(root: Path = CONTROL_GROUP) -> int:
     """Bytes of memory that this machine has, or that the control group allows, version 2 or 1."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for name in ("memory.max", "memory/memory.limit_in_bytes"):

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from videoloader.errors import ArgumentError, ResourceError
 from videoloader.sources.faults import raise_shortage
 from videoloader.system.forking import ForkSafeLock, reset_after_fork
+from videoloader.workers.free_memory import check_room
 
 __all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
 
@@ -40,14 +41,14 @@ class Place(NamedTuple):
 class _Segment:
     """A segment of shared memory. Its file is closed when the segment is garbage.
 
-    The mapping lives as long as the arrays in it.
+    The mapping lives as long as the arrays in it. `wanted` is the size of the last one.
     """
 
-    __slots__ = ("__weakref__", "address", "descriptor", "memory", "number", "size")
+    __slots__ = ("__weakref__", "address", "descriptor", "memory", "number", "size", "wanted")
 
     def __init__(self, number: int, size: int) -> None:
         self.number = number
-        self.size = size
+        self.size = self.wanted = size
         try:
             self.descriptor = os.memfd_create("videoloader")
             os.ftruncate(self.descriptor, size)
@@ -78,11 +79,16 @@ class SharedMemory:
         reset_after_fork(self, SharedMemory._let_go)
 
     def allocate(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """An array with undefined contents."""
+        """An array with undefined contents.
+
+        Raises:
+            ResourceError: there is no memory, or no open file, left for it.
+        """
         kind = np.dtype(dtype)
         size = max(math.prod(shape) * kind.itemsize, 1)
         with self._lock:
             segment = self._take(size)
+            segment.wanted = size
             # All views have this array as their base, so it lives as long as the last of them.
             root = np.frombuffer(segment.memory, dtype=np.uint8)
             returned = weakref.ref(self._returned)
@@ -142,6 +148,7 @@ class SharedMemory:
             segment = min(fitting, key=lambda s: s.size)
             self._free.remove(segment)
             return segment
+        check_room(size, [(each.address, each.wanted) for each in self._live.values()])
         self._next += 1
         step = max(_PAGE, 1 << max(size.bit_length() - _STEPS, 0))
         return _Segment(self._next, -(-size // step) * step)

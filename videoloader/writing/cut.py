@@ -17,6 +17,7 @@ from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.system.checks import whole_number
+from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import written_whole
 from videoloader.writing.copying import CopyPlan, copy_packets, plan_copy
 from videoloader.writing.encoding import Encoding, Quality
@@ -49,6 +50,7 @@ class Cut:
     reason: str = ""
 
 
+@suggests_names
 def cut(
     source: VideoSource | Source | Item,
     path: str | os.PathLike[str],

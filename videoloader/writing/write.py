@@ -99,6 +99,10 @@ def write_video(
     >>> (Video("exact.mkv")[:] == frames).all()
     tensor(True)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError(
+            f"write_video(frames, path) takes the frames first, got {type(path).__name__} as path"
+        )
     target = Path(path)
     codec = codec or muxer_of(target).codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})

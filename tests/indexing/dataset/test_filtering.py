@@ -147,6 +147,8 @@ def test_a_missing_value_meets_no_condition(tmp_path):
         ({"containers": "mkv"}, ArgumentError, "no container is called 'mkv'.*mean matroska"),
         ({"containers": ["mp4", "webm"]}, ArgumentError, "'webm'; did you mean matroska"),
         ({"containers": "matroksa"}, ArgumentError, "did you mean matroska"),
+        ({"pixel_formats": "yuv420"}, ArgumentError, "is called 'yuv420'; did you mean yuv420p"),
+        ({"pixel_formats": ["yuv420p", "10 bits"]}, ArgumentError, "'10 bits'; names are FFmpeg's"),
         (pc.field("frames") > 3, ArgumentError, "its columns are key, path"),
         (pc.field("num_frames") + 3, ArgumentError, "fits no data set index"),
         (lambda row: True, ArgumentTypeError, "expression of pyarrow"),

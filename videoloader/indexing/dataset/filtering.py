@@ -14,7 +14,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.containers.registry import CONTAINERS, container_of
 from videoloader.indexing.dataset.cache import reading
 from videoloader.indexing.dataset.rows import with_later_columns
-from videoloader.indexing.libav import is_codec, is_container
+from videoloader.indexing.libav import is_codec, is_container, pixel_format_names
 from videoloader.system.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def _one_condition(name: str, value: Any) -> pc.Expression:
             _check_codecs(wanted)
         elif name == "containers":
             wanted = _container_names(wanted)
+        else:
+            _check_pixel_formats(wanted)
         return pc.field(_CHOICES[name]).isin(pa.array(wanted, pa.string()))
     bound, _, what = name.partition("_")
     limit = pa.scalar(value, pa.float64())
@@ -164,6 +166,15 @@ def _container_names(names: Sequence[str]) -> list[str]:
             raise ArgumentError(f"no container is called {name!r}; {hint}")
         found += [one.name, one.demuxer or one.name]
     return found
+
+
+def _check_pixel_formats(names: Sequence[str]) -> None:
+    """Raise ArgumentError if a name is no pixel format of FFmpeg."""
+    known = pixel_format_names()
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(sorted(known), name) or "names are FFmpeg's, such as yuv420p"
+            raise ArgumentError(f"no pixel format is called {name!r}; {hint}")
 
 
 def _hint(known: Collection[str], name: str) -> str:

@@ -27,6 +27,7 @@ from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
 from videoloader.system.checks import real_number, whole_number
+from videoloader.system.spelling import suggests_names
 
 __all__ = ["RATIOS", "Buckets", "aspect_buckets"]
 
@@ -83,6 +84,7 @@ def _nearest_size(pixels: int, step: int, ratio: float) -> tuple[int, int]:
     return min(found, key=lambda size: (abs(math.log(size[1] / size[0] / ratio)), -size[0]))
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Buckets:
     """Assigns each video to a bucket; each batch has clips of one bucket, so of one shape.

@@ -24,12 +24,14 @@ from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
 from videoloader.system.checks import whole_number
+from videoloader.system.spelling import suggests_names
 
 __all__ = ["Packing", "pack_first_fit"]
 
 _WINDOWS = 256  # windows that are packed at once
 
 
+@suggests_names
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Packs of clips of several lengths and sizes: a batch is one sequence of tokens.
