@@ -361,7 +361,7 @@ def test_functions_go_by_value_with_all_they_refer_to(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"workers": 0}, "py_num_workers"), ({"method": "thread"}, "py_start_method is one of")],
+    [({"workers": 0}, "py_num_workers"), ({"method": "thread"}, "py_start_method must be one of")],
 )
 def test_arguments_without_a_meaning_are_errors(arguments, message):
     with pytest.raises(ArgumentError, match=message):
