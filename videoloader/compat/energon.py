@@ -234,11 +234,11 @@ class AVDecoder:
     def get_metadata(
         self,
         get_video: bool = True,
-        get_video_duration: bool = True,  # noqa: ARG002
-        get_video_frame_count: bool = True,  # noqa: ARG002
-        get_video_frame_size: bool = True,  # noqa: ARG002
+        get_video_duration: bool = True,
+        get_video_frame_count: bool = True,
+        get_video_frame_size: bool = True,
         get_audio: bool = True,
-        get_audio_duration: bool = True,  # noqa: ARG002
+        get_audio_duration: bool = True,
         get_audio_num_samples: bool = False,
     ) -> AVMetadata:
         """Metadata of the file.

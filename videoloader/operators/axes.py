@@ -39,7 +39,7 @@ _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: t
 def check_axes(name: str) -> Callable[[Collection[str], Mapping[str, Any]], None]:
     """A check that `axes` and `axis_names` are not both given to an operator."""
 
-    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         if "axes" in given and "axis_names" in given:
             raise ArgumentError(f"fn.{name} takes axes or axis_names, not both")
 

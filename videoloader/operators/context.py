@@ -54,7 +54,7 @@ class Sample(NamedTuple):
     source_info: str = ""
 
 
-def _no_generator(position: int, into: Any = None) -> np.random.Generator:  # noqa: ARG001
+def _no_generator(position: int, into: Any = None) -> np.random.Generator:
     raise ArgumentError(f"no random numbers for sample {position}: the operator does not draw")
 
 
@@ -63,7 +63,7 @@ def raise_failure(position: int, error: VideoError) -> None:
     raise SampleError(position, error) from error
 
 
-def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature of the field)
+def allocate(output: int, spec: Spec) -> Batch:
     """Memory of its own for an output."""
     return Batch.empty(spec)
 

@@ -54,14 +54,11 @@ Part = tuple[str, Arguments]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:
     return first
 
 
-def _common_origins(
-    infos: Sequence[Sequence[str]],
-    arguments: Mapping[str, Any],  # noqa: ARG001
-) -> Sequence[str]:
+def _common_origins(infos: Sequence[Sequence[str]], arguments: Mapping[str, Any]) -> Sequence[str]:
     """The origin of each sample on which all inputs that know one agree; "" where they differ."""
     known = [info for info in infos if info]
     if len(known) == 1:

@@ -291,7 +291,7 @@ def declare_reader(
     """
     order = ORDER if after_epoch else tuple(each for each in ORDER if each not in AFTER_EPOCH)
 
-    def check_all(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    def check_all(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         if after_epoch:
             _check_order(arguments, by_files=by_files)
         if check is not None:

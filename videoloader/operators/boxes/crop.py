@@ -65,11 +65,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    boxes: Spec,
-    *labels: Spec,
-    output_bbox_indices: bool,
-    **others: Any,  # noqa: ARG001
+    context: Context, boxes: Spec, *labels: Spec, output_bbox_indices: bool, **others: Any
 ) -> tuple[Spec, ...]:
     counts = check_boxes(_NAME, boxes, (4, 6))
     place = Spec(tuple((shape[1] // 2,) for shape in boxes.shapes), torch.float32)
@@ -271,7 +267,7 @@ def _lengths(
     return tuple(shape[order.index(letter)] for letter in wanted)
 
 
-def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **given: Any) -> Any:  # noqa: ARG001
+def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **given: Any) -> Any:
     check_labels("ssd_random_crop", labels, check_boxes("ssd_random_crop", boxes))
     return frames, boxes, labels
 

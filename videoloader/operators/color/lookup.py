@@ -55,7 +55,7 @@ class _Marking(NamedTuple):
 
 
 def _infer_one_hot(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     num_classes: int,
@@ -82,7 +82,7 @@ def _infer_one_hot(
     return Planned((Spec(shapes, dtype, layout, values.device),), _Marking(place, classes, numbers))
 
 
-def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     check_letter("one_hot", arguments)
 
 
@@ -124,7 +124,7 @@ def one_hot(context: Context, values: Batch, plan: _Marking) -> Batch:
     return by_block(values, mark)
 
 
-def _check_table(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_table(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     keys, values = arguments["keys"], arguments["values"]
     if len(keys) != len(values):
         raise ArgumentError(f"fn.lookup_table has {len(keys)} keys and {len(values)} values")

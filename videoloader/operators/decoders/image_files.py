@@ -114,7 +114,7 @@ def image_name(encoded: Batch, position: int) -> str:
     return (encoded.source_info[position] if encoded.source_info else "") or "the image"
 
 
-def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -> Spec:
     return Spec((), dtype, "HWC", context.device)  # the shapes are in the files
 
 
@@ -234,7 +234,7 @@ def _on_gpu(
     )
 
 
-def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `FindWindow`)
+def _whole(position: int, size: tuple[int, int]) -> None:
     return None
 
 
@@ -272,7 +272,7 @@ def _divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     return {name: arguments[name] for name in arguments if name not in options}, options
 
 
-def _check_random(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_random(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     area, ratio = (_range(arguments, name) for name in ("random_area", "random_aspect_ratio"))
     if not (0 < area[0] <= area[1]):
         raise ArgumentError(f"random_area must be (least, most) with 0 < least <= most, got {area}")
@@ -362,7 +362,7 @@ def decode_slice(context: Context, encoded: Batch, **arguments: Any) -> Batch:
     return _decode(context, encoded, find, operator="decoders.image_slice", **options)
 
 
-def _infer_shape(context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+def _infer_shape(context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:
     return Spec.alike(len(encoded), (3,), dtype)
 
 

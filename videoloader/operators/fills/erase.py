@@ -25,7 +25,7 @@ __all__ = ["erase"]
 Region = tuple[slice, ...]
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if "normalized" in given and {"normalized_anchor", "normalized_shape"} & set(given):
         raise ArgumentError("fn.erase: normalized excludes normalized_anchor and normalized_shape")
 
@@ -44,7 +44,7 @@ class _Erasing(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     anchor: PerSample,

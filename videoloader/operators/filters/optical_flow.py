@@ -28,21 +28,21 @@ _LEAST_SIDE = 12  # of a picture that DIS takes
 Flow = NDArray[np.float32]
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     kind = arguments["image_type"]
     if kind not in _CHANNELS:
         raise ArgumentError(f"fn.optical_flow: image_type must be RGB, BGR or GRAY, got {kind}")
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *hints: Spec,
     output_grid: int,
     hint_grid: int,
     enable_external_hints: bool,
     image_type: ImageType,
-    **others: Any,  # noqa: ARG001
+    **others: Any,
 ) -> Spec:
     if frames.dtype != torch.uint8:
         raise ArgumentError(f"fn.optical_flow takes frames of uint8, got {frames.dtype}")
@@ -144,7 +144,7 @@ def optical_flow(
     output_grid: int,
     hint_grid: int,
     enable_temporal_hints: bool,
-    enable_external_hints: bool,  # noqa: ARG001  (`infer` has compared it with the inputs)
+    enable_external_hints: bool,
     image_type: ImageType,
 ) -> Batch:
     """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.

@@ -54,12 +54,7 @@ def _stack_axis(axis: int, ndim: int) -> int:
     return axis + ndim + 1 if axis < 0 else axis
 
 
-def _infer_stack(
-    context: Context,  # noqa: ARG001
-    *specs: Spec,
-    axis: int,
-    axis_name: str | None,
-) -> Planned:
+def _infer_stack(context: Context, *specs: Spec, axis: int, axis_name: str | None) -> Planned:
     _check_alike(specs)
     first = specs[0]
     for shapes in zip(*(spec.shapes for spec in specs), strict=True):
@@ -77,7 +72,7 @@ def _infer_stack(
     return Planned((replace(first, shapes=stacked, layout=layout),), place)
 
 
-def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     check_letter("stack", arguments)
 
 
@@ -91,7 +86,7 @@ def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None: 
     infer=_infer_stack,
     check=_check_stack,
 )
-def stack(context: Context, *inputs: Batch, plan: int) -> Batch:  # noqa: ARG001
+def stack(context: Context, *inputs: Batch, plan: int) -> Batch:
     """Join inputs of one shape along a new dimension."""
     return _joined(inputs, lambda values, front: torch.stack(values, plan + front))
 
@@ -105,12 +100,7 @@ def _cat_axis(specs: Sequence[Spec], axis: int, axis_name: str | None) -> int:
     return layout.index(axis_name)
 
 
-def _infer_cat(
-    context: Context,  # noqa: ARG001
-    *specs: Spec,
-    axis: int | None,
-    axis_name: str | None,
-) -> Planned:
+def _infer_cat(context: Context, *specs: Spec, axis: int | None, axis_name: str | None) -> Planned:
     _check_alike(specs)
     first = specs[0]
     if len({_ndim(spec) for spec in specs}) > 1:
@@ -141,6 +131,6 @@ def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     infer=_infer_cat,
     check=_check_cat,
 )
-def cat(context: Context, *inputs: Batch, plan: int) -> Batch:  # noqa: ARG001
+def cat(context: Context, *inputs: Batch, plan: int) -> Batch:
     """Join inputs along a dimension, in which alone their shapes may differ."""
     return _joined(inputs, lambda values, front: torch.cat(values, plan + front))

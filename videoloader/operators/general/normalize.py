@@ -109,7 +109,7 @@ class _Normalizing(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     axes: Sequence[int] | None,

@@ -162,7 +162,7 @@ def _declare(
     """Declare a reduction of one input."""
 
     def infer(
-        context: Context,  # noqa: ARG001
+        context: Context,
         values: Spec,
         *,
         axes: Sequence[int] | None,
@@ -221,7 +221,7 @@ _declare("min", _minimum, _own_type, "Give the smallest element.")
 
 
 def _infer_deviation(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     mean: Spec,
     *,

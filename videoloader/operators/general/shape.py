@@ -33,7 +33,7 @@ _LAYOUT = Argument("layout", TEXT, None, "of the output; the input's if the dime
 
 
 def _check(operator: str) -> Callable[[Collection[str], Mapping[str, Any]], None]:
-    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         if "shape" in given and "rel_shape" in given:
             raise ArgumentError(f"fn.{operator} takes shape or rel_shape, not both")
         if not given:
@@ -109,7 +109,7 @@ def _scaled(
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     shape: PerSample,
@@ -159,7 +159,7 @@ def _viewed(context: Context, values: Batch) -> Batch:
     infer=_infer,
     check=_check("reshape"),
 )
-def reshape(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
+def reshape(context: Context, values: Batch, **arguments: Any) -> Batch:
     """Give samples another shape, another layout, or both.
 
     The shape is given itself, or in sizes of the input's (`rel_shape`), or by the dimensions of
@@ -176,7 +176,7 @@ def reshape(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa
     infer=_infer,
     check=_check("reinterpret"),
 )
-def reinterpret(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
+def reinterpret(context: Context, values: Batch, **arguments: Any) -> Batch:
     """Take the bytes of samples for elements of another type.
 
     Without a shape the last dimension grows or shrinks. Shapes are given as for `reshape`.
@@ -185,11 +185,7 @@ def reinterpret(context: Context, values: Batch, **arguments: Any) -> Batch:  # 
 
 
 def _infer_squeeze(
-    context: Context,  # noqa: ARG001
-    values: Spec,
-    *,
-    axes: PerSample,
-    axis_names: str | None,
+    context: Context, values: Spec, *, axes: PerSample, axis_names: str | None
 ) -> Spec:
     shapes, layouts = [], {values.layout}
     for own, numbers in zip(values.shapes, axes, strict=True):
@@ -217,6 +213,6 @@ def _check_squeeze(given: Collection[str], arguments: Mapping[str, Any]) -> None
     infer=_infer_squeeze,
     check=_check_squeeze,
 )
-def squeeze(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
+def squeeze(context: Context, values: Batch, **arguments: Any) -> Batch:
     """Drop dimensions of size 1."""
     return _viewed(context, values)

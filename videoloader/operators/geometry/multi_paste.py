@@ -69,7 +69,7 @@ def _place(name: str, doc: str) -> tuple[Argument, Argument]:
     )
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     for name in _RELATIVE:
         if {name, f"{name}_rel"} <= set(given):
             raise ArgumentError(f"fn.{_NAME} takes {name} or {name}_rel, not both")

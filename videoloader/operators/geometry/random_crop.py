@@ -23,7 +23,7 @@ from videoloader.tensors.batch import Batch, Spec
 __all__ = ["random_resized_crop"]
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     for name, least in (("random_area", 0.0), ("random_aspect_ratio", 0.0)):
         low_high = arguments[name]
         if len(low_high) != 2 or not least < low_high[0] <= low_high[1]:
@@ -42,12 +42,7 @@ def _size(size: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    size: PerSample,
-    dtype: torch.dtype | None,
-    **others: Any,  # noqa: ARG001
+    context: Context, frames: Spec, *, size: PerSample, dtype: torch.dtype | None, **others: Any
 ) -> Spec:
     return replace(frames.with_frames([_size(each) for each in size]), dtype=dtype or frames.dtype)
 
@@ -60,7 +55,7 @@ def _axes(
     random_area: tuple[float, ...],
     random_aspect_ratio: tuple[float, ...],
     num_attempts: int,
-    dtype: torch.dtype | None,  # noqa: ARG001
+    dtype: torch.dtype | None,
     **filters: Any,
 ) -> list[tuple[Axis, ...]]:
     """The axes of each sample, with a random part."""

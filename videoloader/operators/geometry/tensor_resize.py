@@ -76,7 +76,7 @@ class _Resizing(NamedTuple):
     weights: Weights
 
 
-def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Planned:  # noqa: ARG001
+def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Planned:
     axes = [_axes(values, position, given) for position in range(len(values))]
     shapes = tuple(tuple(axis.outputs for axis in own) for own in axes)
     found = once_for_equal(_picture, values.shapes, axes)

@@ -19,7 +19,7 @@ from videoloader.tensors.batch import Batch, Spec
 __all__ = ["random_crop_generator", "roi_random_crop"]
 
 
-def _check_generator(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_generator(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     for name in ("random_area", "random_aspect_ratio"):
         values = arguments[name]
         if len(values) != 2 or not 0 < values[0] <= values[1]:
@@ -29,7 +29,7 @@ def _check_generator(given: Collection[str], arguments: Mapping[str, Any]) -> No
             )
 
 
-def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[Spec, Spec]:  # noqa: ARG001
+def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[Spec, Spec]:
     if shapes.dtype.is_floating_point or any(own not in ((2,), (3,)) for own in shapes.shapes):
         raise ArgumentError("the input is the shape of an image: two or three integers, HW or HWC")
     one = Spec.alike(len(shapes), (2,), torch.int32)
@@ -87,7 +87,7 @@ def _infer_roi(
     in_shape: PerSample,
     roi_end: PerSample,
     roi_shape: PerSample,
-    **others: Any,  # noqa: ARG001
+    **others: Any,
 ) -> Spec:
     for end, extent in zip(roi_end, roi_shape, strict=True):
         if (end is None) == (extent is None):

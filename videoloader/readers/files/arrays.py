@@ -145,7 +145,7 @@ def read_numpy(**arguments: Any) -> _Arrays:
     devices=("cpu",),
     infer=None,
 )
-def decode_numpy(context: Context, data: Batch, *, dtype: torch.dtype | None) -> tuple[Batch]:  # noqa: ARG001
+def decode_numpy(context: Context, data: Batch, *, dtype: torch.dtype | None) -> tuple[Batch]:
     """Decode arrays of NPY files, each 1-D uint8.
 
     The output is in C order; integers, floats and bool of either byte order.
