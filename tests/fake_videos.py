@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader.decoding.batch_decoder import ClipBatch, ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.errors import DecodeError, VideoError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 from videoloader.readers.video import media
 
 FILLED = 255

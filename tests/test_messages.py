@@ -19,7 +19,7 @@ from videoloader.compat import decord
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items, merge_datasets
-from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.packets import PacketFlags
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import pytest
 
 import videoloader as vl
 from videoloader.workers import on_ray
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 HOW = {"workers": None, "time_limit": 60, "ray": True}
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from videoloader.audio import Audio
-from videoloader.decoding.output import Layout, Matrix
+from videoloader.decoding.options import Layout, Matrix
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_container
 from videoloader.sources.items import Item

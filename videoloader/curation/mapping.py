@@ -41,7 +41,7 @@ from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented
 from videoloader.system.pickling import pickle_for_program
 from videoloader.video import Video
-from videoloader.workers.tasks import TaskFailure
+from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa

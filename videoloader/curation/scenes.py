@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
 from videoloader.curation.pictures import AnyVideo, keyframes_of, opened, read_thumbnails
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
 from videoloader.video import Video
 
 __all__ = ["Scene", "Suspect", "find_scenes", "find_suspects"]

@@ -20,7 +20,6 @@ from videoloader.decoding.options import (
     Layout,
     Matrix,
     Output,
-    ResolutionChange,
     ToneMap,
 )
 from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
@@ -29,16 +28,7 @@ from videoloader.system.options import documented
 
 __all__ = [
     "CHANNELS",
-    "ColorRange",
-    "ElementName",
-    "ElementType",
-    "Interpolation",
-    "Layout",
-    "Matrix",
-    "Output",
     "OutputFormat",
-    "ResolutionChange",
-    "ToneMap",
     "View",
     "as_fill",
     "is_of_unit_scale",

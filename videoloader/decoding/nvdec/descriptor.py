@@ -14,7 +14,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.matrix import matrix_for
 from videoloader.decoding.pictures.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 from videoloader.system.checks import one_of
 
 __all__ = ["SITINGS", "SURFACE_DTYPE", "MemoryFormat", "Picture", "describe", "describe_fill"]

@@ -28,7 +28,8 @@ from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, as_check, difference
 from videoloader.system.checks import one_of
 from videoloader.system.writing import make_folder
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 __all__ = ["Progress", "index_dataset", "part_of"]
 
