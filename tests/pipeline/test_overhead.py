@@ -13,7 +13,6 @@ from videoloader.fn.function import Function
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.pipeline import pipeline_def
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 BATCH = 16

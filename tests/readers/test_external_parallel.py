@@ -20,7 +20,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.system.pickling import pickle_by_value
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
-pytest_plugins = ["fake_videos"]
 
 
 def pipe_of(source, batch_size=2, workers=2, method="fork", pickler=None, depth=2, **arguments):

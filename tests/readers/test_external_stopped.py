@@ -15,7 +15,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.readers.external import parallel
 
 pytestmark = [pytest.mark.usefixtures("no_threads_left"), pytest.mark.timeout(60)]
-pytest_plugins = ["fake_videos"]
 
 
 @pytest.fixture(autouse=True)

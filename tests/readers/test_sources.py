@@ -14,8 +14,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.sampling import DenseClips, RandomClip, UniformClip
 from videoloader.sources.items import Item
 
-pytest_plugins = ["fake_videos"]
-
 NAMES = ["h264.mp4", "hevc.mp4", "vp9.webm"]
 FRAMES = {"h264.mp4": 90, "hevc.mp4": 75, "vp9.webm": 75}
 

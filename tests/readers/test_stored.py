@@ -26,7 +26,6 @@ from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sources.items import Item
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 DEFAULTS = {argument.name: argument.default for argument in ORDER}
