@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.usefixtures("no_threads_left"), pytest.mark.timeout(60
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(parallel, "_PATIENCE", 0.1)
+    monkeypatch.setattr(parallel, "PATIENCE", 0.1)
 
 
 def made(source):

@@ -173,7 +173,7 @@ def test_indexes_of_listed_files_are_kept_in_few_bytes(paths, monkeypatch):
             return pipe._run.program.sources["Reader"].scopes.kept.packed_bytes
 
     assert kept_bytes(paths * 3) == kept_bytes(paths) < 10_000
-    monkeypatch.setattr(scopes, "_KEPT_BYTES", kept_bytes(paths) // 3)
+    monkeypatch.setattr(scopes, "KEPT_BYTES", kept_bytes(paths) // 3)
     clips = read(9, filenames=paths * 3, sequence_length=4, step=80)[0]
     assert clips == [[0, 1, 2, 3], [80, 81, 82, 83], [0, 1, 2, 3], [0, 1, 2, 3]] * 2 + [
         [0, 1, 2, 3]

@@ -47,7 +47,7 @@ def test_what_a_killed_process_left_goes(tmp_path):
 
 
 def test_of_many_small_files_a_part_is_looked_at_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr("videoloader.system.kept_files._FILES", 50)
+    monkeypatch.setattr("videoloader.system.kept_files.FILES", 50)
     looked, scandir = [], os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: (looked.append(path.name), scandir(path))[1])
     kept = KeptFiles(tmp_path, "block", 2000, what="blocks", size=10)  # four parts of 50

@@ -32,7 +32,7 @@ _BANDS, _BAND_BITS = 4, 16
 _PICTURES = 6  # of a video that are hashed
 _REACH = 7  # bits of two pictures: of four bands one then differs in at most one bit
 _COMMON = 50  # videos that may share a picture; more have an intro in common, or a logo
-_AT_ONCE = 1 << 22  # pairs of pictures compared at once
+AT_ONCE = 1 << 22  # pairs of pictures compared at once
 
 
 class _Pair(NamedTuple):
@@ -280,7 +280,7 @@ def _pictures_alike(
         start = 0
         while start < len(values):
             done = ends[start - 1] if start else 0
-            stop = max(int(np.searchsorted(ends, done + _AT_ONCE)), start + 1)
+            stop = max(int(np.searchsorted(ends, done + AT_ONCE)), start + 1)
             sizes = counts[start:stop]
             one = np.repeat(np.arange(start, stop), sizes)
             begins = np.cumsum(sizes) - sizes

@@ -29,7 +29,7 @@ _PARTIAL = ".partial"
 _CRC = 4  # bytes of the checksum
 _NOWHERE = memoryview(bytearray())  # all bytes are returned
 _FOLDERS = 256
-_FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewer into each
+FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewer into each
 _REMOVED = 16  # one part in so many is free after files were removed
 _SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
 _USED = 3600.0  # seconds after which the use of a file is noted once more
@@ -74,7 +74,7 @@ class KeptFiles:
         self.folder, self.limit = folder, limit
         self._ending, self._what = ending, what
         self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+{_PARTIAL})?")
-        parts = min(limit // (size * _FILES), _FOLDERS) if size else 1
+        parts = min(limit // (size * FILES), _FOLDERS) if size else 1
         self._parts = 1 << max(parts.bit_length() - 1, 0)  # so that they have as many folders each
         self._share = limit // self._parts
         # Bytes that may be written to each part before it is looked at again.

@@ -45,7 +45,7 @@ def opened(monkeypatch):
 @pytest.fixture
 def eager(monkeypatch):
     """Small clips get the threads of large ones."""
-    monkeypatch.setattr(local, "_LITTLE_WORK", 0)
+    monkeypatch.setattr(local, "LITTLE_WORK", 0)
 
 
 CLIPS = {

@@ -31,7 +31,7 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
     """
     if out.dtype == torch.float32:
         out.copy_(values).mul_(factor).add_(offset)
-    elif out.device.type == "cpu" and 4 * out.numel() > _SCRATCH and out.ndim > 1:
+    elif out.device.type == "cpu" and 4 * out.numel() > SCRATCH and out.ndim > 1:
         for at in range(len(out)):
             own, shift = _row(factor, at, out.ndim), _row(offset, at, out.ndim)
             scale_and_shift(values[at], own, shift, out[at])
@@ -43,7 +43,7 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
             out.copy_(saturate(scaled, out.dtype))
 
 
-_SCRATCH = 16 << 20
+SCRATCH = 16 << 20
 """Bytes of intermediate values at a time on the CPU; their memory is used again and again."""
 
 _recycler = Recycler(keep=2)
