@@ -37,8 +37,6 @@ _logger = logging.getLogger("videoloader")
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if {"ltrb", "bbox_layout"} <= set(given):
-        raise ArgumentError(f"fn.{_NAME}: bbox_layout replaces ltrb; give one of them")
     scaling, ratios = arguments["scaling"], arguments["aspect_ratio"]
     if len(scaling) != 2 or not 0 <= scaling[0] <= scaling[1]:
         raise ArgumentError(f"fn.{_NAME}: scaling is (least, most), not negative; got {scaling}")
@@ -156,6 +154,7 @@ def _infer(
     num_outputs=lambda arguments: 3 + arguments["output_bbox_indices"],
     optional_outputs=True,
     infer=_infer,
+    exclusive=(("ltrb", "bbox_layout"),),
     check=_check,
 )
 def random_bbox_crop(

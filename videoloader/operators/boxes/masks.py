@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +18,6 @@ from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_mask_pixel", "select_masks"]
-
-
-def _check_pixel(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if {"value", "threshold"} <= set(given):
-        raise ArgumentError("fn.segmentation.random_mask_pixel takes value or threshold, not both")
 
 
 def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:
@@ -47,7 +41,7 @@ def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:
         SEED,
     ),
     infer=_infer_pixel,
-    check=_check_pixel,
+    exclusive=(("value", "threshold"),),
 )
 def random_mask_pixel(
     context: Context,

@@ -82,10 +82,6 @@ def _infer_one_hot(
     return Planned((Spec(shapes, dtype, layout, values.device),), _Marking(place, classes, numbers))
 
 
-def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_letter("one_hot", arguments)
-
-
 @declare(
     "one_hot",
     inputs=("data",),
@@ -98,7 +94,7 @@ def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None
         Argument("off_value", FLOAT, 0.0, "elsewhere"),
     ),
     infer=_infer_one_hot,
-    check=_check_one_hot,
+    check=check_letter("one_hot"),
     whole_batch=_tells_scalars,
 )
 def one_hot(context: Context, values: Batch, plan: _Marking) -> Batch:

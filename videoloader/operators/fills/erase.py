@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -23,11 +23,6 @@ from videoloader.tensors.conversion import copy_here
 __all__ = ["erase"]
 
 Region = tuple[slice, ...]
-
-
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if "normalized" in given and {"normalized_anchor", "normalized_shape"} & set(given):
-        raise ArgumentError("fn.erase: normalized excludes normalized_anchor and normalized_shape")
 
 
 class _Erasing(NamedTuple):
@@ -117,7 +112,7 @@ def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
         Argument("centered_anchor", BOOL, default=False, doc="regions have their middle at anchor"),
     ),
     infer=_infer,
-    check=_check,
+    exclusive=(("normalized", "normalized_anchor"), ("normalized", "normalized_shape")),
     kernels={"cuda": _erase_on_gpu},
 )
 def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:

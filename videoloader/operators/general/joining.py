@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -72,10 +71,6 @@ def _infer_stack(context: Context, *specs: Spec, axis: int, axis_name: str | Non
     return Planned((replace(first, shapes=stacked, layout=layout),), place)
 
 
-def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_letter("stack", arguments)
-
-
 @declare(
     "stack",
     inputs=_INPUTS,
@@ -84,7 +79,7 @@ def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         Argument("axis_name", TEXT, None, "its letter; without, the output has no layout"),
     ),
     infer=_infer_stack,
-    check=_check_stack,
+    check=check_letter("stack"),
 )
 def stack(context: Context, *inputs: Batch, plan: int) -> Batch:
     """Join inputs of one shape along a new dimension."""
@@ -115,12 +110,6 @@ def _infer_cat(context: Context, *specs: Spec, axis: int | None, axis_name: str 
     return Planned((replace(first, shapes=tuple(joined)),), place)
 
 
-def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if "axis" in given and "axis_name" in given:
-        raise ArgumentError("fn.cat takes axis or axis_name, not both")
-    check_letter("cat", arguments)
-
-
 @declare(
     "cat",
     inputs=_INPUTS,
@@ -129,7 +118,8 @@ def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         Argument("axis_name", TEXT, None, "the dimension by its letter in the layout"),
     ),
     infer=_infer_cat,
-    check=_check_cat,
+    exclusive=(("axis", "axis_name"),),
+    check=check_letter("cat"),
 )
 def cat(context: Context, *inputs: Batch, plan: int) -> Batch:
     """Join inputs along a dimension, in which alone their shapes may differ."""

@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, INT, Argument, Kind, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.general.reductions import float_sum, kept_shape
 from videoloader.operators.operator import declare
@@ -137,7 +137,6 @@ def _infer(
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_axes("normalize")(given, arguments)
     if arguments["ddof"] < 0:
         raise ArgumentError(f"fn.normalize: ddof must be at least 0, got {arguments['ddof']}")
 
@@ -168,6 +167,7 @@ def _by_batch(arguments: Mapping[str, Any]) -> bool:
         Argument("dtype", DTYPE, torch.float32, "element type of the output"),
     ),
     infer=_infer,
+    exclusive=(("axes", "axis_names"),),
     check=_check,
     whole_batch=_by_batch,
 )

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, INTS, Argument, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes, for_each
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, for_each
 from videoloader.operators.context import Context
 from videoloader.operators.geometry.crop_windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.operator import declare
@@ -77,7 +77,7 @@ def _pad_on_gpu(context: Context, values: Batch, *, fill_value: PerSample, **oth
     ),
     infer=_infer,
     kernels={"cuda": _pad_on_gpu},
-    check=check_axes("pad"),
+    exclusive=(("axes", "axis_names"),),
     whole_batch=True,
 )
 def pad(context: Context, values: Batch, *, fill_value: PerSample, **others: object) -> Batch:

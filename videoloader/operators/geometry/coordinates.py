@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,11 +58,6 @@ def _transform(
     return matrix, np.broadcast_to(added, len(matrix))
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if "MT" in given and {"M", "T"} & set(given):
-        raise ArgumentError("fn.coord_transform: MT excludes M and T")
-
-
 def _infer(
     context: Context,
     points: Spec,
@@ -101,7 +96,7 @@ def _infer(
         Argument("dtype", DTYPE, torch.float32, "element type of the output"),
     ),
     infer=_infer,
-    check=_check,
+    exclusive=(("MT", "M"), ("MT", "T")),
     by_frames=True,
 )
 def coord_transform(

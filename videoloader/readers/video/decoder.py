@@ -106,12 +106,6 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     ranged |= {"frames"} & set(given)
     if "times" in given and ranged:
         raise ArgumentError(f"fn.decoders.video: times excludes {', '.join(sorted(ranged))}")
-    if {"stride", "fps"} <= set(given):
-        raise ArgumentError("fn.decoders.video: give stride or fps, not both")
-    if {"end_frame", "sequence_length"} <= set(given):
-        raise ArgumentError("fn.decoders.video: give end_frame or sequence_length, not both")
-    if {"size", "resize_shorter"} <= set(given):
-        raise ArgumentError("fn.decoders.video: give size or resize_shorter, not both")
     if arguments.get("stride") == 0:
         raise ArgumentError("fn.decoders.video: stride must not be 0")
     check_color("decoders.video", "output_type", arguments)
@@ -201,6 +195,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         *(argument.name for argument in DECODING),
     ),
     color="output_type",
+    exclusive=(("stride", "fps"), ("end_frame", "sequence_length"), ("size", "resize_shorter")),
     check=_check,
     unused=("affine", "build_index"),
 )
