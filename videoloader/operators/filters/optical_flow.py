@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +25,6 @@ _CHANNELS = {ImageType.RGB: 3, ImageType.BGR: 3, ImageType.GRAY: 1}
 _LEAST_SIDE = 12  # of a picture that DIS takes
 
 Flow = NDArray[np.float32]
-
-
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    kind = arguments["image_type"]
-    if kind not in _CHANNELS:
-        raise ArgumentError(f"fn.optical_flow: image_type must be RGB, BGR or GRAY, got {kind}")
 
 
 def _infer(
@@ -125,7 +118,7 @@ def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
             default=False,
             doc="begin the search at the vectors of the second input",
         ),
-        Argument("image_type", IMAGE, ImageType.RGB, "RGB, BGR or GRAY"),
+        Argument("image_type", IMAGE, ImageType.RGB, "colour space", choices=tuple(_CHANNELS)),
     ),
     devices=("cpu",),
     absent_devices={
@@ -134,7 +127,6 @@ def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
     },
     infer=_infer,
     deprecated=(Deprecated("output_format", renamed_to="output_grid"),),
-    check=_check,
 )
 def optical_flow(
     context: Context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -136,11 +136,6 @@ def _infer(
     return Planned((replace(values, dtype=dtype),), plan)
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if arguments["ddof"] < 0:
-        raise ArgumentError(f"fn.normalize: ddof must be at least 0, got {arguments['ddof']}")
-
-
 def _by_batch(arguments: Mapping[str, Any]) -> bool:
     return bool(arguments["batch"])
 
@@ -160,7 +155,7 @@ def _by_batch(arguments: Mapping[str, Any]) -> bool:
             per_sample=True,
         ),
         Argument("stddev", _TENSOR, None, "in place of the input's, as the mean", per_sample=True),
-        Argument("ddof", INT, 0, "taken off the number of elements for the deviation"),
+        Argument("ddof", INT, 0, "taken off the number of elements for the deviation", least=0),
         Argument("epsilon", FLOAT, 0.0, "added to the variance", least=0),
         Argument("scale", FLOAT, 1.0, "deviation of the output"),
         Argument("shift", FLOAT, 0.0, "mean of the output"),
@@ -168,7 +163,6 @@ def _by_batch(arguments: Mapping[str, Any]) -> bool:
     ),
     infer=_infer,
     exclusive=(("axes", "axis_names"),),
-    check=_check,
     whole_batch=_by_batch,
 )
 def normalize(context: Context, values: Batch, plan: _Normalizing) -> Batch:
