@@ -33,7 +33,7 @@ from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_at_rate, 
 from videoloader.sampling.clips import check_length
 from videoloader.sources.items import Item
 
-__all__ = ["EXACT", "decode_video", "frame_outputs", "wanted_frames"]
+__all__ = ["EXACT", "decode_video", "frame_outputs"]
 
 
 EXACT = "exact"
@@ -54,7 +54,7 @@ def _window(value: Any) -> tuple[int, ...]:
     return window
 
 
-def wanted_frames(
+def _wanted_frames(
     index: VideoIndex,
     *,
     frames: tuple[int, ...] | None,
@@ -242,7 +242,7 @@ class _Frames:
         if pad_mode == EXACT:
             pad_mode = "none"  # which would also end a range where the video does
             outside = "constant" if self.arguments["times"] is None else "none"
-        wanted = wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
+        wanted = _wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
     def sound(self, index: VideoIndex) -> None:
