@@ -28,8 +28,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.demo.videos import BLOCKS, ROW_SHARE, kept_scheduling, read_frame_number
+from videoloader.demo.videos import BLOCKS, ROW_SHARE, read_frame_number
 from videoloader.errors import ArgumentError
+from videoloader.system.scheduling import kept_scheduling
 
 DATA = Path(__file__).parent / "data"
 FPS = 30

@@ -4,6 +4,8 @@ import gc
 import importlib.util
 import os
 import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,37 @@ def eager():
     """Operators run at once in the test, without data too."""
     with videoloader.eager():
         yield
+
+
+@pytest.fixture
+def videos(monkeypatch):
+    """Videos without files, which readers open in the test."""
+    from fake_videos import FakeVideos
+
+    from videoloader.readers.video import media
+
+    fake = FakeVideos()
+    monkeypatch.setattr(media, "index_video", fake.index)
+    monkeypatch.setattr(media, "clip_decoder", lambda device, workers=None, **limits: fake)
+    return fake
+
+
+@pytest.fixture
+def no_threads_left():
+    """The threads after the test are those before it, after a moment."""
+
+    def others():
+        """Threads but for those of the decoders that the process shares, which stay."""
+        return {each for each in threading.enumerate() if not each.name.startswith("nvdec")}
+
+    before = others()
+    yield
+    if others() - before:
+        gc.collect()
+    # Those of a dropped pipeline end soon, but nobody waits for them. A list of threads that are
+    # joined would hold the one that feeds a pipeline, and with it the pipeline.
+    deadline = time.monotonic() + 10
+    while others() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    left = others() - before
+    assert not left, left

@@ -6,14 +6,12 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
 
-from videoloader.decoding.batch_decoder import ClipBatch, ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch, ClipFailure
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.errors import DecodeError, VideoError
-from videoloader.indexing.index import Orientation
-from videoloader.readers.video import media
+from videoloader.indexing.packets import Orientation
 
 FILLED = 255
 
@@ -125,35 +123,3 @@ def normalised(clip, mean, std):
     if mean is None and std is None:
         return clip
     return (clip - torch.tensor(mean or 0.0)) / torch.tensor(std or 1.0)
-
-
-@pytest.fixture
-def videos(monkeypatch):
-    fake = FakeVideos()
-    monkeypatch.setattr(media, "index_video", fake.index)
-    monkeypatch.setattr(media, "clip_decoder", lambda device, workers=None, **limits: fake)
-    return fake
-
-
-@pytest.fixture
-def no_threads_left():
-    """The threads after the test are those before it, after a moment."""
-    import gc
-    import threading
-    import time
-
-    def others():
-        """Threads but for those of the decoders that the process shares, which stay."""
-        return {each for each in threading.enumerate() if not each.name.startswith("nvdec")}
-
-    before = others()
-    yield
-    if others() - before:
-        gc.collect()
-    # Those of a dropped pipeline end soon, but nobody waits for them. A list of threads that are
-    # joined would hold the one that feeds a pipeline, and with it the pipeline.
-    deadline = time.monotonic() + 10
-    while others() - before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    left = others() - before
-    assert not left, left

@@ -196,7 +196,7 @@ def fail_quickly(monkeypatch):
     """Few attempts, no proxies, and nothing known from before."""
     monkeypatch.setitem(remote._RETRIES, "max_retries", 1)
     monkeypatch.setitem(remote._RETRIES, "backoff", {"init_backoff": timedelta(milliseconds=5)})
-    monkeypatch.setattr(redirects, "_PAUSES", (0.01,))
+    monkeypatch.setattr(redirects, "PAUSES", (0.01,))
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     remote._open_store.cache_clear()

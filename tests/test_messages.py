@@ -20,7 +20,7 @@ from videoloader.compat import decord
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items, merge_datasets
-from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.packets import PacketFlags
 
 
 @pytest.fixture(scope="module")
@@ -503,7 +503,7 @@ def test_a_crop_of_frames_of_another_size_is_an_error_that_says_so(growing):
 
 def test_only_two_ways_to_meet_a_change_of_resolution(path):
     for wrong in ("crop", None, True):
-        with pytest.raises(vl.ArgumentError, match='"error" or "scale"'):
+        with pytest.raises(vl.ArgumentError, match="one of error, scale"):
             vl.decode_batch([(path, [0])], workers=0, resolution_change=wrong)
 
 

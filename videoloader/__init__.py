@@ -52,15 +52,10 @@ if TYPE_CHECKING:
     from videoloader.clip_samples.patches import patchify, unpatchify
     from videoloader.curation import find_duplicates, find_scenes, map_clips, score_video
     from videoloader.dataset import ClipDataset, collate_samples
-    from videoloader.decoding.batch_decoder import (
-        BatchDecoder,
-        ClipBatch,
-        ClipFailure,
-        ClipRequest,
-        decode_batch,
-    )
-    from videoloader.decoding.clip_batch import Clip
+    from videoloader.decoding.batch_decoder import BatchDecoder, decode_batch
+    from videoloader.decoding.clip_batch import Clip, ClipBatch, ClipFailure
     from videoloader.decoding.failures import SampleFailure
+    from videoloader.decoding.request import ClipRequest
     from videoloader.epoch_sampler import Draw, EpochSampler
     from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
     from videoloader.loader import Loader
@@ -156,11 +151,11 @@ _LAZY = {
     "Audio": "videoloader.audio",
     "BatchDecoder": "videoloader.decoding.batch_decoder",
     "Clip": "videoloader.decoding.clip_batch",
-    "ClipBatch": "videoloader.decoding.batch_decoder",
+    "ClipBatch": "videoloader.decoding.clip_batch",
     "ClipDataset": "videoloader.dataset",
     "collate_samples": "videoloader.dataset",
-    "ClipFailure": "videoloader.decoding.batch_decoder",
-    "ClipRequest": "videoloader.decoding.batch_decoder",
+    "ClipFailure": "videoloader.decoding.clip_batch",
+    "ClipRequest": "videoloader.decoding.request",
     "DatasetIndex": "videoloader.indexing.dataset",
     "Draw": "videoloader.epoch_sampler",
     "EpochSampler": "videoloader.epoch_sampler",

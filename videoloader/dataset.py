@@ -36,12 +36,11 @@ from videoloader.decoding.options import SampleOptions
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import DecodingRules
 from videoloader.epoch_sampler import Draw
-from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.worker_stats import WorkerStats
 from videoloader.sampling import ClipSampler, check_pad_mode
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented, from_options, takes_options
 
 __all__ = ["ClipDataset", "collate_samples"]
@@ -159,8 +158,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         clips_per_video: int = 1,
         **options: Unpack[DatasetOptions],
     ) -> None:
-        if decode not in ("local", "worker"):
-            raise ArgumentError(f'decode must be "local" or "worker", got {decode!r}')
+        one_of("decode", decode, ("local", "worker"))
         # All arguments are checked before anything is read.
         policy, framing = from_options(FailurePolicy, options), from_options(Framing, options)
         self._output, rules = (

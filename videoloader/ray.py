@@ -39,7 +39,7 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.several_clips import usual_shape
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented, from_options, takes_options
 from videoloader.workers.on_ray import warn_of_missing_gpus
 
@@ -235,8 +235,7 @@ def _plan(
     **others: Any,
 ) -> _Plan:
     """The plan for arguments of `read_clips`, which are checked."""
-    if others["device"].partition(":")[0] not in ("cpu", "cuda"):
-        raise ArgumentError(f'device must be "cpu" or "cuda", got {others["device"]!r}')
+    one_of("device", others["device"].partition(":")[0], ("cpu", "cuda"))
     output = from_options(OutputFormat, options)
     if output.element == "bfloat16":
         raise ArgumentError('Arrow has no bfloat16; give dtype="float16" or "float32"')

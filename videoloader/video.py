@@ -38,7 +38,8 @@ from videoloader.errors import (
     ArgumentTypeError,
     VideoError,
 )
-from videoloader.indexing.index import Orientation, VideoIndex, describe_size
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation, describe_size
 from videoloader.indexing.video import index_video
 from videoloader.sampling import pad_frames, plan_decode, select_frames
 from videoloader.sampling.padding import frame_range_error

@@ -545,14 +545,14 @@ def test_what_is_kept_is_bounded(path, frames, monkeypatch):
     from videoloader.compat import single_frames
 
     size = frames[0].size
-    monkeypatch.setattr(single_frames, "_LIMIT", 30 * size)
+    monkeypatch.setattr(single_frames, "LIMIT", 30 * size)
     reader = VideoReader(path, num_threads=1)
     kept = reader._kept
     for number in np.random.default_rng(3).integers(0, COUNT, 150).tolist():
         assert np.array_equal(reader[number].asnumpy(), frames[number])
         assert sum(block.numel() for block in kept._kept.values()) <= 30 * size
     assert kept._kept
-    monkeypatch.setattr(single_frames, "_LIMIT", 5 * size)
+    monkeypatch.setattr(single_frames, "LIMIT", 5 * size)
     reader = VideoReader(path, num_threads=1)
     for number in (20, 3, 19, 8, 11, 24, 13):
         assert np.array_equal(reader[number].asnumpy(), frames[number])

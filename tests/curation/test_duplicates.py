@@ -208,7 +208,7 @@ def test_pairs_are_the_same_in_small_parts(monkeypatch):
     values = np.random.default_rng(7).integers(0, 1 << 16, (50, 2)).astype(np.uint64)
     videos = dict(enumerate(values))
     whole = list(duplicates.near_pairs(videos, 6.0))
-    monkeypatch.setattr(duplicates, "_AT_ONCE", 10)
+    monkeypatch.setattr(duplicates, "AT_ONCE", 10)
     assert list(duplicates.near_pairs(videos, 6.0)) == whole
     assert len(whole) > 100
 

@@ -27,7 +27,8 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError
-from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation
 from videoloader.sampling import DenseClips, EvenClips, RandomClip, UniformClip
 from videoloader.sources.items import Item
 from videoloader.system.kept_files import as_bytes, held

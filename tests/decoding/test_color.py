@@ -8,7 +8,7 @@ from videoloader.codecs.color import Color
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.pictures.color import matrix_and_range
 from videoloader.decoding.pictures.surface import Surface
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 # Kr and Kb of the matrices (ITU-T H.273, table 4).
 WEIGHTS = {"bt709": (0.2126, 0.0722), "smpte170m": (0.299, 0.114), "bt2020nc": (0.2627, 0.0593)}

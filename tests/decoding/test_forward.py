@@ -71,7 +71,7 @@ def test_any_walk_through_a_video_gives_its_frames(clips, name):
 @pytest.fixture
 def eager(monkeypatch):
     """Small clips get the threads of large ones."""
-    monkeypatch.setattr(local, "_LITTLE_WORK", 0)
+    monkeypatch.setattr(local, "LITTLE_WORK", 0)
 
 
 def _chunks(start, stop, size):

@@ -16,7 +16,8 @@ from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
 from videoloader.indexing.video import index_natively
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 ODD = ("crash", "hang", "memory", "once")
 

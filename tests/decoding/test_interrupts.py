@@ -32,7 +32,7 @@ import videoloader as vl
 from videoloader.decoding.cpu import frame_decoder, local
 from videoloader.demo.videos import read_frame_number
 path, way = sys.argv[1:]
-local._LITTLE_WORK = 0
+local.LITTLE_WORK = 0
 main, is_over = threading.main_thread(), threading.Event()
 joining, abandoned = threading.Event(), threading.Event()
 

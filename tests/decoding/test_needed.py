@@ -183,7 +183,7 @@ def test_a_run_read_in_parts_gives_the_same_frames(stream, span, monkeypatch):
         for frames in samples(100, span):
             whole += fed_to_decode(index, source, frames, hashes, "unneeded")
             with monkeypatch.context() as patch:
-                patch.setattr(needed, "_SPAN", span)
+                patch.setattr(needed, "SPAN", span)
                 parts += fed_to_decode(index, source, frames, hashes, "unneeded")
     assert whole <= parts
 
@@ -191,7 +191,7 @@ def test_a_run_read_in_parts_gives_the_same_frames(stream, span, monkeypatch):
 def test_no_more_is_read_at_once_than_memory_should_hold(stream, monkeypatch):
     index, path, _ = stream
     limit = int(index.packets["size"].max()) + 1000
-    monkeypatch.setattr(needed, "_MAX_BYTES", limit)
+    monkeypatch.setattr(needed, "MAX_BYTES", limit)
     read, original = [], PacketReader.read
 
     def counted(self, packets):
@@ -211,7 +211,7 @@ def test_no_more_is_read_at_once_than_memory_should_hold(stream, monkeypatch):
 def test_where_a_header_cannot_be_followed_only_disposable_packets_go(stream, broken, monkeypatch):
     index, path, hashes = stream
     original = PictureReader.read
-    monkeypatch.setattr(needed, "_SPAN", 20)
+    monkeypatch.setattr(needed, "SPAN", 20)
 
     def read(self, payload):
         if self.count >= broken:

@@ -295,7 +295,7 @@ def test_a_file_has_one_index_however_it_is_read(tmp_path, monkeypatch, sample):
     path = encode_video(tmp_path / "a.mkv", frames=200, size=(96, 64), container_options=options)
     with av.open(str(path)) as container:
         expected = sorted(packet.pts for packet in container.demux(video=0) if packet.size)
-    monkeypatch.setattr(clusters, "_SAMPLE", sample)
+    monkeypatch.setattr(clusters, "SAMPLE", sample)
     found = []
     for small, chunk in (
         (0, 1 << 18),
@@ -304,8 +304,8 @@ def test_a_file_has_one_index_however_it_is_read(tmp_path, monkeypatch, sample):
         (1 << 40, 24),
         (300, 1000),
     ):
-        monkeypatch.setattr(clusters, "_SMALL", small)
-        monkeypatch.setattr(clusters, "_CHUNK", chunk)
+        monkeypatch.setattr(clusters, "SMALL", small)
+        monkeypatch.setattr(clusters, "CHUNK", chunk)
         found.append(vl.index_video(path))
     assert found[0].pts.tolist() == expected
     assert all(index == found[0] and index.exactness == "tables" for index in found)

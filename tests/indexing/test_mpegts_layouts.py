@@ -307,7 +307,7 @@ def test_packets_that_are_not_kept_are_read_again(tmp_path, monkeypatch, kept):
     expected = vl.index_video(path)
     with open_source(path) as source:
         assert len(grid.read_grid(source).begun_packets) > 30 * grid.PACKET
-        monkeypatch.setattr(grid, "_FREE_PACKETS", kept)
-        monkeypatch.setattr(grid, "_KEPT", 1 << 20)
+        monkeypatch.setattr(grid, "FREE_PACKETS", kept)
+        monkeypatch.setattr(grid, "KEPT", 1 << 20)
         assert len(grid.read_grid(source).begun_packets) == 0
     assert vl.index_video(path) == expected

@@ -43,7 +43,7 @@ def test_a_large_batch_is_scaled_in_pieces_by_the_values_of_each_sample(monkeypa
     factor, offset = torch.rand(3, 1, 1, 1, 1), torch.rand(1, 1, 1, 1, 3)
     whole, pieces = torch.empty(values.shape, dtype=target), torch.empty(values.shape, dtype=target)
     scale_and_shift(values, factor, offset, whole)
-    monkeypatch.setattr(convert, "_SCRATCH", 100)
+    monkeypatch.setattr(convert, "SCRATCH", 100)
     scale_and_shift(values, factor, offset, pieces)
     assert torch.equal(whole, pieces)
     exact = values.double() * factor + offset

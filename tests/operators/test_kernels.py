@@ -114,7 +114,7 @@ def test_pixels_that_follow_each_other_in_memory_are_those_of_any_others(
 
 
 def test_a_block_goes_through_several_pieces_of_a_run(machine, monkeypatch):
-    monkeypatch.setattr("videoloader.operators.kernels._BLOCKS", 1)
+    monkeypatch.setattr("videoloader.operators.kernels.BLOCKS", 1)
     check_runs(machine, (300, 401), torch.uint8, torch.uint8)
 
 
@@ -568,7 +568,7 @@ def test_what_a_kernel_does_not_take_is_computed_without_it(machine):
 
 
 def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
-    monkeypatch.setattr("videoloader.operators.kernels._MOST_ROWS", 2)
+    monkeypatch.setattr("videoloader.operators.kernels.MOST_ROWS", 2)
     for name, arguments in EVERY_OPERATOR.items():
         check(machine, name, [batch_of("FHWC")], arguments, bound=1, off=0.05, launches=3)
 

@@ -209,11 +209,11 @@ def test_blocks_of_a_launch_have_equal_work(tiles, rows):
     across, count = kernels._grid(tiles, rows)
     assert count == rows
     assert 1 <= across <= tiles
-    assert across * rows <= max(kernels._BLOCKS, rows)
+    assert across * rows <= max(kernels.BLOCKS, rows)
     pieces = -(-tiles // across)
     assert across * pieces - tiles < pieces  # fewer idle than one round of a block
-    if tiles * rows >= kernels._BLOCKS and rows < 1000:
-        assert across * rows > 0.4 * kernels._BLOCKS
+    if tiles * rows >= kernels.BLOCKS and rows < 1000:
+        assert across * rows > 0.4 * kernels.BLOCKS
 
 
 def calls_of(function):

@@ -8,7 +8,6 @@ from videoloader.errors import OperatorError, UnsupportedError
 from videoloader.pipeline import pipeline_def
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
-pytest_plugins = ["fake_videos"]
 
 IMAGES = [np.arange(24, dtype=np.uint8).reshape(2, 4, 3) + at for at in range(3)]
 

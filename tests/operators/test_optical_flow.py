@@ -142,7 +142,11 @@ def test_the_gpu_is_refused_with_what_to_do_instead():
         (moving((1, 1)).float(), {}, "uint8"),
         (moving((1, 1)), {"output_grid": 3}, "output_grid"),
         (moving((1, 1)), {"preset": 0.3}, "preset"),
-        (moving((1, 1)), {"image_type": types.YCbCr}, "RGB, BGR or GRAY"),
+        (
+            moving((1, 1)),
+            {"image_type": types.YCbCr},
+            "one of ImageType.RGB, ImageType.BGR, ImageType.GRAY",
+        ),
         (moving((1, 1)), {"enable_external_hints": True}, "enabled, but not given"),
     ],
 )

@@ -12,7 +12,6 @@ from videoloader.errors import ArgumentError, OperatorError
 from videoloader.pipeline import pipeline_def
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
-pytest_plugins = ["fake_videos"]
 
 COUNT = 4
 

@@ -319,7 +319,7 @@ def test_other_dimensions_need_no_kernel(machine, axes):
 
 
 def test_tables_of_many_rows_take_several_launches(machine, monkeypatch):
-    monkeypatch.setattr("videoloader.operators.kernels._MOST_ROWS", 2)
+    monkeypatch.setattr("videoloader.operators.kernels.MOST_ROWS", 2)
     batch = batch_of("FHWC")
     wanted = fn.resize(batch, size=TARGETS)
     (made,) = machine.run("resize", [batch], {"size": TARGETS})

@@ -242,7 +242,7 @@ def test_transforms_without_a_meaning_are_errors(name, arguments, message):
         getattr(fn.transforms, name)(**arguments)
     with pytest.raises(ArgumentError, match="cannot follow"):
         fn.transforms.combine(np.eye(2, 3), np.eye(3, 4))
-    with pytest.raises(ArgumentError, match="MT excludes M and T"):
+    with pytest.raises(ArgumentError, match="give MT or M, not both"):
         fn.coord_transform(torch.zeros(3, 2), M=1.0, MT=np.eye(2, 3))
     with pytest.raises(ArgumentError, match="M must have rows of 2 numbers"):
         fn.coord_transform(torch.zeros(3, 2), M=[1.0, 2.0, 3.0])

@@ -14,8 +14,6 @@ from videoloader.fn.function import Function
 from videoloader.operators import OPERATORS, declare
 from videoloader.pipeline import pipeline_def
 
-pytest_plugins = ["fake_videos"]
-
 DEPTH = 2  # of the queues of the pipelines in MEMORY
 
 # Memory of the whole process, so that nothing escapes: allocations are returned at once

@@ -25,7 +25,6 @@ from videoloader.pipeline import pipeline
 from videoloader.pipeline.run import program
 from videoloader.tensors.batch import Spec
 
-pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.usefixtures("no_threads_left", "gpu"), pytest.mark.timeout(60)]
 
 MOST = 155

@@ -13,7 +13,6 @@ from videoloader.cuda.streams import torch_is_plain
 from videoloader.errors import OperatorError
 from videoloader.plugin.pytorch import GenericIterator
 
-pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.usefixtures("no_threads_left"), pytest.mark.timeout(60)]
 
 BATCH = 2

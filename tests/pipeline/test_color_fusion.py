@@ -12,7 +12,6 @@ from videoloader.errors import OperatorError
 from videoloader.pipeline import pipeline_def
 from videoloader.pipeline.run.program import Program
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 BATCH = 5

@@ -14,7 +14,6 @@ from videoloader.pipeline.experimental import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator
 from videoloader.tensors import TensorList
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 BATCH = 4

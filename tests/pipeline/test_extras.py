@@ -18,7 +18,6 @@ from videoloader.plugin.pytorch import GenericIterator
 from videoloader.runtime.monitor import Meter
 from videoloader.tensors.batch import Batch
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 FILES = [f"clip{number}.mp4" for number in range(5)]

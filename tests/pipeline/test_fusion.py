@@ -134,9 +134,6 @@ def described(*steps, **arguments):
         return pipe.describe()
 
 
-pytest_plugins = ["fake_videos"]
-
-
 def test_what_is_fused_is_described(videos):
     lines = described(OPERATORS["resize_shorter"], OPERATORS["normalize"]).splitlines()
     assert len(lines) == 2

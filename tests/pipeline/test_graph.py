@@ -11,7 +11,6 @@ from videoloader.operators.operator import OPERATORS, declare
 from videoloader.pipeline import DataNode, Pipeline, pipeline_def
 from videoloader.tensors import TensorList
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 BATCH = 3

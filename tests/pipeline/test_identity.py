@@ -9,7 +9,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.sampling import RandomClip
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 SIZE, EPOCHS = 11, 3

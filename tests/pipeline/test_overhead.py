@@ -13,7 +13,6 @@ from videoloader.fn.function import Function
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.pipeline import pipeline_def
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 BATCH = 16
@@ -107,7 +106,7 @@ def test_a_graph_of_a_hundred_operators_is_built_at_once():
 
 def python_calls(size, count, monkeypatch):
     """Calls of Python functions that a batch takes which `count` operators leave as it is."""
-    monkeypatch.setattr("videoloader.pipeline.run.pool._WORTH_A_PART", 1e9)
+    monkeypatch.setattr("videoloader.pipeline.run.pool.WORTH_A_PART", 1e9)
     images = np.zeros((size, 8, 8, 3), np.uint8)
 
     @pipeline_def(batch_size=size, num_threads=1)

@@ -22,7 +22,6 @@ from videoloader.sampling import generator
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 FILES = [f"clip{number}.mp4" for number in range(5)]

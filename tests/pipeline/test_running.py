@@ -8,7 +8,6 @@ from videoloader import fn, pipeline, types
 from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
 from videoloader.pipeline import Pipeline, pipeline_def
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 

@@ -17,8 +17,6 @@ from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.pipeline import Pipeline, pipeline_def
 from videoloader.pipeline.graph.serialization import decode, encode
 
-pytest_plugins = ["fake_videos"]
-
 
 @pipeline_def(batch_size=3, seed=11, num_threads=1)
 def everything():

@@ -9,7 +9,6 @@ import pytest
 from videoloader import fn, pipeline_def
 from videoloader.plugin.pytorch import GenericIterator
 
-pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.usefixtures("no_threads_left"), pytest.mark.timeout(60)]
 
 COUNT, THREADS = 60, 4

@@ -16,18 +16,7 @@ from videoloader.pipeline.run.pool import sample_pool
 from videoloader.runtime.stage_thread import Stage
 from videoloader.runtime.stages import StageRunner
 
-pytestmark = pytest.mark.timeout(30)
-
-
-@pytest.fixture(autouse=True)
-def no_threads_left():
-    before = set(threading.enumerate())
-    yield
-    gc.collect()
-    deadline = time.monotonic() + 5
-    while set(threading.enumerate()) - before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not set(threading.enumerate()) - before
+pytestmark = [pytest.mark.timeout(30), pytest.mark.usefixtures("no_threads_left")]
 
 
 def count_to(end):

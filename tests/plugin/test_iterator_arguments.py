@@ -19,7 +19,6 @@ from videoloader.plugin.pytorch import (
     LastBatchPolicy,
 )
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 POLICIES = list(LastBatchPolicy)

@@ -51,7 +51,6 @@ own = [int(part.data[row, 0]) for part in x.addressable_shards for row in range(
 print(str(own).replace(" ", ""), int(jax.jit(lambda x: x.sum())(x)), flush=True)
 """
 
-pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.needs("jax"), pytest.mark.usefixtures("no_threads_left")]
 
 NAMES = ["clip", "label"]

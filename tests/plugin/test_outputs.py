@@ -11,7 +11,6 @@ from videoloader.plugin.pytorch import LastBatchPolicy, RaggedIterator, feed_nda
 from videoloader.plugin.pytorch.outputs import packed, sparse_coo, sparse_list
 from videoloader.tensors import TensorList
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 DENSE, LIST = RaggedIterator.DENSE_TAG, RaggedIterator.SPARSE_LIST_TAG

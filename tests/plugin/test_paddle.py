@@ -21,7 +21,6 @@ from videoloader.plugin.paddle import (
     to_paddle,
 )
 
-pytest_plugins = ["fake_videos"]
 pytestmark = [pytest.mark.needs("paddle"), pytest.mark.usefixtures("no_threads_left")]
 
 NAMES = ["clip", "label"]

@@ -20,7 +20,6 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import proxy
 
-pytest_plugins = ["fake_videos"]
 pytestmark = [
     pytest.mark.usefixtures("no_threads_left"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),

@@ -15,7 +15,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.plugin import pytorch
 from videoloader.plugin.tf import DALIDataset, DALIIterator, LastBatchPolicy, dataset_options
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.needs("tensorflow")
 
 

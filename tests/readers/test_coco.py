@@ -222,8 +222,8 @@ OUT_OF_PROPORTION = {
 
 @pytest.mark.parametrize("name", OUT_OF_PROPORTION)
 def test_masks_out_of_proportion_are_refused_before_they_are_made(name, monkeypatch):
-    monkeypatch.setattr(masks, "_MOST_STEPS", 1 << 22)
-    monkeypatch.setattr(masks, "_MOST_PAINTED", 1 << 28)
+    monkeypatch.setattr(masks, "MOST_STEPS", 1 << 22)
+    monkeypatch.setattr(masks, "MOST_PAINTED", 1 << 28)
     segmentations, height, width = OUT_OF_PROPORTION[name]
     tracemalloc.start()
     start = time.process_time()

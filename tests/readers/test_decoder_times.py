@@ -13,8 +13,6 @@ from videoloader.demo.videos import encode_video
 from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.sampling import DenseClips, sample_frames
 
-pytest_plugins = ["fake_videos"]
-
 UNEVEN = np.cumsum([700] + [4] * 9 + [40] + [20] * 4 + [4] * 9 + [90] + [8] * 10)
 
 

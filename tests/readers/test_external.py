@@ -8,7 +8,6 @@ from videoloader import fn, types
 from videoloader.errors import ArgumentError, OperatorError
 from videoloader.pipeline import pipeline_def
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 

@@ -13,7 +13,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.tensors import Tensor, TensorList
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
-pytest_plugins = ["fake_videos"]
 
 
 def pipe_of(batch_size=2, depth=2, **arguments):

@@ -8,7 +8,6 @@ from videoloader import fn
 from videoloader.pipeline import pipeline_def
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("no_threads_left")]
-pytest_plugins = ["fake_videos"]
 
 PAIR = np.array([[1, 2, 3], [4, 5, 6]], np.int16)
 

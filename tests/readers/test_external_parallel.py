@@ -20,7 +20,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.system.pickling import pickle_by_value
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
-pytest_plugins = ["fake_videos"]
 
 
 def pipe_of(source, batch_size=2, workers=2, method="fork", pickler=None, depth=2, **arguments):
@@ -361,7 +360,7 @@ def test_functions_go_by_value_with_all_they_refer_to(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"workers": 0}, "py_num_workers"), ({"method": "thread"}, "py_start_method is one of")],
+    [({"workers": 0}, "py_num_workers"), ({"method": "thread"}, "py_start_method must be one of")],
 )
 def test_arguments_without_a_meaning_are_errors(arguments, message):
     with pytest.raises(ArgumentError, match=message):

@@ -15,12 +15,11 @@ from videoloader.pipeline import pipeline_def
 from videoloader.readers.external import parallel
 
 pytestmark = [pytest.mark.usefixtures("no_threads_left"), pytest.mark.timeout(60)]
-pytest_plugins = ["fake_videos"]
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(parallel, "_PATIENCE", 0.1)
+    monkeypatch.setattr(parallel, "PATIENCE", 0.1)
 
 
 def made(source):

@@ -14,8 +14,6 @@ from videoloader.pipeline import pipeline_def
 from videoloader.sampling import DenseClips, RandomClip, UniformClip
 from videoloader.sources.items import Item
 
-pytest_plugins = ["fake_videos"]
-
 NAMES = ["h264.mp4", "hevc.mp4", "vp9.webm"]
 FRAMES = {"h264.mp4": 90, "hevc.mp4": 75, "vp9.webm": 75}
 
@@ -175,7 +173,7 @@ def test_indexes_of_listed_files_are_kept_in_few_bytes(paths, monkeypatch):
             return pipe._run.program.sources["Reader"].scopes.kept.packed_bytes
 
     assert kept_bytes(paths * 3) == kept_bytes(paths) < 10_000
-    monkeypatch.setattr(scopes, "_KEPT_BYTES", kept_bytes(paths) // 3)
+    monkeypatch.setattr(scopes, "KEPT_BYTES", kept_bytes(paths) // 3)
     clips = read(9, filenames=paths * 3, sequence_length=4, step=80)[0]
     assert clips == [[0, 1, 2, 3], [80, 81, 82, 83], [0, 1, 2, 3], [0, 1, 2, 3]] * 2 + [
         [0, 1, 2, 3]

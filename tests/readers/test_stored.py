@@ -26,7 +26,6 @@ from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sources.items import Item
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 DEFAULTS = {argument.name: argument.default for argument in ORDER}
@@ -139,7 +138,7 @@ def test_samples_that_have_to_be_waited_for_are_shared_by_threads():
 
 
 def test_samples_that_come_at_once_cost_no_threads_and_slow_ones_are_tried_again(monkeypatch):
-    monkeypatch.setattr(stored_samples, "_PATIENCE", 0.2)  # on a busy machine, too
+    monkeypatch.setattr(stored_samples, "PATIENCE", 0.2)  # on a busy machine, too
     samples = Slow(4, seconds=0)
     reader = reader_of(samples, batch_size=4)
     given_by(reader, 3)

@@ -20,7 +20,6 @@ from videoloader.sampling import (
     sample_frames,
 )
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 FILES = ["a.mp4", "b.mp4", "c.mp4"]

@@ -9,7 +9,6 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError, 
 from videoloader.pipeline import pipeline_def
 from videoloader.sources.items import Item
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 

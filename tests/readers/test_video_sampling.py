@@ -25,7 +25,6 @@ from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.orders.weighted import WeightedDraws
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 FILES = ["a.mp4", "b.mp4", "c.mp4"]

@@ -232,7 +232,7 @@ def test_samplers_of_others_give_whole_numbers_in_any_form():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: RandomClip(3, timing="even"), 'timing must be "times" or "frames"'),
+        (lambda: RandomClip(3, timing="even"), "timing must be one of times, frames"),
         (lambda: RandomClip(3, fps=np.inf), "fps must be a number above 0"),
         (lambda: RandomClip(3, fps=np.nan), "fps must be a number above 0"),
         (lambda: RandomClip(3, fps=5).frames(4, boundaries=[0, 1, 2, 3]), "are 5 times"),

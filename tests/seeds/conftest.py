@@ -22,3 +22,8 @@ def device(request):
 def decoder_device(device):
     """The device of a decoder that gives images on `device`."""
     return {"cpu": "cpu", "gpu": "mixed"}[device]
+
+
+@pytest.fixture(autouse=True)
+def _ends_its_threads(no_threads_left):
+    """No program leaves threads."""

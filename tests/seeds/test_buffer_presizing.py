@@ -6,9 +6,6 @@ from pets import COUNT, pet
 from videoloader import fn, pipeline_def, types
 from videoloader.errors import ArgumentError
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 NO_HINTS = {"files": None, "decoded": None, "resized": None, "floats": None}
 
 

@@ -13,11 +13,7 @@ from videoloader import ops, types
 from videoloader.pipeline import Pipeline
 from videoloader.plugin.pytorch import GenericIterator
 
-pytest_plugins = ["fake_videos"]
-pytestmark = [
-    pytest.mark.usefixtures("no_threads_left"),
-    pytest.mark.filterwarnings("ignore:fn.image_decoder is deprecated:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:fn.image_decoder is deprecated:DeprecationWarning")
 
 MEAN = np.array([0.485 * 255, 0.456 * 255, 0.406 * 255])
 STD = np.array([0.229 * 255, 0.224 * 255, 0.225 * 255])

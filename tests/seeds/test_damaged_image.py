@@ -5,9 +5,6 @@ from pets import number_of, pet_file
 
 from videoloader import VideoError, fn, pipeline_def
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 
 @pytest.fixture
 def folder(tmp_path):

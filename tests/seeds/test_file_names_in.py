@@ -1,13 +1,9 @@
 """A pipeline that is given names of files from outside, and reads, decodes and normalises them."""
 
 import numpy as np
-import pytest
 from pets import mirrored, number_of, pet_file
 
 from videoloader import fn, pipeline_def, types
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 MEAN = np.array([0.485 * 255, 0.456 * 255, 0.406 * 255])
 STD = np.array([0.229 * 255, 0.224 * 255, 0.225 * 255])

@@ -3,12 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
 import torch
 from pets import LABELS, number_of
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 PAGE = Path(__file__).parents[2] / "docs" / "dali.md"
 

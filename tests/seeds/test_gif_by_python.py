@@ -3,14 +3,10 @@
 from io import BytesIO
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from videoloader import fn, ops, types
 from videoloader.pipeline import Pipeline
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 COLORS = ((200, 30, 60), (10, 220, 90), (70, 80, 240))
 

@@ -8,9 +8,6 @@ import pytest
 
 from videoloader import fn, pipeline_def
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 SECONDS = 20
 
 

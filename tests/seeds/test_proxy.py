@@ -11,11 +11,7 @@ from videoloader import fn, types
 from videoloader.pipeline import pipeline_def
 from videoloader.plugin.pytorch import proxy as dali_proxy
 
-pytest_plugins = ["fake_videos"]
-pytestmark = [
-    pytest.mark.usefixtures("no_threads_left"),
-    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 MEAN = np.array([0.485 * 255, 0.456 * 255, 0.406 * 255])
 STD = np.array([0.229 * 255, 0.224 * 255, 0.225 * 255])

@@ -2,14 +2,10 @@
 
 import math
 
-import pytest
 from pets import COUNT, LABELS, number_of, pet
 
 from videoloader import fn, pipeline_def, types
 from videoloader.tensors import TensorListCPU, TensorListGPU
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 MAX_BATCH_SIZE = 8
 

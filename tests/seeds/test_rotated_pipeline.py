@@ -7,9 +7,6 @@ from pets import COUNT, LABELS, number_of, pet
 
 from videoloader import fn, pipeline_def, types
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 MAX_BATCH_SIZE = 8
 
 

@@ -7,9 +7,6 @@ import pytest
 
 from videoloader import Pipeline, fn, pipeline_def
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 
 def counting(**arguments):
     @pipeline_def(batch_size=2, num_threads=1, device_id=0)

@@ -8,9 +8,6 @@ import pytest
 from videoloader import fn, pipeline_def
 from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 BATCH = 3
 SIZES = [(7, 2), (21, 4), (12, 3), (10, 3), (5, 5)]
 

@@ -1,12 +1,8 @@
 """Images of both classes in a batch: `random_shuffle`."""
 
-import pytest
 from pets import COUNT, LABELS, number_of, pet
 
 from videoloader import fn, pipeline_def
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 MAX_BATCH_SIZE = 8
 

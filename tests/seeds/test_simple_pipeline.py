@@ -3,14 +3,10 @@
 import re
 
 import numpy as np
-import pytest
 from pets import LABELS, pet
 
 from videoloader import fn, pipeline_def, types
 from videoloader.tensors import TensorListCPU
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 MAX_BATCH_SIZE = 8
 

@@ -3,13 +3,9 @@
 import re
 from timeit import default_timer as timer
 
-import pytest
 from pets import COUNT
 
 from videoloader import fn, pipeline_def
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 
 @pipeline_def

@@ -7,11 +7,9 @@ import pytest
 from videoloader import fn, pipeline_def, types
 from videoloader.pipeline.run.pool import thread_cpus
 
-pytest_plugins = ["fake_videos"]
-pytestmark = [
-    pytest.mark.usefixtures("no_threads_left"),
-    pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be pinned"),
-]
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="threads cannot be pinned"
+)
 
 NUM_THREADS = 5
 

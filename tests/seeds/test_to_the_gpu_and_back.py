@@ -1,14 +1,10 @@
 """Data that goes from the CPU to the GPU and back inside one pipeline: `exec_dynamic`."""
 
 import numpy as np
-import pytest
 from pets import number_of, pet
 
 from videoloader import fn, pipeline_def, types
 from videoloader.tensors import TensorListCPU, TensorListGPU
-
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 
 @pipeline_def(batch_size=4, num_threads=2, device_id=0, exec_dynamic=True)

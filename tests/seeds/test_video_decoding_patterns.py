@@ -8,9 +8,6 @@ import pytest
 from videoloader import fn, pipeline_def, types
 from videoloader.demo.videos import encode_video, read_frame_number
 
-pytest_plugins = ["fake_videos"]
-pytestmark = pytest.mark.usefixtures("no_threads_left")
-
 FRAMES = 20
 TICKS = np.cumsum([0, *[20, 25, 10, 45] * 5])[:FRAMES]  # in 1/600 s: a variable frame rate
 FILLED = -1

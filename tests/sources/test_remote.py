@@ -134,7 +134,7 @@ def test_a_run_is_fetched_at_once_and_nothing_around_it(server, clips):
 
 
 def test_headers_are_read_from_packets_in_stretches(server, clips, monkeypatch):
-    monkeypatch.setattr("videoloader.indexing.payloads._MAX_SPAN", 1 << 21)
+    monkeypatch.setattr("videoloader.indexing.payloads.MAX_SPAN", 1 << 21)
     index = vl.index_video(f"{server.url}/front.mp4", headers=True)
     alone = vl.index_video(clips / "front.mp4", headers=True)
     assert (index.packets == alone.packets).all()
@@ -186,8 +186,8 @@ def test_headers_are_those_of_the_local_file_wherever_heads_end(server, tmp_path
     assert alone.packets["size"].max() > 3000
     rng = np.random.default_rng(5)
     for size in (1, 4, 5, 6, 7, *rng.integers(8, 3000, 4).tolist()):
-        monkeypatch.setattr("videoloader.indexing.payloads._HEAD", size)
-        monkeypatch.setattr("videoloader.indexing.payloads._HEAD_GAP", size % 5 * 10_000)
+        monkeypatch.setattr("videoloader.indexing.payloads.HEAD", size)
+        monkeypatch.setattr("videoloader.indexing.payloads.HEAD_GAP", size % 5 * 10_000)
         index = vl.index_video(f"{server.url}/a.mp4", headers=True)
         assert (index.packets == alone.packets).all()
 

@@ -1,4 +1,4 @@
-"""Numbers and truth values are taken in their range, and refused with their name outside it."""
+"""Numbers, choices and truth values are taken where allowed, and refused with their name."""
 
 import math
 from decimal import Decimal
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.system.checks import check_truth, real_number, whole_number
+from videoloader.system.checks import check_truth, one_of, real_number, whole_number
 
 
 @pytest.mark.parametrize("value", [3, np.uint8(3), np.int64(3), np.array(3), torch.tensor(3)])
@@ -85,3 +85,16 @@ def test_truth_values_may_be_anything_but_text(value):
     check_truth("shuffle", value)
     with pytest.raises(ArgumentTypeError, match=r"^shuffle must be True or False, not text, got "):
         check_truth("shuffle", str(value))
+
+
+def test_a_choice_is_returned_as_it_stands_among_the_choices():
+    assert one_of("mode", "b", ("a", "b")) == "b"
+    assert one_of("mode", np.str_("b"), {"a": 1, "b": 2}) == "b"
+    assert type(one_of("mode", np.str_("b"), ["b"])) is str
+
+
+@pytest.mark.parametrize("value", ["c", "", None, 1, ["a"], ("a", "b"), {}])
+def test_what_is_no_choice_is_refused(value):
+    with pytest.raises(ArgumentError) as error:
+        one_of("mode", value, {"a": 1, "b": 2}, hint="c is a here")
+    assert str(error.value) == f"mode must be one of a, b, got {value!r}; c is a here"

@@ -7,7 +7,8 @@ import pytest
 
 import videoloader as vl
 from videoloader.workers import on_ray
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 HOW = {"workers": None, "time_limit": 60, "ray": True}
 
@@ -57,7 +58,7 @@ def test_an_error_of_a_node_ends_the_job_and_names_the_node(monkeypatch):
 
 def test_the_process_of_a_ray_worker_ends_when_it_has_no_calls(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", fake_ray.make())
-    monkeypatch.setattr(on_ray, "_IDLE", 0.1)
+    monkeypatch.setattr(on_ray, "IDLE", 0.1)
     [*run_tasks("math:sqrt", [1], **HOW)]
     on_ray._process._timer.join()
     assert on_ray._process._workers is None

@@ -13,7 +13,8 @@ from videoloader.errors import ArgumentError
 from videoloader.workers import processors
 from videoloader.workers import tasks as tasks_module
 from videoloader.workers.process import WorkerProcess
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 HERE = "test_tasks"
 

@@ -19,7 +19,7 @@ from corpus_files import corpus_files, has_reference, md5_of
 import videoloader as vl
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 from videoloader.sampling.times import frames_between
 from videoloader.writing import copying
 

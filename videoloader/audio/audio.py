@@ -23,7 +23,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.spelling import suggests_names
 
@@ -94,10 +94,8 @@ class Audio:
         Raises:
             VideoError: the file cannot be read, or has no sound that can be decoded.
         """
-        if dtype not in CONVERSIONS:
-            raise ArgumentError(f"dtype must be one of {', '.join(CONVERSIONS)}, got {dtype!r}")
-        if mix not in ("bounded", "plain"):
-            raise ArgumentError(f"mix must be 'bounded' or 'plain', got {mix!r}")
+        one_of("dtype", dtype, CONVERSIONS)
+        one_of("mix", mix, ("bounded", "plain"))
         for name, value in (("sample_rate", sample_rate), ("num_channels", num_channels)):
             if value is not None:
                 whole_number(name, value, least=1)

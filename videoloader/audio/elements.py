@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONVERSIONS", "to_float32", "to_int16", "to_int32"]
+__all__ = ["CONVERSIONS", "to_float32"]
 
 
 def to_float32(samples: NDArray[Any]) -> NDArray[np.float32]:
@@ -26,10 +26,10 @@ def to_float32(samples: NDArray[Any]) -> NDArray[np.float32]:
     return values.astype(np.float32, copy=False)
 
 
-def to_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
+def _to_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
     """Samples of 16 bits; lower bits are cut off, floating point values are rounded.
 
-    >>> to_int16(np.array([-1.0, 0.5, 1.5], np.float32)).tolist()
+    >>> _to_int16(np.array([-1.0, 0.5, 1.5], np.float32)).tolist()
     [-32768, 16384, 32767]
     """
     if samples.dtype.kind == "f":
@@ -41,10 +41,10 @@ def to_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
     return (samples >> (8 * (samples.dtype.itemsize - 2))).astype(np.int16)
 
 
-def to_int32(samples: NDArray[Any]) -> NDArray[np.int32]:
+def _to_int32(samples: NDArray[Any]) -> NDArray[np.int32]:
     """Samples of 32 bits; floating point values are rounded.
 
-    >>> to_int32(np.array([-2, 3], np.int16)).tolist()
+    >>> _to_int32(np.array([-2, 3], np.int16)).tolist()
     [-131072, 196608]
     """
     if samples.dtype.kind == "f":
@@ -60,8 +60,8 @@ def to_int32(samples: NDArray[Any]) -> NDArray[np.int32]:
 
 CONVERSIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "float32": to_float32,
-    "int16": to_int16,
-    "int32": to_int32,
+    "int16": _to_int16,
+    "int32": _to_int32,
     "stored": lambda samples: samples,
 }
 """Conversions of decoded samples by the name of what they give."""

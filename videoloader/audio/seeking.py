@@ -129,10 +129,7 @@ class PacketTable:
         """The packet that has a sample, or the nearest before it; None near the beginning."""
         at = int(np.searchsorted(self.timestamps, number + self.first, side="right")) - 1
         at = min(at, len(self.timestamps) - 2)  # the last one may be cut, or end before a gap
-        begin = at - _PREROLL.get(self.codec, 0)
-        if self.codec == "mp3float" and begin > 0:
-            filled = np.cumsum(np.maximum(self.sizes[begin - 1 :: -1] - _MP3_HEADERS, 0))
-            begin -= int(np.searchsorted(filled, _MP3_RESERVOIR)) + 1
+        begin = _begin_of_preroll(self.codec, self.sizes[: max(at, 0)])
         if begin < 1:
             return None
         wanted, first = int(self.timestamps[at]), int(self.timestamps[begin])
@@ -204,14 +201,24 @@ class Passed:
             InexactSeekError: those that are kept do not suffice.
         """
         packets = [*self._last]
-        begin = len(packets) - _PREROLL[self._codec]
-        if self._codec == "mp3float" and begin > 0:
-            sizes = np.array([packet.size for packet in packets[begin - 1 :: -1]])
-            filled = np.cumsum(np.maximum(sizes - _MP3_HEADERS, 0))
-            begin -= int(np.searchsorted(filled, _MP3_RESERVOIR)) + 1
+        begin = _begin_of_preroll(self._codec, np.array([packet.size for packet in packets]))
         if begin < 0:
             raise InexactSeekError
         return packets[begin:]
+
+
+def _begin_of_preroll(codec: str, sizes: NDArray[np.int64]) -> int:
+    """Which packet decoding has to begin with; below 0 if there are too few.
+
+    Args:
+        codec: FFmpeg's name of the decoder.
+        sizes: bytes of the packets before the one that is wanted.
+    """
+    begin = len(sizes) - _PREROLL.get(codec, 0)
+    if codec == "mp3float" and begin > 0:
+        filled = np.cumsum(np.maximum(sizes[begin - 1 :: -1] - _MP3_HEADERS, 0))
+        begin -= int(np.searchsorted(filled, _MP3_RESERVOIR)) + 1
+    return begin
 
 
 class TwinDecoder:
@@ -219,15 +226,15 @@ class TwinDecoder:
 
     Args:
         context: of the decoder that it is compared with.
-        packet: of the stream, which states its form if the context does not.
+        packet: of the stream; states its form if the context does not.
     """
 
-    def __init__(self, context: AudioCodecContext, packet: av.Packet[Any] | None = None) -> None:
+    def __init__(self, context: AudioCodecContext, packet: av.Packet[Any]) -> None:
         import av
 
         self._context: Any = av.CodecContext.create("aac", "r")
         self._context.extradata = context.extradata
-        if packet is not None and not context.extradata:
+        if not context.extradata:
             self._context.extradata = _config(bytes(memoryview(packet)[:4]))
         noise = _noise(context.channels)
         for _ in range(_DRAWS):

@@ -231,18 +231,10 @@ class SoundStream:
         if passed.count:
             self._decoded.close()
             context.flush_buffers()
-            preroll = passed.preroll()
-            is_aac = context.codec.name == "aac"
             try:
-                self._twin = TwinDecoder(context, preroll[0]) if is_aac else None
-                for each in preroll:
-                    frames = context.decode(each)
-                    if self._twin is not None:
-                        self._twin.decode(each)
+                self._decode_preroll(passed.preroll(), samples)
             except av.error.FFmpegError as error:
                 raise InexactSeekError from error
-            if [frame.samples for frame in frames] != [samples]:
-                raise InexactSeekError
             count = passed.count * samples
             seconds = end + Fraction(count, rate)
             self.last = Piece(last.stop + count, seconds, last.samples[:, :0])
@@ -318,21 +310,16 @@ class SoundStream:
         self.is_broken = True
         if not self._seek_container(point.begin):
             return False
-        context = self._stream.codec_context
-        self._twin = TwinDecoder(context) if context.codec.name == "aac" else None
-        packets, is_reached = self._container.demux(self._stream), False
+        packets = self._container.demux(self._stream)
+        preroll: list[av.Packet[AudioStream]] = []
         try:
             for packet in packets:
                 if packet.pts is None or packet.pts >= point.timestamp:
                     break
-                frames = context.decode(packet)
-                if self._twin is not None:
-                    self._twin.decode(packet)
-                if [frame.samples for frame in frames] != [point.samples]:
-                    return False
-                is_reached |= packet.pts == point.begin
-            if not (is_reached or point.begin == point.timestamp):
+                preroll.append(packet)
+            if point.begin not in (point.timestamp, *(each.pts for each in preroll)):
                 return False
+            self._decode_preroll(preroll, point.samples)
             self._decoded = self._frames(chain([packet], packets), has_frames=True)
             frame = next(self._decoded, None)
         except av.error.FFmpegError:
@@ -343,6 +330,22 @@ class SoundStream:
         self.last = Piece(point.number, seconds, self._mixer.samples(frame))
         self.is_broken = False
         return True
+
+    def _decode_preroll(self, packets: list[av.Packet[AudioStream]], samples: int) -> None:
+        """Bring an empty decoder to the end of some packets.
+
+        Raises:
+            InexactSeekError: one of them does not have this number of samples.
+            FFmpegError: one does not decode.
+        """
+        context = self._stream.codec_context
+        self._twin = TwinDecoder(context, packets[0]) if context.codec.name == "aac" else None
+        for packet in packets:
+            frames = context.decode(packet)
+            if [frame.samples for frame in frames] != [samples]:
+                raise InexactSeekError
+            if self._twin is not None:
+                self._twin.decode(packet)
 
     def _frames(
         self, packets: Iterator[av.Packet[AudioStream]] | None = None, *, has_frames: bool = False

@@ -12,6 +12,7 @@ from videoloader.auto_aug.core.selection import Draws
 from videoloader.auto_aug.suites import Limit, Shape, keywords_of, translations, wide_enhancements
 from videoloader.errors import ArgumentError
 from videoloader.pipeline.graph.nodes import DataNode
+from videoloader.system.checks import one_of
 from videoloader.types import DataType
 
 __all__ = [
@@ -162,10 +163,7 @@ def auto_augment(
             default. Only with `shape`.
         seed: of the draws.
     """
-    if policy_name not in _POLICIES:
-        raise ArgumentError(
-            f"policy_name must be one of {', '.join(_POLICIES)}, got {policy_name!r}"
-        )
+    one_of("policy_name", policy_name, _POLICIES)
     limits = {"max_translate_abs": max_translate_abs, "max_translate_rel": max_translate_rel}
     if policy_name == "reduced_image_net":  # has no shifts
         given = [key for key, value in limits.items() if value is not None]

@@ -18,7 +18,7 @@ from videoloader.clip_samples.label_values import VideoLabels
 from videoloader.clip_samples.requests import SampleRequests
 from videoloader.clip_samples.samples import divided, stacked
 from videoloader.decoding.clip_batch import ClipBatch, pad_sounds
-from videoloader.decoding.output import Layout
+from videoloader.decoding.options import Layout
 from videoloader.sampling.seeding import seeded_calls
 from videoloader.system.eager_calls import eager
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from videoloader.decoding.output import Layout
+from videoloader.decoding.options import Layout
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.batch_plan import Shape
 

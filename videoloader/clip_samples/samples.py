@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.output import Layout
+from videoloader.decoding.options import Layout
 
 __all__ = ["divided", "of_views", "stacked", "views"]
 

@@ -16,7 +16,7 @@ from videoloader.clip_samples.rank import find_rank
 from videoloader.clip_samples.sources import IndexedVideos, ListedVideos
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.framing import Framing
-from videoloader.decoding.output import Layout
+from videoloader.decoding.options import Layout
 from videoloader.errors import ArgumentError
 from videoloader.sampling import (
     BatchOrder,

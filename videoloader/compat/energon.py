@@ -23,8 +23,9 @@ from videoloader.compat.opening import (
     stream_numbers,
 )
 from videoloader.compat.webdataset import EXTENSIONS
-from videoloader.errors import ArgumentError, FormatError, FrameRangeError
+from videoloader.errors import FormatError, FrameRangeError
 from videoloader.sampling import frames_at_times
+from videoloader.system.checks import one_of
 from videoloader.system.forking import cached_property
 from videoloader.video import Video
 
@@ -130,8 +131,7 @@ class AVDecoder:
             FrameRangeError: a clip begins after the last frame, or ends before it begins.
             VideoError: the video does not decode.
         """
-        if video_unit not in ("frames", "seconds"):
-            raise ArgumentError(f"video_unit is frames or seconds, got {video_unit!r}")
+        one_of("video_unit", video_unit, ("frames", "seconds"))
         clips = [self._frames(*limits, video_unit) for limits in video_clip_ranges]
         if not clips:
             return [], []
@@ -162,8 +162,7 @@ class AVDecoder:
             FormatError: there is no sound in the file.
             FrameRangeError: a clip lies outside the sound.
         """
-        if audio_unit not in ("samples", "seconds"):
-            raise ArgumentError(f"audio_unit is samples or seconds, got {audio_unit!r}")
+        one_of("audio_unit", audio_unit, ("samples", "seconds"))
         audio = self._sound()
         rate = audio.sample_rate
         scale = rate if audio_unit == "samples" else 1
@@ -235,11 +234,11 @@ class AVDecoder:
     def get_metadata(
         self,
         get_video: bool = True,
-        get_video_duration: bool = True,  # noqa: ARG002
-        get_video_frame_count: bool = True,  # noqa: ARG002
-        get_video_frame_size: bool = True,  # noqa: ARG002
+        get_video_duration: bool = True,
+        get_video_frame_count: bool = True,
+        get_video_frame_size: bool = True,
         get_audio: bool = True,
-        get_audio_duration: bool = True,  # noqa: ARG002
+        get_audio_duration: bool = True,
         get_audio_num_samples: bool = False,
     ) -> AVMetadata:
         """Metadata of the file.
@@ -324,10 +323,8 @@ class AVWebdatasetDecoder:
         av_decode: Literal["torch", "AVDecoder"] = "AVDecoder",
         device: Device = "cpu",
     ) -> None:
-        if av_decode not in ("torch", "AVDecoder"):
-            raise ArgumentError(f"av_decode is torch or AVDecoder, got {av_decode!r}")
         self.video_decode_audio = video_decode_audio
-        self.av_decode = av_decode
+        self.av_decode = one_of("av_decode", av_decode, ("torch", "AVDecoder"))
         self.device = device
 
     def __call__(self, key: str, data: bytes) -> AVData | AVDecoder | None:

@@ -63,9 +63,9 @@ class VideoPlugin:
         self,
         *,
         index: int | EllipsisType = ...,
-        format: str = "rgb24",  # noqa: A002  (ImageIO's name)
-        thread_count: int = 0,  # noqa: ARG002
-        thread_type: str | None = None,  # noqa: ARG002
+        format: str = "rgb24",
+        thread_count: int = 0,
+        thread_type: str | None = None,
     ) -> NDArray[np.uint8]:
         """A frame (H, W, 3) by number, or all frames (F, H, W, 3).
 
@@ -86,9 +86,9 @@ class VideoPlugin:
     def iter(
         self,
         *,
-        format: str = "rgb24",  # noqa: A002  (ImageIO's name)
-        thread_count: int = 0,  # noqa: ARG002
-        thread_type: str | None = None,  # noqa: ARG002
+        format: str = "rgb24",
+        thread_count: int = 0,
+        thread_type: str | None = None,
     ) -> Iterator[NDArray[np.uint8]]:
         """All frames, decoded as they are consumed; arguments as for `read`."""
         order = _order(format)
@@ -103,7 +103,7 @@ class VideoPlugin:
         self,
         index: int | EllipsisType = ...,
         *,
-        format: str = "rgb24",  # noqa: A002  (ImageIO's name)
+        format: str = "rgb24",
     ) -> Any:
         """ImageIO's `ImageProperties` of what `read` gives; nothing is decoded."""
         _order(format)
@@ -117,7 +117,7 @@ class VideoPlugin:
     def metadata(
         self,
         index: int | EllipsisType = ...,
-        exclude_applied: bool = True,  # noqa: ARG002
+        exclude_applied: bool = True,
     ) -> dict[str, Any]:
         """Metadata of the video, or of a frame: `time` in seconds and `key_frame`.
 

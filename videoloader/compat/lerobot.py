@@ -58,7 +58,7 @@ def decode_video_frames(
     video_path: str | os.PathLike[str],
     timestamps: Sequence[float],
     tolerance_s: float,
-    backend: str | None = None,  # noqa: ARG001
+    backend: str | None = None,
     return_uint8: bool = False,
     is_depth: bool = False,
     *,

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from videoloader.compat.opening import first_module, frame_rate, open_video
-from videoloader.errors import ArgumentError
 from videoloader.sampling import Snap
+from videoloader.system.checks import one_of
 from videoloader.video import Video
 
 __all__ = ["DecordDecode", "DecordInit", "register"]
@@ -75,9 +75,7 @@ class DecordDecode:
     """
 
     def __init__(self, mode: Literal["accurate", "efficient"] = "accurate") -> None:
-        if mode not in ("accurate", "efficient"):
-            raise ArgumentError(f"mode is accurate or efficient, got {mode!r}")
-        self.mode = mode
+        self.mode = one_of("mode", mode, ("accurate", "efficient"))
 
     def __call__(self, results: Results) -> Results:
         """As `transform`."""

@@ -48,7 +48,7 @@ class VideoCapture:
     def __init__(
         self,
         filename: Any = None,
-        apiPreference: int = cv2.CAP_ANY,  # noqa: N803  (OpenCV's name)
+        apiPreference: int = cv2.CAP_ANY,
         params: Sequence[int] = (),
     ) -> None:
         self._video: Video | None = None
@@ -61,8 +61,8 @@ class VideoCapture:
     def open(
         self,
         filename: Any,
-        apiPreference: int = cv2.CAP_ANY,  # noqa: ARG002, N803  (OpenCV's name)
-        params: Sequence[int] = (),  # noqa: ARG002
+        apiPreference: int = cv2.CAP_ANY,
+        params: Sequence[int] = (),
     ) -> bool:
         """Open another file; True if it is a video.
 
@@ -82,7 +82,7 @@ class VideoCapture:
         self._ahead = FramesAhead(len(video))
         return True
 
-    def isOpened(self) -> bool:  # noqa: N802  (OpenCV's name)
+    def isOpened(self) -> bool:
         """Whether there is a video."""
         return self._video is not None
 
@@ -102,7 +102,7 @@ class VideoCapture:
     def retrieve(
         self,
         image: NDArray[np.uint8] | None = None,
-        flag: int = 0,  # noqa: ARG002
+        flag: int = 0,
     ) -> tuple[bool, NDArray[np.uint8] | None]:
         """The frame that was grabbed last.
 
@@ -127,7 +127,7 @@ class VideoCapture:
         """The next frame: `grab` and `retrieve`; (False, None) after the last one."""
         return self.retrieve(image) if self.grab() else (False, None)
 
-    def get(self, propId: int) -> float:  # noqa: N803  (OpenCV's name)
+    def get(self, propId: int) -> float:
         """A property by `cv2.CAP_PROP_...`; -1 for unknown ones.
 
         `POS_MSEC` is the time of the frame that was read last, relative to the first frame.
@@ -135,7 +135,7 @@ class VideoCapture:
         known = _PROPERTIES.get(propId)
         return _UNKNOWN if known is None or self._video is None else float(known(self))
 
-    def set(self, propId: int, value: float) -> bool:  # noqa: N803  (OpenCV's name)
+    def set(self, propId: int, value: float) -> bool:
         """Seek to a frame by number, time or share of the video, or switch rotation on or off.
 
         Seeks are exact. Returns False for other properties.
@@ -162,15 +162,15 @@ class VideoCapture:
         self._number = min(max(number, 0), len(video))
         return True
 
-    def getBackendName(self) -> str:  # noqa: N802  (OpenCV's name)
+    def getBackendName(self) -> str:
         """`FFMPEG`, which decodes the frames."""
         return "FFMPEG"
 
-    def setExceptionMode(self, enable: bool) -> None:  # noqa: N802  (OpenCV's name)
+    def setExceptionMode(self, enable: bool) -> None:
         """Choose whether `open` raises errors or returns False."""
         self._raises = bool(enable)
 
-    def getExceptionMode(self) -> bool:  # noqa: N802  (OpenCV's name)
+    def getExceptionMode(self) -> bool:
         """Whether `open` raises errors."""
         return self._raises
 

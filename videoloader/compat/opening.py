@@ -12,13 +12,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from videoloader.audio import Audio
-from videoloader.decoding.output import Layout, Matrix
-from videoloader.errors import ArgumentError
+from videoloader.decoding.options import Layout, Matrix
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_container
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
+from videoloader.system.checks import one_of
 from videoloader.video import Video
 
 if TYPE_CHECKING:
@@ -111,9 +111,8 @@ def nearest_samples(audio: Audio, start: float, stop: float | None) -> torch.Ten
 
 def layout_of(output_format: str) -> Layout:
     """The layout that torchvision calls `THWC` or `TCHW`."""
-    if output_format.upper() not in ("THWC", "TCHW"):
-        raise ArgumentError(f"output_format is THWC or TCHW, got {output_format!r}")
-    return "FHWC" if output_format.upper() == "THWC" else "FCHW"
+    chosen = one_of("output_format", output_format.upper(), ("THWC", "TCHW"))
+    return "FHWC" if chosen == "THWC" else "FCHW"
 
 
 def stream_numbers(source: VideoSource | Source, kind: str) -> list[int]:

@@ -46,7 +46,7 @@ class EncodedVideo:
         file: BinaryIO | VideoSource,
         video_name: str | None = None,
         decode_audio: bool = True,
-        perform_seek: bool = True,  # noqa: ARG002
+        perform_seek: bool = True,
         *,
         device: str = "cpu",
     ) -> None:
@@ -69,7 +69,7 @@ class EncodedVideo:
         cls,
         file_path: str | os.PathLike[str],
         decode_audio: bool = True,
-        decoder: str = "pyav",  # noqa: ARG003
+        decoder: str = "pyav",
         perform_seek: bool = True,
         **options: Any,
     ) -> Self:
@@ -151,4 +151,4 @@ def install() -> None:
     """
     module: Any = importlib.import_module("pytorchvideo.data.encoded_video")
     module.EncodedVideo = EncodedVideo
-    module.select_video_class = lambda decoder: EncodedVideo  # noqa: ARG005
+    module.select_video_class = lambda decoder: EncodedVideo

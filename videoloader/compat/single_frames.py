@@ -19,7 +19,7 @@ __all__ = ["FramesAhead", "KeptFrames"]
 
 _IN_A_ROW = 4  # consecutive single frames, after which more are decoded than asked for
 _AHEAD = 4  # frames decoded at a time
-_LIMIT = 256 << 20  # bytes of frames kept
+LIMIT = 256 << 20  # bytes of frames kept
 _PATIENCE = 2  # decoded packets of a GOP, as a multiple of its length, after which it is kept
 
 
@@ -85,7 +85,7 @@ class KeptFrames:
         if first not in self._kept and not self._is_worth_it(number, first, stop):
             return self._decode(np.array([number]))[0]
         if first not in self._kept:
-            room = _LIMIT - (stop - first) * self._frame_bytes
+            room = LIMIT - (stop - first) * self._frame_bytes
             while self._kept and sum(kept.numel() for kept in self._kept.values()) > room:
                 self._kept.popitem(last=False)
             self._kept[first] = self._decode(np.arange(first, stop))
@@ -102,7 +102,7 @@ class KeptFrames:
 
     def _is_worth_it(self, number: int, first: int, stop: int) -> bool:
         """Count the packets of one more frame of a GOP; True if the GOP is to be decoded now."""
-        if (stop - first) * self._frame_bytes > _LIMIT:
+        if (stop - first) * self._frame_bytes > LIMIT:
             return False
         spent = self._spent[first]
         packets = self._index.frame_packets[number] - self._index.seek_packets[number] + 1

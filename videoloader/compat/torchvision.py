@@ -26,6 +26,7 @@ from videoloader.compat.torchvision_reader import VideoReader
 from videoloader.compat.torchvision_writer import write_video
 from videoloader.errors import ArgumentError
 from videoloader.sources.source import VideoSource
+from videoloader.system.checks import one_of
 
 __all__ = [
     "VideoClips",
@@ -141,5 +142,4 @@ def _in_ticks(seconds: Any, tick: Fraction) -> Any:
 
 
 def _check_unit(unit: str) -> None:
-    if unit not in ("pts", "sec"):
-        raise ArgumentError(f"pts_unit is pts or sec, got {unit!r}")
+    one_of("pts_unit", unit, ("pts", "sec"))

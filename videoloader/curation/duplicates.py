@@ -26,13 +26,13 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["find_duplicates", "hash_videos", "near_pairs", "video_distance"]
+__all__ = ["find_duplicates", "hash_videos", "near_pairs"]
 
 _BANDS, _BAND_BITS = 4, 16
 _PICTURES = 6  # of a video that are hashed
 _REACH = 7  # bits of two pictures: of four bands one then differs in at most one bit
 _COMMON = 50  # videos that may share a picture; more have an intro in common, or a logo
-_AT_ONCE = 1 << 22  # pairs of pictures compared at once
+AT_ONCE = 1 << 22  # pairs of pictures compared at once
 
 
 class _Pair(NamedTuple):
@@ -252,7 +252,7 @@ def near_pairs(
             pairs = np.stack([np.minimum(a, b), np.maximum(a, b)], axis=1)[a != b]
             found.update(map(tuple, np.unique(pairs, axis=0).tolist()))
     for first, second in sorted(found):
-        between = video_distance(hashes[first], hashes[second])
+        between = _video_distance(hashes[first], hashes[second])
         if between <= distance:
             yield first, second, between
 
@@ -280,7 +280,7 @@ def _pictures_alike(
         start = 0
         while start < len(values):
             done = ends[start - 1] if start else 0
-            stop = max(int(np.searchsorted(ends, done + _AT_ONCE)), start + 1)
+            stop = max(int(np.searchsorted(ends, done + AT_ONCE)), start + 1)
             sizes = counts[start:stop]
             one = np.repeat(np.arange(start, stop), sizes)
             begins = np.cumsum(sizes) - sizes
@@ -290,10 +290,10 @@ def _pictures_alike(
             start = stop
 
 
-def video_distance(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
+def _video_distance(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
     """The distance of two videos by the hashes of their pictures, see `find_duplicates`.
 
-    >>> video_distance(np.array([1, 2], np.uint64), np.array([1, 3], np.uint64))
+    >>> _video_distance(np.array([1, 2], np.uint64), np.array([1, 3], np.uint64))
     0.5
     """
     bits = differing_bits(one[:, None], other[None])
@@ -349,4 +349,4 @@ def _table(
 
 def _distance(described: list[dict[str, Any]], one: int, other: int) -> float:
     hashes = [np.array(described[number]["hashes"], np.uint64) for number in (one, other)]
-    return video_distance(*hashes)
+    return _video_distance(*hashes)

@@ -37,11 +37,11 @@ from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.address import is_url
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented
 from videoloader.system.pickling import pickle_for_program
 from videoloader.video import Video
-from videoloader.workers.tasks import TaskFailure
+from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,8 +167,7 @@ def map_clips(
     """
     import pyarrow.parquet as pq
 
-    if on_error not in ("record", "raise"):
-        raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
+    one_of("on_error", on_error, ("record", "raise"))
     if not callable(function):
         raise ArgumentTypeError(f"function is called with each clip or video, got {function!r}")
     out = table_path(out)

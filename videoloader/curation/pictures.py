@@ -16,7 +16,6 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
 
 __all__ = [
-    "THUMBNAIL",
     "AnyVideo",
     "Thumbnails",
     "opened",
@@ -28,7 +27,7 @@ __all__ = [
 
 AnyVideo: TypeAlias = "Video | VideoSource | Source | Item"
 
-THUMBNAIL = (27, 48)
+_THUMBNAIL = (27, 48)
 """Rows and columns of a thumbnail, as shot boundary models such as TransNet take them."""
 
 
@@ -81,7 +80,7 @@ def read_thumbnails(
             numbers = np.arange(len(video)) if frames == "all" else keyframes_of(video.index)
         else:
             numbers = np.asarray(frames, dtype=np.int64)
-        return Thumbnails(numbers, _read(video, numbers, size=THUMBNAIL))
+        return Thumbnails(numbers, _read(video, numbers, size=_THUMBNAIL))
 
 
 def thumbnail_row(

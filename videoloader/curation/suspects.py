@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.registry import codec_of
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
 
 __all__ = ["Suspect", "find_suspects", "hides_frames", "usual_sizes"]
 

@@ -25,7 +25,8 @@ from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ClosedError, ResourceError, VideoError
-from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation
 from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sampling.plan import MergedRun, merge_runs

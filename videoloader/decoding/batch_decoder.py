@@ -53,15 +53,7 @@ if TYPE_CHECKING:
     from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
 
-__all__ = [
-    "BatchDecoder",
-    "BegunBatch",
-    "ClipBatch",
-    "ClipFailure",
-    "ClipRequest",
-    "decode_batch",
-    "shared_decoder",
-]
+__all__ = ["BatchDecoder", "BegunBatch", "decode_batch", "shared_decoder"]
 
 
 @quick_switches()

@@ -19,7 +19,7 @@ from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
 from videoloader.sampling import plan_decode
 from videoloader.sources.faults import raise_shortage
-from videoloader.workers.tasks import TaskFailure
+from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa

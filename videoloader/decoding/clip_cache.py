@@ -1,8 +1,7 @@
 """Decoded clips kept in a folder, for runs that want the very same clips again.
 
-A clip is one of `KeptFiles`, named by a digest of all that its pixels and sound depend on. What
-cannot be read, or has another checksum, is removed and decoded again; where nothing can be written,
-nothing more is kept.
+A clip is one of `KeptFiles`, named by a digest of all that its pixels and sound depend on. What is
+damaged is decoded again; where nothing can be written, nothing more is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache, partial
@@ -37,14 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_CACHE", "CacheOptions", "ClipCache", "clip_key", "open_clip_cache"]
 
 # Raise it where a request gets other pixels or another sound than before, or files another form.
-_FORMAT = 2
+_FORMAT = 3
 
-# Magic; bytes of the frames; samples, channels, rate and clips of the sound; CRC. Then come the
-# frames, the samples of each of several clips, int64, and the sound.
-_HEAD = Struct("<8sQQIIII")
-_MAGIC = b"vlclip" + _FORMAT.to_bytes(2, "little")
-
-_SAMPLE, _LENGTH = 4, 8  # bytes of a float32 sample, and of the length of a sound
+# After the frames: samples, channels, rate and clips of the sound. Then come the samples of each of
+# several clips, int64, and the sound, float32.
+_SOUND = Struct("<QIII")
 
 # What does not reach the pixels: the names of the file and remarks on it. Its state, and the frames
 # that were chosen, are part of the key by themselves.
@@ -146,27 +141,13 @@ class ClipCache:
 
     def _read(self, key: str, clip: OpenClip, memory: torch.Tensor, *, with_sound: bool) -> bool:
         """Fill the memory of a clip, on the CPU, and set its sound; False if it is not kept."""
-        path, frames = self._kept.path(key), memory.numpy()
-        try:
-            with open(path, "rb") as file:
-                status = os.fstat(file.fileno())
-                head = file.read(_HEAD.size).ljust(_HEAD.size, b"\0")
-                magic, size, samples, channels, rate, clips, checksum = _HEAD.unpack(head)
-                length = _HEAD.size + size + _LENGTH * clips + _SAMPLE * samples * channels
-                is_whole = (magic, size, length) == (_MAGIC, len(frames), status.st_size)
-                if is_whole:
-                    file.readinto(frames.data)
-                    sound = file.read()
-                    is_whole = _checksum(key, head, frames, sound) == checksum
-            if not is_whole:
-                path.unlink(missing_ok=True)
-                return False
-            self._kept.note_use(path, status)
-        except OSError:
+        sound = self._kept.read(key, memory.numpy().data)
+        if sound is None:
             return False
         if with_sound:
-            lengths = np.frombuffer(sound, np.int64, clips)
-            heard = np.frombuffer(sound, np.float32, offset=_LENGTH * clips)
+            samples, channels, rate, clips = _SOUND.unpack_from(sound)
+            lengths = np.frombuffer(sound, np.int64, clips, offset=_SOUND.size)
+            heard = np.frombuffer(sound, np.float32, offset=_SOUND.size + lengths.nbytes)
             made = torch.from_numpy(heard.reshape(samples, channels).copy())
             clip.heard = ClipSound(made, rate, tuple(lengths.tolist()))
         return True
@@ -181,10 +162,9 @@ class ClipCache:
 
     def _write(self, key: str, frames: NDArray[np.uint8], heard: ClipSound | None) -> None:
         samples, rate, lengths = ClipSound(torch.zeros(0, 1), 0) if heard is None else heard
+        head = _SOUND.pack(*samples.shape, rate, len(lengths))
         sound = np.array(lengths, np.int64).tobytes() + samples.numpy().tobytes()
-        head = _HEAD.pack(_MAGIC, len(frames), *samples.shape, rate, len(lengths), 0)
-        checksum = _checksum(key, head, frames, sound).to_bytes(4, "little")
-        self._kept.write(key, head[:-4] + checksum, frames.data, sound)
+        self._kept.write(key, frames.data, head + sound)
 
 
 def clip_key(
@@ -232,11 +212,6 @@ def _decoders(device: str) -> tuple[object, ...]:
 
     gpu = torch.cuda.get_device_name(device) if device.startswith("cuda") else ""
     return platform.machine(), gpu, sorted(av.library_versions.items())
-
-
-def _checksum(key: str, head: bytes, frames: NDArray[np.uint8], sound: bytes) -> int:
-    """CRC of a file; of its name too, so that one which was renamed is none."""
-    return zlib.crc32(sound, zlib.crc32(frames.data, zlib.crc32(key.encode() + head[:-4])))
 
 
 def _as_row(memory: torch.Tensor) -> torch.Tensor:

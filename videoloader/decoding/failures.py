@@ -21,6 +21,7 @@ from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
 from videoloader.sources.address import absolute
 from videoloader.sources.faults import drop_frames, raise_shortage
 from videoloader.sources.items import Item
+from videoloader.system.checks import one_of
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import documented
 from videoloader.system.writing import written
@@ -136,9 +137,7 @@ class FailurePolicy:
     error_log: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        if self.on_error not in get_args(OnError):
-            choices = ", ".join(f'"{choice}"' for choice in get_args(OnError))
-            raise ArgumentError(f"on_error must be one of {choices}, got {self.on_error!r}")
+        one_of("on_error", self.on_error, get_args(OnError))
         most = self.max_errors
         if most is None:
             return

@@ -20,28 +20,17 @@ from videoloader.decoding.options import (
     Layout,
     Matrix,
     Output,
-    ResolutionChange,
     ToneMap,
 )
 from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented
 
 __all__ = [
     "CHANNELS",
-    "ColorRange",
-    "ElementName",
-    "ElementType",
-    "Interpolation",
-    "Layout",
-    "Matrix",
-    "Output",
     "OutputFormat",
-    "ResolutionChange",
-    "ToneMap",
     "View",
     "as_fill",
-    "check_resolution_change",
     "is_of_unit_scale",
     "normalize_size",
     "round_to_bfloat16",
@@ -59,7 +48,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 _SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in get_args(Layout)}
 
-_LAYOUT_HINT = "; F is frames: TCHW is FCHW here, THWC is FHWC, CTHW is CFHW"
+_LAYOUT_HINT = "F is frames: TCHW is FCHW here, THWC is FHWC, CTHW is CFHW"
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
@@ -83,11 +72,9 @@ class OutputFormat:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _element_name(self.dtype))
         for name, choices in _CHOICES.items():
-            if (given := getattr(self, name)) not in choices:
-                hint = _LAYOUT_HINT if name == "layout" and set("NT") & set(str(given)) else ""
-                raise ArgumentError(
-                    f"{name} must be one of {', '.join(choices)}, got {given!r}{hint}"
-                )
+            given = getattr(self, name)
+            hint = _LAYOUT_HINT if name == "layout" and set("NT") & set(str(given)) else ""
+            one_of(name, given, choices, hint=hint)
         for name in ("mean", "std"):
             if getattr(self, name) is None:
                 continue
@@ -299,14 +286,6 @@ def round_to_bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     bits = values.view(np.uint32)
     bits = bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))
     return (bits >> np.uint32(16)).astype(np.uint16)
-
-
-def check_resolution_change(resolution_change: str) -> None:
-    """Fail unless it is one of `ResolutionChange`."""
-    if resolution_change not in get_args(ResolutionChange):
-        raise ArgumentError(
-            f'resolution_change must be "error" or "scale", got {resolution_change!r}'
-        )
 
 
 def normalize_size(size: int | Sequence[int], name: str = "size") -> tuple[int, int]:

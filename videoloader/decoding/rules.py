@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from videoloader.decoding.limits import MAX_PIXELS
 from videoloader.decoding.options import BatchOptions, ResolutionChange
-from videoloader.decoding.output import check_resolution_change
 from videoloader.errors import ArgumentError
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented
 
 __all__ = ["DecodingRules"]
@@ -37,7 +37,7 @@ class DecodingRules:
     is_strict: bool = False
 
     def __post_init__(self) -> None:
-        check_resolution_change(self.resolution_change)
+        one_of("resolution_change", self.resolution_change, get_args(ResolutionChange))
         whole_number("max_pixels", self.max_pixels, least=1)
         for name in ("audio_rate", "audio_channels"):
             value = getattr(self, name)

@@ -14,9 +14,9 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import plan_decode
 from videoloader.sources.source import Source
 
-__all__ = ["MOTION_VECTOR", "read_motion_vectors", "read_picture_types"]
+__all__ = ["read_motion_vectors", "read_picture_types"]
 
-MOTION_VECTOR = np.dtype(
+_MOTION_VECTOR = np.dtype(
     [
         ("source", "<i4"),
         ("w", "u1"),
@@ -55,8 +55,8 @@ def read_motion_vectors(
     found = {}
     for number, surface in decoder.decode(plan_decode(index, frames)):
         data: Any = surface.frame.side_data.get("MOTION_VECTORS")
-        vectors = np.empty(0, MOTION_VECTOR) if data is None else data.to_ndarray()
-        found[number] = vectors.astype(MOTION_VECTOR)
+        vectors = np.empty(0, _MOTION_VECTOR) if data is None else data.to_ndarray()
+        found[number] = vectors.astype(_MOTION_VECTOR)
     return found
 
 

@@ -12,7 +12,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.demo.videos import BITEXACT, X264, kept_scheduling
+from videoloader.demo.videos import BITEXACT, X264
+from videoloader.system.scheduling import kept_scheduling
 
 __all__ = ["draw_shot", "encode_pictures", "encode_shots"]
 

@@ -20,6 +20,7 @@ from videoloader.pipeline.graph.current import current_pipeline, is_defining
 from videoloader.pipeline.graph.nodes import DataNode, Outputs, make_node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.system.callers import warn_deprecated
+from videoloader.system.checks import one_of
 from videoloader.system.eager_calls import check_not_drawn, is_eager
 from videoloader.types import (
     ArrayConstant,
@@ -223,12 +224,7 @@ def _device(operator: Operator, device: str | None, inputs: tuple[Any, ...]) -> 
             f"{operator.absent_devices[wanted]}"
         )
     if device is not None:
-        if device not in operator.devices:
-            raise ArgumentError(
-                f"fn.{operator.name}: device must be one of "
-                f"{', '.join(map(repr, operator.devices))}, got {device!r}"
-            )
-        return device
+        return one_of(f"fn.{operator.name}: device", device, operator.devices)
     return "gpu" if on_gpu and "gpu" in operator.devices else operator.devices[0]
 
 

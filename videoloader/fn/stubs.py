@@ -51,6 +51,7 @@ _TYPES = {
     "path": "str | _PathLike[str]",
     "int or list of int": "int | _Sequence[int]",
     "float or list of float": "float | _Sequence[float]",
+    "(least, most), above 0": "float | _Sequence[float]",
 }
 
 

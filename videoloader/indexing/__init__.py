@@ -16,7 +16,8 @@ import importlib
 from types import ModuleType
 
 from videoloader.codecs.color import Color
-from videoloader.indexing.index import Orientation, PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation, PacketFlags
 from videoloader.indexing.video import index_video
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source, VideoSource

@@ -4,7 +4,7 @@ The table is regular: packets are contiguous and equally spaced in time. So each
 residual of a prediction, minus its first value and divided by the greatest common divisor of all
 values. Most residuals are zero; a constant column takes no bytes.
 
-Decoding takes at most `MEMORY_A_BYTE` bytes of memory for each byte of the columns, and for each
+Decoding takes at most 128 bytes of memory for each byte of the columns, and for each
 of the first `FREE_PACKETS` packets, which may take no bytes in the columns.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.packets import PACKET_DTYPE, PacketFlags
 
-__all__ = ["FREE_PACKETS", "MAX_PACKETS", "MEMORY_A_BYTE", "decode_columns", "encode_columns"]
+__all__ = ["FREE_PACKETS", "MAX_PACKETS", "decode_columns", "encode_columns"]
 
 Ints = NDArray[np.int64]
 
@@ -26,7 +26,6 @@ MAX_PACKETS = 1 << 26
 """More than three weeks of 30 frames a second."""
 FREE_PACKETS = 1 << 20
 """Packets that may take no bytes in any column; more than nine hours of 30 frames a second."""
-MEMORY_A_BYTE = 128
 
 _NAMES = ("offset", "size", "pts", "dts", "duration", "flags")
 _FLAGS = sum(PacketFlags)

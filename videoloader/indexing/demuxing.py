@@ -16,9 +16,15 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.containers.registry import container_of
 from videoloader.indexing.contexts import pixel_format_of
-from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import Packet, fraction_of, open_stream, packets_of
-from videoloader.indexing.packets import NO_TIME, PACKET_DTYPE, PacketFlags, order_is_known
+from videoloader.indexing.packets import (
+    NO_TIME,
+    PACKET_DTYPE,
+    Orientation,
+    PacketFlags,
+    order_is_known,
+)
 from videoloader.indexing.traits import NO_AUDIO, Audio, StreamTraits
 from videoloader.sources.source import Source
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from videoloader.codecs.color import Color
 from videoloader.errors import StaleIndexError
 from videoloader.indexing.packets import (
-    PACKET_DTYPE,
     UNSEEN,
     Exactness,
     Learned,
@@ -28,15 +27,7 @@ from videoloader.sources.source import Check, Fingerprint, Source, difference
 from videoloader.system.forking import cached_property
 from videoloader.views import facts_table, timeline_svg
 
-__all__ = [
-    "PACKET_DTYPE",
-    "Exactness",
-    "Orientation",
-    "PacketFlags",
-    "VideoIndex",
-    "decode_index",
-    "describe_size",
-]
+__all__ = ["VideoIndex", "decode_index"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,9 @@ __all__ = [
 
 _CHUNK = 64
 _MAX_GAP = 1 << 16
-_MAX_SPAN = 1 << 24
-_HEAD = 1 << 10  # bytes of a packet in which its first units begin, unless messages are long
-_HEAD_GAP = 1 << 17
+MAX_SPAN = 1 << 24
+HEAD = 1 << 10  # bytes of a packet in which its first units begin, unless messages are long
+HEAD_GAP = 1 << 17
 _SMALL, _LOCAL_SPAN = 1 << 12, 1 << 21  # bytes of a packet, and of packets read at once
 _TOGETHER = 1 << 16  # packets that are examined together
 _BEGUN = 48  # bytes to read at the beginning of each packet: a delimiter and a slice header
@@ -234,8 +234,8 @@ def head_windows(
     for some, base, end in _stretches(source, starts, sizes):
         window = np.zeros(end - base, dtype=np.uint8)
         begins, ends = starts[some] - base, starts[some] + sizes[some] - base
-        known = np.minimum(begins + _HEAD, ends)
-        for first, last in _spans(begins, known, max_gap=_HEAD_GAP):
+        known = np.minimum(begins + HEAD, ends)
+        for first, last in _spans(begins, known, max_gap=HEAD_GAP):
             # The bytes between two nearby heads are fetched with them.
             known[first:last] = np.minimum(ends[first:last], known[last])
         _fill(source, base, window, begins, known)
@@ -257,7 +257,7 @@ def _fill(
     stops: NDArray[np.int64],
 ) -> None:
     """Fetch ranges of a window that begins at `base`; adjacent ranges with one request."""
-    spans = list(_spans(starts, stops, max_gap=_HEAD_GAP))
+    spans = list(_spans(starts, stops, max_gap=HEAD_GAP))
     ranges = [(int(starts[a]), int(stops[b])) for a, b in spans]
     blocks = source.read_ranges([(base + start, stop - start) for start, stop in ranges])
     for (start, stop), block in zip(ranges, blocks, strict=True):
@@ -297,7 +297,7 @@ def _stretches(
 ) -> Iterator[tuple[slice, int, int]]:
     """Ranges of packets, and the start and end of each in the file."""
     stops = starts + sizes
-    most = _LOCAL_SPAN if source.is_local else _MAX_SPAN
+    most = _LOCAL_SPAN if source.is_local else MAX_SPAN
     for first, last in _spans(starts, stops, max_span=most):
         # One extra byte, since parsers read two bytes of a unit that may have only one.
         yield slice(first, last + 1), int(starts[first]), min(int(stops[last]) + 1, source.size)
@@ -308,7 +308,7 @@ def _spans(
     stops: NDArray[np.int64],
     *,
     max_gap: int = _MAX_GAP,
-    max_span: int = _MAX_SPAN,
+    max_span: int = MAX_SPAN,
 ) -> Iterator[tuple[int, int]]:
     """Ranges of packets (first, end) to fetch together: in file order, small gaps, limited span."""
     gaps = (starts[1:] - stops[:-1]).view(np.uint64)  # negative ones are the largest

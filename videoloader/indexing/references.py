@@ -22,9 +22,10 @@ from videoloader.codecs.nal import (
 )
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.order.picture_order import picture_order, with_order
+from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.payloads import Packets, head_windows, read_packets
 from videoloader.sources.source import Source, rows_at
 

@@ -29,6 +29,7 @@ __all__ = [
     "INTERP",
     "INTS",
     "PATH",
+    "RANGE",
     "REQUIRED",
     "TEXT",
     "Argument",
@@ -196,6 +197,14 @@ def _listed(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return convert_all
 
 
+def _range(value: Any) -> tuple[float, float]:
+    values = FLOATS.convert(value)
+    least, most = values * 2 if len(values) == 1 else values
+    if not 0 < least <= most:
+        raise ValueError
+    return least, most
+
+
 def _in_one_list(value: Any) -> Any:
     """A list of lists of one value, or of one list, as one list: n values of shape (n, 1)."""
     if isinstance(value, list | tuple) and all(isinstance(row, list | tuple) for row in value):
@@ -231,6 +240,7 @@ TEXT = Kind("str", _text)
 PATH = Kind("path", _path)
 INTS = Kind("int or list of int", _listed(_int), rank=1)
 FLOATS = Kind("float or list of float", _listed(_float), rank=1)
+RANGE = Kind("(least, most), above 0", _range, rank=1)
 COLUMN = Kind(FLOATS.name, lambda value: FLOATS.convert(_in_one_list(_plain(value))), rank=1)
 DTYPE = Kind("element type", to_torch)
 DTYPES = Kind("element type or list of them", _dtypes)

@@ -10,6 +10,7 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import INTS, TEXT, Argument
+from videoloader.operators.operator import Check
 from videoloader.sampling import pad_frames
 from videoloader.tensors.batch import Batch, Shape
 
@@ -19,7 +20,6 @@ __all__ = [
     "axis_number",
     "axis_numbers",
     "by_block",
-    "check_axes",
     "check_layout",
     "check_letter",
     "for_each",
@@ -36,16 +36,6 @@ T = TypeVar("T")
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
-def check_axes(name: str) -> Callable[[Collection[str], Mapping[str, Any]], None]:
-    """A check that `axes` and `axis_names` are not both given to an operator."""
-
-    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-        if "axes" in given and "axis_names" in given:
-            raise ArgumentError(f"fn.{name} takes axes or axis_names, not both")
-
-    return check
-
-
 def check_layout(layout: str, shapes: Sequence[Shape]) -> None:
     """Fail if a layout has another number of letters than samples have dimensions."""
     for shape in shapes[:1]:
@@ -53,11 +43,15 @@ def check_layout(layout: str, shapes: Sequence[Shape]) -> None:
             raise ArgumentError(f"layout {layout!r} does not fit a sample of shape {shape}")
 
 
-def check_letter(operator: str, arguments: Mapping[str, Any]) -> None:
-    """Fail if `axis_name` is given and is not one letter."""
-    name = arguments["axis_name"]
-    if name is not None and len(name) != 1:
-        raise ArgumentError(f"fn.{operator}: axis_name must be one letter, got {name!r}")
+def check_letter(operator: str) -> Check:
+    """A check that `axis_name` of an operator is one letter, if it is given."""
+
+    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
+        name = arguments["axis_name"]
+        if name is not None and len(name) != 1:
+            raise ArgumentError(f"fn.{operator}: axis_name must be one letter, got {name!r}")
+
+    return check
 
 
 def for_each(name: str, values: Sequence[T], count: int, what: str = "dimensions") -> tuple[T, ...]:

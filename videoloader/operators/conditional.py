@@ -31,7 +31,7 @@ def check_truth(value: object, what: str, *, only_bool: bool) -> None:
         )
 
 
-def _infer_truth(context: Context, values: Spec, **arguments: object) -> Spec:  # noqa: ARG001
+def _infer_truth(context: Context, values: Spec, **arguments: object) -> Spec:
     return Spec.alike(context.count, (), torch.bool)
 
 
@@ -45,7 +45,7 @@ def _infer_truth(context: Context, values: Spec, **arguments: object) -> Spec:  
     ),
     infer=_infer_truth,
 )
-def predicate(context: Context, values: Batch, *, what: str, only_bool: bool) -> Batch:  # noqa: ARG001
+def predicate(context: Context, values: Batch, *, what: str, only_bool: bool) -> Batch:
     """Say of each sample, which is a scalar, whether it is true: not 0."""
     for value in values:
         check_truth(value, what, only_bool=only_bool)
@@ -53,7 +53,7 @@ def predicate(context: Context, values: Batch, *, what: str, only_bool: bool) ->
 
 
 @declare("not", inputs=("value",), devices=("cpu",), infer=_infer_truth)
-def not_(context: Context, values: Batch) -> Batch:  # noqa: ARG001
+def not_(context: Context, values: Batch) -> Batch:
     """Say of each sample, which is a scalar, whether it is false: 0."""
     for value in values:
         check_truth(value, "an operand of `not`", only_bool=False)

@@ -15,16 +15,7 @@ from videoloader.tensors.batch import Batch, Spec
 if TYPE_CHECKING:
     from videoloader.operators.launches import Launches
 
-__all__ = [
-    "Context",
-    "Inferred",
-    "Planned",
-    "Sample",
-    "SampleError",
-    "allocate",
-    "once_for_equal",
-    "raise_failure",
-]
+__all__ = ["Context", "Inferred", "Planned", "Sample", "SampleError", "allocate", "once_for_equal"]
 
 T = TypeVar("T")
 
@@ -54,16 +45,16 @@ class Sample(NamedTuple):
     source_info: str = ""
 
 
-def _no_generator(position: int, into: Any = None) -> np.random.Generator:  # noqa: ARG001
+def _no_generator(position: int, into: Any = None) -> np.random.Generator:
     raise ArgumentError(f"no random numbers for sample {position}: the operator does not draw")
 
 
-def raise_failure(position: int, error: VideoError) -> None:
+def _raise_failure(position: int, error: VideoError) -> None:
     """Have a sample that fails end the batch."""
     raise SampleError(position, error) from error
 
 
-def allocate(output: int, spec: Spec) -> Batch:  # noqa: ARG001  (the signature of the field)
+def allocate(output: int, spec: Spec) -> Batch:
     """Memory of its own for an output."""
     return Batch.empty(spec)
 
@@ -135,7 +126,7 @@ class Context:
     outputs: tuple[Spec, ...] = ()
     workers: int | None = None
     inferred: dict[int, Inferred] | None = None
-    note_failure: Callable[[int, VideoError], None] = raise_failure
+    note_failure: Callable[[int, VideoError], None] = _raise_failure
 
     def empty(self, output: int = 0) -> Batch:
         """Uninitialised memory for an output; one block unless its shapes are ragged."""

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import torch
 
-from videoloader.decoding.output import ElementType, OutputFormat, View
+from videoloader.decoding.options import ElementType
+from videoloader.decoding.output import OutputFormat, View
 
 __all__ = ["DecodedForm", "element_type"]
 

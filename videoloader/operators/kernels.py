@@ -96,8 +96,8 @@ MOST_CHANNELS = 4
 MOST_VALUES = 2**31 - 2**12
 """Most elements of a sample; kernels count them in 32 bits."""
 
-_MOST_ROWS = 65535  # of a launch; the limit of CUDA for blocks along y
-_BLOCKS = 1 << 12  # per launch; a few times what a large GPU keeps resident
+MOST_ROWS = 65535  # of a launch; the limit of CUDA for blocks along y
+BLOCKS = 1 << 12  # per launch; a few times what a large GPU keeps resident
 _ALIGNMENT = 16  # bytes
 
 _functions: dict[tuple[Any, ...], Any] = {}  # compiled, by kernel, macros and GPU
@@ -191,9 +191,9 @@ class Launch(NamedTuple):
     def queue(self) -> list[Queued | None]:
         """Queue it, in several launches if there are many rows; see `queue`."""
         made = []
-        for at in range(0, len(self.rows), _MOST_ROWS):
-            part = self.rows[at : at + _MOST_ROWS]
-            most = int(self.tiles[at : at + _MOST_ROWS].max())
+        for at in range(0, len(self.rows), MOST_ROWS):
+            part = self.rows[at : at + MOST_ROWS]
+            most = int(self.tiles[at : at + MOST_ROWS].max())
             if most:
                 grid = _grid(most, len(part))
                 made.append(queue(self.kernel, self.macros, part, self.values, grid, self.device))
@@ -202,7 +202,7 @@ class Launch(NamedTuple):
 
 def _grid(tiles: int, rows: int) -> tuple[int, int]:
     """Blocks along x and y; the tiles of a row are spread evenly over its blocks."""
-    pieces = -(-tiles * rows // _BLOCKS)
+    pieces = -(-tiles * rows // BLOCKS)
     return -(-tiles // pieces), rows
 
 

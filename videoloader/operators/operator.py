@@ -40,7 +40,7 @@ from videoloader.operators.inputs import Input
 from videoloader.system.spelling import did_you_mean
 from videoloader.tensors.batch import Spec
 
-__all__ = ["IGNORED", "OPERATORS", "Operator", "Part", "declare"]
+__all__ = ["IGNORED", "OPERATORS", "Check", "Operator", "Part", "declare"]
 
 IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
@@ -51,17 +51,17 @@ Arguments = Mapping[str, Any]
 Part = tuple[str, Arguments]
 """Name and arguments of an operator that another one becomes."""
 
+Check = Callable[[Collection[str], Mapping[str, Any]], None]
+"""Looks at arguments together: gets the names given and the bound values."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+def _same(context: Context, first: Spec, *others: Spec, **arguments: Any) -> Spec:
     return first
 
 
-def _common_origins(
-    infos: Sequence[Sequence[str]],
-    arguments: Mapping[str, Any],  # noqa: ARG001
-) -> Sequence[str]:
+def _common_origins(infos: Sequence[Sequence[str]], arguments: Mapping[str, Any]) -> Sequence[str]:
     """The origin of each sample on which all inputs that know one agree; "" where they differ."""
     known = [info for info in infos if info]
     if len(known) == 1:
@@ -123,6 +123,7 @@ class Operator:
             with any gives `PlannedClip`s, which become its outputs, the pictures first.
         color: name of the argument for the colour space of decoded pictures. The decoder gives RGB;
             `color_space_conversion` converts it afterwards.
+        exclusive: groups of arguments; a call may give one of each group.
         check: looks at the arguments together; gets the names given and the bound values.
         unused: arguments of DALI's that have no meaning here; they are taken and not used.
         deprecated: deprecated arguments; `seed` is one of them where nothing is drawn.
@@ -164,7 +165,8 @@ class Operator:
     by_frames: bool = False
     decoding: tuple[str, ...] = ()
     color: str = ""
-    check: Callable[[Collection[str], Mapping[str, Any]], None] = _no_check
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    check: Check = _no_check
     unused: tuple[str, ...] = ()
     deprecated: tuple[Deprecated, ...] = ()
     absent_devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -280,7 +282,12 @@ class Operator:
                 if argument.default is REQUIRED:
                     raise ArgumentError(f"fn.{self.name} needs {argument.name}: {argument.doc}")
                 bound[argument.name] = argument.default
-        self.check({name for name in names if bound.get(name, self) is not None}, bound)
+        told = {name for name in names if bound.get(name, self) is not None}
+        for group in self.exclusive:
+            several = [name for name in group if name in told]
+            if len(several) > 1:
+                raise ArgumentError(f"fn.{self.name}: give {' or '.join(several)}, not both")
+        self.check(told, bound)
         return bound
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

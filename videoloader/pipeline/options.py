@@ -12,16 +12,16 @@ from videoloader.tensors import TensorList
 from videoloader.types import DataType
 
 __all__ = [
+    "START_METHODS",
     "ExpectedOutputs",
     "check_names",
     "count_of",
     "device_number",
     "queue_depth",
     "seed_or_none",
-    "start_method",
 ]
 
-_START_METHODS = ("fork", "spawn", "forkserver")
+START_METHODS = ("fork", "spawn", "forkserver")
 _QUEUES = ("cpu_size", "gpu_size")
 _MOST = 1 << 62  # what queues can count
 
@@ -51,13 +51,6 @@ def check_names(function: str, given: Collection[str], known: Collection[str]) -
             hint = did_you_mean(known, name)
             text = f"{function} has no argument {name!r}"
             raise ArgumentTypeError(f"{text}; {hint}" if hint else text)
-
-
-def start_method(value: Any) -> str:
-    """The value, if it is a way to start a process."""
-    if value not in _START_METHODS:
-        raise ArgumentError(f"py_start_method is one of {', '.join(_START_METHODS)}, got {value!r}")
-    return str(value)
 
 
 def queue_depth(given: int | Mapping[str, int], *, exec_async: bool) -> int:

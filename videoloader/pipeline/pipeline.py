@@ -27,13 +27,13 @@ from videoloader.pipeline.graph.nodes import DataNode, Node
 from videoloader.pipeline.graph.promotion import promote
 from videoloader.pipeline.graph.serialization import read_graph, refuse_untrusted, write_graph
 from videoloader.pipeline.options import (
+    START_METHODS,
     ExpectedOutputs,
     check_names,
     count_of,
     device_number,
     queue_depth,
     seed_or_none,
-    start_method,
 )
 from videoloader.pipeline.run.checkpoint import Checkpoint
 from videoloader.pipeline.run.debug import DebugRun
@@ -43,6 +43,7 @@ from videoloader.pipeline.run.staged import StagedRun
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.runtime.run_stats import RunStats
 from videoloader.sampling.orders.reader_epochs import Epochs
+from videoloader.system.checks import one_of
 from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.system.pickling import CallbackPickler
 from videoloader.tensors import TensorList
@@ -224,7 +225,7 @@ class Pipeline:
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
         self._python_workers = (
             count_of("py_num_workers", 1 if py_num_workers is None else py_num_workers, least=0),
-            start_method(py_start_method),
+            one_of("py_start_method", py_start_method, START_METHODS),
             CallbackPickler.of(py_callback_pickler),
         )
         self._graph: Graph | None = None

@@ -39,7 +39,7 @@ _LEAST_THREADS = 4  # reading waits for disks and networks more than for process
 _AT_ONCE = 5e-4
 """Seconds per sample below which reading does not wait, so that threads would not help."""
 
-_PATIENCE = 5e-3
+PATIENCE = 5e-3
 """Seconds beyond that before threads share the rest of the batch."""
 
 _FEW = 3
@@ -205,7 +205,7 @@ class SampleReader:
             samples.append(self._read(each))
             before, now = now, time.perf_counter()
             slow += now - before > _AT_ONCE
-            is_late = now - begin > _PATIENCE + at * _AT_ONCE
+            is_late = now - begin > PATIENCE + at * _AT_ONCE
             if is_late and slow > most and 4 * slow > at:
                 self._shared = _SHARED
                 break
@@ -291,7 +291,7 @@ def declare_reader(
     """
     order = ORDER if after_epoch else tuple(each for each in ORDER if each not in AFTER_EPOCH)
 
-    def check_all(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+    def check_all(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         if after_epoch:
             _check_order(arguments, by_files=by_files)
         if check is not None:

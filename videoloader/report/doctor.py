@@ -22,7 +22,8 @@ import numpy as np
 from videoloader.codecs.registry import CODECS
 from videoloader.errors import UnsupportedError
 from videoloader.workers.processors import cpu_quota, machine_memory, usable_processors
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -22,7 +22,7 @@ from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_vi
 from videoloader.sources.faults import raise_shortage
 from videoloader.video import Video
 from videoloader.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
-from videoloader.workers.tasks import TaskFailure
+from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,11 +24,10 @@ from videoloader.sampling.clips import (
     SegmentClip,
     UniformClip,
 )
-from videoloader.sampling.closure import needed_pictures
 from videoloader.sampling.orders.batch_order import BatchOrder
 from videoloader.sampling.orders.sample_order import EpochSamples
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
-from videoloader.sampling.plan import DecodePlan, Run, plan_decode, plan_runs
+from videoloader.sampling.plan import DecodePlan, Run, needed_pictures, plan_decode, plan_runs
 from videoloader.sampling.random import generator
 from videoloader.sampling.sampler import ClipSampler, sample_frames
 from videoloader.sampling.selection import (

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
-from videoloader.system.checks import real_number, whole_number
+from videoloader.system.checks import one_of, real_number, whole_number
 from videoloader.system.spelling import suggests_names
 
 __all__ = [
@@ -131,8 +131,7 @@ class UniformClip(_Sampler):
         if self.count is not None:
             _check_count(self.count)
         _check_rate(1, self.fps, self.timing)
-        if self.rule not in ("ends", "centers"):
-            raise ArgumentError(f'rule must be "ends" or "centers", got {self.rule!r}')
+        one_of("rule", self.rule, ("ends", "centers"))
 
     def _by_number(
         self, num_frames: int, fps: float | None, _: np.random.Generator | None
@@ -350,8 +349,7 @@ def check_length(count: int) -> None:
 
 
 def _check_rate(stride: int, fps: float | None, timing: str) -> None:
-    if timing not in get_args(Timing):
-        raise ArgumentError(f'timing must be "times" or "frames", got {timing!r}')
+    one_of("timing", timing, get_args(Timing))
     whole_number("stride", stride, least=1)
     if fps is not None:
         real_number("fps", fps, above=0)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
+from videoloader.system.checks import one_of
 
 __all__ = ["FILLED", "PAD_MODES", "PadMode", "check_pad_mode", "frame_range_error", "pad_frames"]
 
@@ -36,8 +37,7 @@ def check_pad_mode(pad_mode: str) -> str:
     >>> check_pad_mode("repeat"), check_pad_mode("wrap")
     ('edge', 'wrap')
     """
-    if pad_mode not in PAD_MODES:
-        raise ArgumentError(f"pad_mode must be one of {', '.join(PAD_MODES)}, got {pad_mode!r}")
+    one_of("pad_mode", pad_mode, PAD_MODES)
     return _ALIASES.get(pad_mode, pad_mode)
 
 

@@ -12,7 +12,7 @@ to the last one that is needed. Three rules determine the runs:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeAlias
@@ -28,6 +28,7 @@ __all__ = [
     "Run",
     "Want",
     "merge_runs",
+    "needed_pictures",
     "plan_decode",
     "plan_run",
     "plan_runs",
@@ -204,3 +205,23 @@ def merge_runs(index: FrameTable, clips: Mapping[int, NDArray[np.int64]]) -> lis
         wants = [want for frame in sorted(run.frames.tolist()) for want in places[frame]]
         merged.append(MergedRun(first, run, wants))
     return merged
+
+
+def needed_pictures(
+    references: Sequence[Iterable[int]], wanted: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Mask of the wanted pictures and all pictures that they depend on, directly or indirectly.
+
+    Args:
+        references: for each picture, in decode order, the numbers of those it refers to.
+        wanted: mask of the wanted pictures.
+
+    >>> needed_pictures([(), (0,), (1,), (0,)], np.array([False, False, False, True]))
+    array([ True, False, False,  True])
+    """
+    needed = wanted.tolist()
+    for number in range(len(needed) - 1, -1, -1):
+        if needed[number]:
+            for reference in references[number]:
+                needed[reference] = True
+    return np.array(needed, dtype=np.bool_)

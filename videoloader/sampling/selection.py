@@ -12,7 +12,7 @@ from videoloader.sampling.clips import check_length
 from videoloader.sampling.sampler import SampledVideo
 from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 
 __all__ = [
     "SNAPS",
@@ -124,8 +124,7 @@ def check_snap(snap: str) -> None:
     Traceback (most recent call last):
     videoloader.errors.ArgumentError: snap must be one of none, keyframe, got 'keyframes'
     """
-    if snap not in SNAPS:
-        raise ArgumentError(f"snap must be one of {', '.join(SNAPS)}, got {snap!r}")
+    one_of("snap", snap, SNAPS)
 
 
 def snap_to_keyframes(

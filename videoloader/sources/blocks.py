@@ -2,15 +2,13 @@
 
 Switched on by the environment, so that processes that are started inherit it: VIDEOLOADER_BLOCKS is
 the folder, VIDEOLOADER_BLOCKS_SIZE the bytes that it may take. A block is one of `KeptFiles`, named
-by a digest of the URL, the state of the object and the number of the block, and ends with a
-checksum. What is damaged is removed and requested again.
+by a digest of the URL, the state of the object and the number of the block.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +20,6 @@ from videoloader.system.kept_files import KeptFiles, as_bytes
 __all__ = ["BlockCache", "block_cache"]
 
 BLOCK = 1 << 17  # bytes; smaller ones cost more files, larger ones more bytes around a clip
-_CRC = 4  # bytes of the checksum
 
 
 def block_cache() -> BlockCache | None:
@@ -53,9 +50,7 @@ class BlockCache:
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self._kept = KeptFiles(
-            folder, "block", limit, what="blocks of remote files", size=BLOCK + _CRC
-        )
+        self._kept = KeptFiles(folder, "block", limit, what="blocks of remote files", size=BLOCK)
 
     def read(
         self,
@@ -76,7 +71,7 @@ class BlockCache:
         """
         first, stop = offset // BLOCK, -(-(offset + size) // BLOCK)
         keys = [_key(url, state, number) for number in range(first, stop)]
-        blocks = [self._read(key) for key in keys]
+        blocks = [self._kept.read(key) for key in keys]
         missing = [at for at, block in enumerate(blocks) if block is None]
         if missing:
             begin, end = missing[0], missing[-1] + 1
@@ -85,32 +80,12 @@ class BlockCache:
             for at in range(begin, end):
                 block = data[(at - begin) * BLOCK : (at - begin + 1) * BLOCK]
                 if blocks[at] is None:
-                    self._kept.write(keys[at], block, _checksum(keys[at], block))
+                    self._kept.write(keys[at], block)
                 blocks[at] = block
         whole = b"".join(block for block in blocks if block is not None)
         return whole[offset - first * BLOCK :][:size]
-
-    def _read(self, key: str) -> bytes | None:
-        """A block, if it is kept and sound."""
-        path = self._kept.path(key)
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-                block, checksum = data[:-_CRC], data[-_CRC:]
-                if _checksum(key, block) != checksum:
-                    path.unlink(missing_ok=True)
-                    return None
-                self._kept.note_use(path, os.fstat(file.fileno()))
-        except OSError:
-            return None
-        return block
 
 
 def _key(url: str, state: Fingerprint, number: int) -> str:
     text = repr((url, state.size, state.etag or state.mtime_ns, number))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _checksum(key: str, block: bytes) -> bytes:
-    """CRC of a block; of its name too, so that one which was renamed is none."""
-    return zlib.crc32(block, zlib.crc32(key.encode())).to_bytes(_CRC, "little")

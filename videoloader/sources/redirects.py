@@ -23,7 +23,7 @@ from videoloader.sources.address import WEB, parse_url, scrubbed
 __all__ = ["basic", "find_landing"]
 
 _TIMEOUT = 30.0  # seconds
-_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between attempts
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between attempts
 _MOST = 10  # redirects
 _KNOWN = 1 << 14  # URLs
 _AGAIN = {408, 429, 500, 502, 503, 504}
@@ -97,7 +97,7 @@ def find_landing(url: str, authorization: str, *, name: str) -> tuple[str, str]:
 
 def _ask(url: str, authorization: str) -> _Answer:
     """A server's answer to a request for the first byte; retries after temporary errors."""
-    for pause in (*_PAUSES, None):
+    for pause in (*PAUSES, None):
         answer = _request(url, authorization)
         if pause is None or not (answer.failure or answer.status in _AGAIN):
             break

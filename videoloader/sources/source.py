@@ -13,7 +13,8 @@ from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.errors import FormatError, SourceError
+from videoloader.system.checks import one_of
 from videoloader.system.forking import cached_property
 
 __all__ = ["Check", "Fingerprint", "Source", "VideoSource", "as_check", "difference", "rows_at"]
@@ -69,10 +70,8 @@ def as_check(check: str) -> Check:
     Raises:
         ArgumentError: there is no such way.
     """
-    for known in get_args(Check):
-        if check == known:
-            return cast(Check, known)
-    raise ArgumentError(f"check must be one of {', '.join(get_args(Check))}, got {check!r}")
+    known: Check = one_of("check", check, get_args(Check))
+    return known
 
 
 def difference(then: Fingerprint, source: Source, check: Check) -> str | None:

@@ -1,4 +1,4 @@
-"""Checks of numbers and truth values that users pass; the errors name the argument and its range.
+"""Checks of numbers, choices and truth values that users pass; errors name what is allowed.
 
 >>> whole_number("workers", "2")
 Traceback (most recent call last):
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["check_truth", "real_number", "whole_number"]
+__all__ = ["check_truth", "one_of", "real_number", "whole_number"]
+
+Choice = TypeVar("Choice")
 
 
 def whole_number(name: str, value: Any, *, least: int | None = 0, most: int | None = None) -> int:
@@ -81,6 +84,31 @@ def real_number(
     words = _range(least, most) if above is None else f" above {above}"
     error = ArgumentTypeError if number is None else ArgumentError
     raise error(f"{name} must be a number{words}, got {value!r:.80}")
+
+
+def one_of(name: str, value: object, choices: Iterable[Choice], *, hint: str = "") -> Choice:
+    """Check that a value equals one of several; returns that one.
+
+    Args:
+        name: of the value, for the message.
+        value: anything that can be compared with the choices.
+        choices: what is allowed.
+        hint: what may have been meant, for the message.
+
+    Raises:
+        ArgumentError: it equals none of them.
+
+    >>> one_of("snap", "frames", ("none", "keyframe"))
+    Traceback (most recent call last):
+    videoloader.errors.ArgumentError: snap must be one of none, keyframe, got 'frames'
+    """
+    allowed = tuple(choices)
+    for choice in allowed:
+        if value == choice:
+            return choice
+    names = ", ".join(map(str, allowed))
+    advice = f"; {hint}" if hint else ""
+    raise ArgumentError(f"{name} must be one of {names}, got {value!r:.80}{advice}")
 
 
 def check_truth(name: str, value: object) -> None:

@@ -2,8 +2,8 @@
 
 Files are named by digests, in one of 256 folders. Processes share them without locks: one is
 written under a temporary name and renamed, so it is whole or not there, and read through one
-descriptor, so it may be removed meanwhile. Only who removes files holds a lock, which nobody waits
-for.
+descriptor, so it may be removed meanwhile. Each ends with a checksum: what is damaged is removed.
+Only who removes files to make room holds a lock, which nobody waits for.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,8 +26,10 @@ __all__ = ["KeptFiles", "as_bytes", "held"]
 
 _LOCK = "remove.lock"
 _PARTIAL = ".partial"
+_CRC = 4  # bytes of the checksum
+_NOWHERE = memoryview(bytearray())  # all bytes are returned
 _FOLDERS = 256
-_FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewer into each
+FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewer into each
 _REMOVED = 16  # one part in so many is free after files were removed
 _SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
 _USED = 3600.0  # seconds after which the use of a file is noted once more
@@ -71,7 +74,7 @@ class KeptFiles:
         self.folder, self.limit = folder, limit
         self._ending, self._what = ending, what
         self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+{_PARTIAL})?")
-        parts = min(limit // (size * _FILES), _FOLDERS) if size else 1
+        parts = min(limit // (size * FILES), _FOLDERS) if size else 1
         self._parts = 1 << max(parts.bit_length() - 1, 0)  # so that they have as many folders each
         self._share = limit // self._parts
         # Bytes that may be written to each part before it is looked at again.
@@ -83,23 +86,41 @@ class KeptFiles:
         """Where the file of a key is, if it is kept."""
         return self.folder / key[:2] / f"{key}.{self._ending}"
 
-    def note_use(self, path: Path, status: os.stat_result) -> None:
-        """Let a file that was read stay for longer."""
-        if time.time() - status.st_mtime > _USED:
+    def read(self, key: str, memory: memoryview = _NOWHERE) -> bytes | None:
+        """What was written for a key; None if it is not kept, or damaged and now removed.
+
+        Args:
+            key: of the file.
+            memory: gets the first bytes, as many as it has; only what follows is returned.
+        """
+        path = self.path(key)
+        try:
+            with open(path, "rb") as file:
+                status = os.fstat(file.fileno())
+                file.readinto(memory)
+                rest = file.read()
+            data, checksum = rest[:-_CRC], rest[-_CRC:]
+            if _checksum(key, memory, data) != checksum:
+                path.unlink(missing_ok=True)
+                return None
+        except OSError:
+            return None
+        if time.time() - status.st_mtime > _USED:  # used now, so it stays for longer
             with suppress(OSError):  # a read-only folder
                 os.utime(path)
+        return data
 
     def write(self, key: str, *parts: bytes | memoryview) -> None:
         """Keep a file, unless it is there or has no room; logs if it cannot be written."""
         if not self.writes:
             return
-        path, size = self.path(key), sum(memoryview(part).nbytes for part in parts)
+        path, size = self.path(key), sum(memoryview(part).nbytes for part in parts) + _CRC
         try:
             with written(self.folder):
                 if path.exists() or not self._has_room(key, size):
                     return
                 with written_whole(path) as unfinished, open(unfinished, "wb") as file:
-                    file.writelines(parts)
+                    file.writelines([*parts, _checksum(key, *parts)])
         except SourceError as error:
             with self._lock:
                 if self.writes:
@@ -154,6 +175,14 @@ class KeptFiles:
                             os.unlink(entry.path)
                         else:
                             yield status.st_mtime, status.st_size, entry.path
+
+
+def _checksum(key: str, *parts: bytes | memoryview) -> bytes:
+    """CRC of a file; of its key too, so that one which was renamed is none."""
+    crc = zlib.crc32(key.encode())
+    for part in parts:
+        crc = zlib.crc32(part, crc)
+    return crc.to_bytes(_CRC, "little")
 
 
 @contextmanager

@@ -30,7 +30,7 @@ _MOST_TASKS = 64  # of a call, so that progress shows and little is repeated
 _SHARE = 4  # calls for each place at least, so that all places end at about the same time
 _IN_FLIGHT = 2  # calls for each place of the cluster: one runs, one waits
 _LEAST = 4  # calls in flight, also in a cluster that has no place yet and grows on demand
-_IDLE = 30.0  # seconds without a call until the process of a Ray worker ends
+IDLE = 30.0  # seconds without a call until the process of a Ray worker ends
 
 
 def run_on_ray(
@@ -165,7 +165,7 @@ class _Process:
                 found = dict(self._workers.run(self._job, tasks))
                 return [found[number] for number in range(len(tasks))]
             finally:
-                self._timer = timer = threading.Timer(_IDLE, lambda: self._end(timer))
+                self._timer = timer = threading.Timer(IDLE, lambda: self._end(timer))
                 timer.daemon = True
                 timer.start()
 

@@ -8,10 +8,9 @@ from typing import Any
 from videoloader.system.checks import whole_number
 from videoloader.workers.on_ray import run_on_ray
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.supervisor import TaskFailure
 from videoloader.workers.task_workers import Job, TaskWorkers
 
-__all__ = ["TaskFailure", "run_tasks"]
+__all__ = ["run_tasks"]
 
 _AHEAD = 128  # short tasks queued in a worker, so that it never waits for more
 

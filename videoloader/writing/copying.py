@@ -23,8 +23,9 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.packets.feed import PacketFeed
 from videoloader.decoding.pictures.color import resolve
 from videoloader.errors import UnsupportedError, VideoError
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import open_stream
+from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.video import index_video
 from videoloader.sampling import Run, plan_decode
 from videoloader.sources.source import Source

@@ -16,7 +16,7 @@ from videoloader.sampling.times import frames_between
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import written_whole
 from videoloader.writing.copying import CopyPlan, copy_packets, plan_copy
@@ -106,8 +106,7 @@ def cut(
     """
     target = Path(path)
     muxer = muxer_of(target)
-    if method not in get_args(Method):
-        raise ArgumentError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    one_of("method", method, get_args(Method))
     if codec is not None:
         Encoding(codec=codec, quality=quality, gop=gop)  # also wrong where packets are copied
     with blamed_on(source_name(source)):

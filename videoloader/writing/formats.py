@@ -10,6 +10,7 @@ from typing import Any
 
 from videoloader.codecs.registry import closest_name
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.system.checks import one_of
 from videoloader.system.spelling import did_you_mean
 
 __all__ = [
@@ -132,15 +133,12 @@ def encoders_of(codec: str) -> list[Encoder]:
     Raises:
         ArgumentError: the codec cannot be written.
     """
-    found = [encoder for encoder in _ENCODERS if encoder.codec == codec]
-    if not found:
-        told = f"codec must be one of {', '.join(CODECS)}, got {codec!r}"
-        if codec.endswith(_OF_HARDWARE):
-            told += "; videos are encoded on the CPU, not by encoders of a GPU"
-        elif hint := did_you_mean(CODECS, closest_name(codec), most=1):
-            told += f"; {hint}"
-        raise ArgumentError(told)
-    return found
+    if codec.endswith(_OF_HARDWARE):
+        hint = "videos are encoded on the CPU, not by encoders of a GPU"
+    else:
+        hint = did_you_mean(CODECS, closest_name(codec), most=1)
+    one_of("codec", codec, CODECS, hint=hint)
+    return [encoder for encoder in _ENCODERS if encoder.codec == codec]
 
 
 def find_encoder(codec: str, *, is_rgb: bool = False) -> Encoder:

@@ -16,7 +16,7 @@ from videoloader.decoding.pictures.matrix import matrix_for
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pyav import reformat
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 if TYPE_CHECKING:
     from av import VideoFrame

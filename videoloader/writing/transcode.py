@@ -25,7 +25,8 @@ from videoloader.system.checks import real_number, whole_number
 from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import written, written_whole
 from videoloader.workers.processors import usable_processors
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 from videoloader.writing.destinations import Folder, Shards, remove_partial
 from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import muxer_of

@@ -19,6 +19,7 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
+from videoloader.system.checks import one_of
 from videoloader.system.spelling import suggests_names
 from videoloader.system.writing import written_whole
 from videoloader.video import Video
@@ -106,8 +107,7 @@ def write_video(
     target = Path(path)
     codec = codec or muxer_of(target).codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
-    if layout not in get_args(Layout):
-        raise ArgumentError(f"layout must be one of {', '.join(get_args(Layout))}, got {layout!r}")
+    one_of("layout", layout, get_args(Layout))
     if fps is not None and times is not None:
         raise ArgumentError("give fps or times, not both")
     colors = OutputFormat(matrix=matrix, color_range=color_range)

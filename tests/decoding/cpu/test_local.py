@@ -1,5 +1,6 @@
 """Decoding in this process: any number of threads, decoders kept warm, exact about damage."""
 
+import threading
 from collections import Counter
 
 import numpy as np
@@ -25,16 +26,17 @@ def path(request, tmp_path_factory):
 @pytest.fixture
 def opened(monkeypatch):
     """Threads of the decoders that are opened, and packets that all are given."""
-    counts = Counter()
+    counts, lock = Counter(), threading.Lock()
     begin, make = frame_decoder.open_decoder, frame_decoder.make_packet
 
     def open_decoder(*arguments, threads, **options):
-        counts["threads"] += threads
-        counts["decoders"] += 1
+        with lock:
+            counts.update(threads=threads, decoders=1)
         return begin(*arguments, threads=threads, **options)
 
     def make_packet(*arguments):
-        counts["packets"] += 1
+        with lock:
+            counts["packets"] += 1
         return make(*arguments)
 
     monkeypatch.setattr(frame_decoder, "open_decoder", open_decoder)
@@ -45,7 +47,7 @@ def opened(monkeypatch):
 @pytest.fixture
 def eager(monkeypatch):
     """Small clips get the threads of large ones."""
-    monkeypatch.setattr(local, "_LITTLE_WORK", 0)
+    monkeypatch.setattr(local, "LITTLE_WORK", 0)
 
 
 CLIPS = {

@@ -13,7 +13,7 @@ from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 WEIGHTS = {"bt709": (0.2126, 0.0722), "smpte170m": (0.299, 0.114), "bt2020nc": (0.2627, 0.0593)}
 FORMATS = {

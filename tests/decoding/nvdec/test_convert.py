@@ -19,7 +19,7 @@ from videoloader.decoding.nvdec.descriptor import (
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 # Of 255, on an H200: sums of up to 100,000 products in single precision (0.011), and the powers of
 # PQ, whose exponent of 79 multiplies the errors of the logarithm (0.076).

@@ -20,7 +20,7 @@ from videoloader.decoding import reading
 from videoloader.decoding.nvdec import hardware_decoder, pool, sessions
 from videoloader.decoding.nvdec.session import Session
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.indexing.index import PacketFlags
+from videoloader.indexing.packets import PacketFlags
 
 STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
 

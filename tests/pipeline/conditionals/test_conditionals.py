@@ -10,7 +10,6 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
 from videoloader.pipeline import Pipeline, do_not_convert, pipeline_def
 from videoloader.pipeline.experimental import pipeline_def as experimental_def
 
-pytest_plugins = ["fake_videos"]
 pytestmark = pytest.mark.usefixtures("no_threads_left")
 
 BATCH = 7

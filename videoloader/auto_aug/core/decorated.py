@@ -14,7 +14,7 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals import converted_callee
 from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.pipeline.graph.promotion import promote
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 from videoloader.types import ArrayConstant, Constant, Operand, ScalarConstant
 
 __all__ = ["Augmentation", "augmentation", "check_keywords"]
@@ -53,10 +53,7 @@ class Augmentation:
         self.mag_to_param = mag_to_param or np.asarray
         self.param_device = param_device or "cpu"
         self.name: str = name or str(getattr(op, "__name__", type(op).__name__))
-        if self.param_device not in _DEVICES:
-            raise ArgumentError(
-                f"{self.name}: param_device must be one of {_DEVICES}, got {param_device!r}"
-            )
+        one_of(f"{self.name}: param_device", self.param_device, _DEVICES)
         if isinstance(mag_range, np.ndarray):
             if mag_range.ndim != 1 or not len(mag_range):
                 raise ArgumentError(f"{self.name}: magnitudes are an array of one dimension")

@@ -52,7 +52,7 @@ class VideoLoader:
         interval: int,
         skip: int,
         shuffle: int,
-        prefetch: int = 0,  # noqa: ARG002  (decord's)
+        prefetch: int = 0,
         seed: int | None = None,
     ) -> None:
         contexts = [ctx] if isinstance(ctx, DECORDContext) else list(ctx)

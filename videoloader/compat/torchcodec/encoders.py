@@ -68,7 +68,7 @@ class AudioEncoder:
 
     def to_tensor(
         self,
-        format: str,  # noqa: A002  (torchcodec's name)
+        format: str,
         *,
         bit_rate: int | None = None,
         num_channels: int | None = None,
@@ -82,7 +82,7 @@ class AudioEncoder:
     def to_file_like(
         self,
         file_like: Any,
-        format: str,  # noqa: A002  (torchcodec's name)
+        format: str,
         *,
         bit_rate: int | None = None,
         num_channels: int | None = None,

@@ -12,7 +12,8 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError
-from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation
 
 __all__ = ["SurfaceConverter", "converter_for"]
 

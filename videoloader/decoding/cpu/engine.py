@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.images import Decoded, ImageQueue
-from videoloader.decoding.cpu.pool import CpuPool, SoundTask, WorkerLostError
+from videoloader.decoding.cpu.pool import CpuPool, SoundTask
 from videoloader.decoding.cpu.tasks import (
     SPARE_THREADS,
     UNBALANCED,
@@ -28,6 +28,7 @@ from videoloader.sampling.plan import MergedRun
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock
+from videoloader.workers.supervisor import WorkerLostError
 
 __all__ = ["CpuEngine"]
 

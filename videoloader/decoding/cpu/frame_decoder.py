@@ -21,7 +21,8 @@ from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError
 from videoloader.indexing.contexts import make_packet, open_decoder
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
 from videoloader.sampling import DecodePlan, Run
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source

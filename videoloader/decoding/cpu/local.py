@@ -34,7 +34,7 @@ _FEW_PACKETS = 32  # of a run, for which frame threads do not pay
 _PLACES = 2  # where decoders of a video stand, for readers that take turns
 _NEAR = 8  # frames that may be left out between calls, and packets between runs of a call
 _SPARED = 8  # read on, in place of dividing a range, where that spares one packet of so many
-_LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
+LITTLE_WORK = 600_000  # pixels of all packets, for which a second thread does not pay
 
 
 class LocalEngine:
@@ -186,7 +186,7 @@ class LocalEngine:
             if len(lanes) == 1:
                 lanes.append(Decoders())
             lane = lanes[1]
-        is_much = packets * clip.index.width * clip.index.height >= _LITTLE_WORK
+        is_much = packets * clip.index.width * clip.index.height >= LITTLE_WORK
         is_long = len(runs[0].wants) > 1 or packets >= _FEW_PACKETS
         many = self._threads + SPARE_THREADS
         return lane, many if self._threads > 1 and is_much and is_long else 1
@@ -197,7 +197,7 @@ class LocalEngine:
         if count == 1:
             return [(runs, 1)]
         lengths = [len(run.run.packets) for run in runs]
-        if sum(lengths) * index.width * index.height < _LITTLE_WORK:
+        if sum(lengths) * index.width * index.height < LITTLE_WORK:
             return [(runs, 1)]
         packets = np.array(lengths)
         longest = int(packets.argmax())

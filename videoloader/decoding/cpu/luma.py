@@ -14,7 +14,7 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import matrix_and_range
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 __all__ = ["LumaConverter"]
 

@@ -24,9 +24,9 @@ from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.protocol import Worker
 from videoloader.workers.shared_memory import SharedMemory, memory_file
-from videoloader.workers.supervisor import Result, Supervisor, WorkerLostError
+from videoloader.workers.supervisor import Result, Supervisor
 
-__all__ = ["CpuPool", "SoundTask", "WorkerLostError"]
+__all__ = ["CpuPool", "SoundTask"]
 
 _MOST_FILES = 64  # of videos in memory
 

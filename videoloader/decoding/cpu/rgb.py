@@ -23,7 +23,7 @@ from videoloader.decoding.pictures.color import Siting, matrix_and_range, rgb_ma
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pictures.swscale import RgbScaler, UnscaledRgb, to_rgb
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 if TYPE_CHECKING:
     from av import VideoFrame

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.output import Interpolation
+from videoloader.decoding.options import Interpolation
 from videoloader.decoding.pictures.color import Siting
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.pyav import new_graph, reformat
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 
 if TYPE_CHECKING:
     from av import VideoFrame

@@ -23,7 +23,8 @@ from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError
-from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation
 from videoloader.runtime.run_stats import Work
 from videoloader.sampling import Run, plan_decode
 from videoloader.sources.faults import blamed_on

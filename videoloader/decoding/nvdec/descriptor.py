@@ -14,7 +14,8 @@ from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.matrix import matrix_for
 from videoloader.decoding.pictures.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
+from videoloader.system.checks import one_of
 
 __all__ = ["SITINGS", "SURFACE_DTYPE", "MemoryFormat", "Picture", "describe", "describe_fill"]
 
@@ -121,10 +122,8 @@ class Picture:
     orientation: Orientation = field(default_factory=Orientation)
 
     def __post_init__(self) -> None:
-        if self.format not in get_args(MemoryFormat):
-            raise ArgumentError(f"no memory format {self.format!r}")
-        if self.siting not in SITINGS:
-            raise ArgumentError(f"siting must be one of {', '.join(SITINGS)}, got {self.siting!r}")
+        one_of("format", self.format, get_args(MemoryFormat))
+        one_of("siting", self.siting, SITINGS)
         if not 8 <= self.bit_depth <= self.storage_bits:
             raise ArgumentError(f"{self.format} holds no samples of {self.bit_depth} bits")
         inside = (

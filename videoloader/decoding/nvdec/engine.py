@@ -30,7 +30,8 @@ from videoloader.errors import (
     UnsupportedError,
     VideoError,
 )
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
 from videoloader.sampling.plan import MergedRun, Run
 from videoloader.sources.faults import blamed_on
 

@@ -31,7 +31,8 @@ from videoloader.decoding.nvdec.hardware import (
 from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.preamble import has_film_grain
 from videoloader.errors import DecodeError, UnsupportedError
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.payloads import Packets
 from videoloader.sampling.plan import Run, plan_run
 from videoloader.sources.source import Source

@@ -13,7 +13,8 @@ from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE, MemoryFormat, P
 from videoloader.decoding.nvdec.session import NvdecJob
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.color import chroma_siting, resolve
-from videoloader.indexing.index import Orientation, VideoIndex
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import Orientation
 from videoloader.sampling.plan import MergedRun
 from videoloader.sources.source import Source
 

@@ -28,7 +28,7 @@ depends on."""
 
 _FIRST = 16  # packets that are read before any is decoded
 _QUICK_BYTES = 1 << 18  # or more, if they have no more bytes than these
-_SPAN, _MAX_BYTES = 512, 1 << 24  # packets looked at together, and bytes of them
+SPAN, MAX_BYTES = 512, 1 << 24  # packets looked at together, and bytes of them
 
 
 class Fed(NamedTuple):
@@ -105,8 +105,8 @@ def _parts(index: VideoIndex, run: Run, part: int) -> list[tuple[int, int]]:
     start = 0
     while start < count:
         read = int(ends[start - 1]) if start else 0
-        fitting = int(np.searchsorted(ends, read + _MAX_BYTES, side="right"))
-        stop = min(max(fitting, start + 1), start + _SPAN, count)
+        fitting = int(np.searchsorted(ends, read + MAX_BYTES, side="right"))
+        stop = min(max(fitting, start + 1), start + SPAN, count)
         parts.append((start, stop))
         start = stop
     return parts

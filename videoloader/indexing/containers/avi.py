@@ -19,9 +19,9 @@ from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
 from videoloader.indexing.containers.riff import Chunk, find_packets, riff_end, walk_chunks
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.nal_scan import NalScan
-from videoloader.indexing.packets import NO_TIME, packet_table
+from videoloader.indexing.packets import NO_TIME, PacketFlags, packet_table
 from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source

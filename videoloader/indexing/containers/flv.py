@@ -12,9 +12,8 @@ from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import is_random_access, length_units
 from videoloader.codecs.registry import codec_of
 from videoloader.indexing.containers.container import Container, Indexed, past_the_end, table_index
-from videoloader.indexing.index import PacketFlags
 from videoloader.indexing.order.picture_order import picture_order, with_order
-from videoloader.indexing.packets import order_is_known, packet_table
+from videoloader.indexing.packets import PacketFlags, order_is_known, packet_table
 from videoloader.indexing.traits import NO_AUDIO, Audio, audio_of_aac
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source

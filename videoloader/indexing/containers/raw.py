@@ -19,9 +19,9 @@ from videoloader.indexing.containers.annexb import (
     unit_bytes,
 )
 from videoloader.indexing.containers.container import Container, Indexed, table_index
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.nal_scan import NalScan, scan_units
-from videoloader.indexing.packets import NO_TIME, packet_table
+from videoloader.indexing.packets import NO_TIME, PacketFlags, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 

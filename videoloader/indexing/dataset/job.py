@@ -26,8 +26,10 @@ from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.sources.address import is_url, local_path
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, as_check, difference
+from videoloader.system.checks import one_of
 from videoloader.system.writing import make_folder
-from videoloader.workers.tasks import TaskFailure, run_tasks
+from videoloader.workers.supervisor import TaskFailure
+from videoloader.workers.tasks import run_tasks
 
 __all__ = ["Progress", "index_dataset", "part_of"]
 
@@ -93,8 +95,7 @@ def index_dataset(
     >>> len(dataset), dataset[3].num_frames
     (4, 90)
     """
-    if on_error not in ("record", "raise"):
-        raise ArgumentError(f'on_error must be "record" or "raise", got {on_error!r}')
+    one_of("on_error", on_error, ("record", "raise"))
     check, target = as_check(check), table_path(out)
     places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     noted = Skipped() if skipped is None else skipped

@@ -19,7 +19,7 @@ from videoloader.sources.address import shown
 from videoloader.sources.faults import raise_shortage
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.workers.tasks import TaskFailure
+from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa

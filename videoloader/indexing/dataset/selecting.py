@@ -23,7 +23,7 @@ from videoloader.indexing.dataset.joining import (
 from videoloader.indexing.dataset.part import write_part
 from videoloader.indexing.dataset.sql import query_rows
 from videoloader.system.callers import warn_user
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -204,8 +204,7 @@ class Selecting:
             SourceError: there is no such file.
             FormatError: the file is no table.
         """
-        if missing not in ("raise", "drop", "null"):
-            raise ArgumentError(f"missing must be 'raise', 'drop' or 'null', got {missing!r}")
+        one_of("missing", missing, ("raise", "drop", "null"))
         if key is None:
             if callable(on):
                 raise ArgumentError("join with a function as on= needs key=, a column of the table")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.contexts import make_packet, most_pixels, open_decoder, pixel_format_of
-from videoloader.indexing.index import PacketFlags, VideoIndex
-from videoloader.indexing.packets import NO_TIME
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import NO_TIME, PacketFlags
 
 if TYPE_CHECKING:
     import av

@@ -58,7 +58,7 @@ class _Computing(NamedTuple):
     kinds: tuple[DataType, ...]
 
 
-def _infer(context: Context, *inputs: Spec, expression: str | Expression) -> Planned:  # noqa: ARG001
+def _infer(context: Context, *inputs: Spec, expression: str | Expression) -> Planned:
     parsed = Expression.parse(expression) if isinstance(expression, str) else expression
     kinds = parsed.kinds(tuple([DataType.of(spec.dtype) for spec in inputs]))
     kind = parsed.function.result(*kinds)

@@ -168,7 +168,7 @@ def _bits(name: str) -> Callable[..., DataType]:
     return result
 
 
-def _bool(*kinds: DataType) -> DataType:  # noqa: ARG001  (a result type as the others)
+def _bool(*kinds: DataType) -> DataType:
     return DataType.BOOL
 
 
@@ -177,7 +177,7 @@ def _plain(function: Callable[..., torch.Tensor]) -> Compute:
     return lambda kind, *operands, **out: function(*operands, **out)  # noqa: ARG005
 
 
-def _minus(kind: DataType, value: torch.Tensor, **out: Any) -> torch.Tensor:  # noqa: ARG001
+def _minus(kind: DataType, value: torch.Tensor, **out: Any) -> torch.Tensor:
     return torch.neg(value, **out)
 
 
@@ -235,7 +235,7 @@ def _clamp(
     return torch.where(_less(kind, high, value), high, value)
 
 
-def _cube_root(kind: DataType, value: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+def _cube_root(kind: DataType, value: torch.Tensor) -> torch.Tensor:
     exact = value.to(torch.float64)
     root = exact.abs().pow(1 / 3)
     # One step of Newton's method takes the error of 1 / 3 away.

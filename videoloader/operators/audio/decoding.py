@@ -71,11 +71,7 @@ def _tensor(samples: NDArray[Any]) -> torch.Tensor:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    encoded: Spec,
-    *,
-    dtype: torch.dtype,
-    **others: Any,  # noqa: ARG001
+    context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any
 ) -> tuple[Spec, Spec]:
     # The lengths are in the files.
     return Spec((), dtype), Spec.alike(len(encoded), (), torch.float32)

@@ -59,7 +59,7 @@ def resample_signal(
     return made.T.reshape(length, *levels.shape[1:])
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if ("in_rate" in given) != ("out_rate" in given):
         raise ArgumentError("fn.audio_resample: give in_rate and out_rate together")
     ways = [each for each in ("in_rate", "scale", "out_length") if each in given]
@@ -101,12 +101,7 @@ def _rates(
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    signal: Spec,
-    *,
-    quality: float,
-    dtype: torch.dtype | None,
-    **rates: Any,
+    context: Context, signal: Spec, *, quality: float, dtype: torch.dtype | None, **rates: Any
 ) -> Planned:
     dtype = dtype or signal.dtype
     for each in (dtype, signal.dtype):

@@ -20,13 +20,7 @@ from videoloader.tensors.batch import Batch, Spec, parts
 __all__ = ["nonsilent_region", "power_spectrum", "preemphasis_filter"]
 
 
-def _infer_filtered(
-    context: Context,  # noqa: ARG001
-    signal: Spec,
-    *,
-    dtype: torch.dtype,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+def _infer_filtered(context: Context, signal: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:
     return replace(signal, dtype=dtype)
 
 
@@ -83,12 +77,7 @@ class _Spectrum(NamedTuple):
 
 
 def _infer_spectrum(
-    context: Context,  # noqa: ARG001
-    signal: Spec,
-    *,
-    axis: int,
-    nfft: int | None,
-    power: int,
+    context: Context, signal: Spec, *, axis: int, nfft: int | None, power: int
 ) -> Planned:
     check_floating("power_spectrum", signal)
     shapes, along = [], -1
@@ -131,11 +120,7 @@ def _check_reference(given: Collection[str], arguments: Mapping[str, Any]) -> No
         )
 
 
-def _infer_region(
-    context: Context,  # noqa: ARG001
-    signal: Spec,
-    **arguments: Any,  # noqa: ARG001
-) -> tuple[Spec, Spec]:
+def _infer_region(context: Context, signal: Spec, **arguments: Any) -> tuple[Spec, Spec]:
     for shape in signal.shapes:
         if len(shape) != 1:
             raise ArgumentError(f"fn.nonsilent_region takes signals (n,), got shape {shape}")

@@ -27,7 +27,7 @@ from videoloader.tensors.batch import Batch, Spec, parts
 __all__ = ["mel_filter_bank", "mfcc", "spectrogram", "to_decibels"]
 
 
-def _check_window(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_window(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     window, length, nfft = (arguments[name] for name in ("window_fn", "window_length", "nfft"))
     if window and len(window) != length:
         raise ArgumentError(
@@ -60,7 +60,7 @@ class _Transforming(NamedTuple):
 
 
 def _infer_spectrogram(
-    context: Context,  # noqa: ARG001
+    context: Context,
     signal: Spec,
     *,
     nfft: int | None,
@@ -153,7 +153,7 @@ def _frequency_axis(shape: tuple[int, ...], layout: str) -> int:
     return layout.index("f") - len(layout)
 
 
-def _check_bank(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_bank(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     low, high, rate = (arguments[name] for name in ("freq_low", "freq_high", "sample_rate"))
     if not 0 <= low < (high or rate / 2) <= rate / 2:
         raise ArgumentError(
@@ -163,7 +163,7 @@ def _check_bank(given: Collection[str], arguments: Mapping[str, Any]) -> None:  
 
 
 def _infer_mel(
-    context: Context,  # noqa: ARG001
+    context: Context,
     spectra: Spec,
     *,
     nfilter: int,
@@ -250,7 +250,7 @@ def _check_reference(given: Collection[str], arguments: Mapping[str, Any]) -> No
         )
 
 
-def _infer_decibels(context: Context, magnitudes: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+def _infer_decibels(context: Context, magnitudes: Spec, **arguments: Any) -> Spec:
     check_floating("to_decibels", magnitudes)
     return magnitudes
 
@@ -296,13 +296,13 @@ def to_decibels(
     return out
 
 
-def _check_transform(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_transform(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if arguments["dct_type"] == 1 and arguments["normalize"]:
         raise ArgumentError("fn.mfcc: dct_type=1 cannot be normalized")
 
 
 def _infer_mfcc(
-    context: Context,  # noqa: ARG001
+    context: Context,
     spectra: Spec,
     *,
     axis: int,

@@ -37,8 +37,6 @@ _logger = logging.getLogger("videoloader")
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if {"ltrb", "bbox_layout"} <= set(given):
-        raise ArgumentError(f"fn.{_NAME}: bbox_layout replaces ltrb; give one of them")
     scaling, ratios = arguments["scaling"], arguments["aspect_ratio"]
     if len(scaling) != 2 or not 0 <= scaling[0] <= scaling[1]:
         raise ArgumentError(f"fn.{_NAME}: scaling is (least, most), not negative; got {scaling}")
@@ -65,11 +63,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    boxes: Spec,
-    *labels: Spec,
-    output_bbox_indices: bool,
-    **others: Any,  # noqa: ARG001
+    context: Context, boxes: Spec, *labels: Spec, output_bbox_indices: bool, **others: Any
 ) -> tuple[Spec, ...]:
     counts = check_boxes(_NAME, boxes, (4, 6))
     place = Spec(tuple((shape[1] // 2,) for shape in boxes.shapes), torch.float32)
@@ -160,6 +154,7 @@ def _infer(
     num_outputs=lambda arguments: 3 + arguments["output_bbox_indices"],
     optional_outputs=True,
     infer=_infer,
+    exclusive=(("ltrb", "bbox_layout"),),
     check=_check,
 )
 def random_bbox_crop(
@@ -271,7 +266,7 @@ def _lengths(
     return tuple(shape[order.index(letter)] for letter in wanted)
 
 
-def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **given: Any) -> Any:  # noqa: ARG001
+def _infer_ssd(context: Context, frames: Spec, boxes: Spec, labels: Spec, **given: Any) -> Any:
     check_labels("ssd_random_crop", labels, check_boxes("ssd_random_crop", boxes))
     return frames, boxes, labels
 

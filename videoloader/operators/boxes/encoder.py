@@ -17,7 +17,7 @@ from videoloader.tensors.batch import Batch, Spec
 __all__ = ["box_encoder"]
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     anchors, means, stds = (arguments[name] for name in ("anchors", "means", "stds"))
     if not anchors or len(anchors) % 4:
         raise ArgumentError(
@@ -31,12 +31,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noq
 
 
 def _infer(
-    context: Context,
-    boxes: Spec,
-    labels: Spec,
-    *,
-    anchors: Sequence[float],
-    **others: Any,  # noqa: ARG001
+    context: Context, boxes: Spec, labels: Spec, *, anchors: Sequence[float], **others: Any
 ) -> tuple[Spec, Spec]:
     check_labels("box_encoder", labels, check_boxes("box_encoder", boxes))
     count = len(anchors) // 4

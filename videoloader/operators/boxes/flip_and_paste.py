@@ -26,7 +26,7 @@ _LTRB = Argument(
 def _same_boxes(name: str) -> Callable[..., Spec]:
     """The `infer` of an operator that gives boxes of the shape that it takes."""
 
-    def infer(context: Context, boxes: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+    def infer(context: Context, boxes: Spec, **arguments: Any) -> Spec:
         check_whole_boxes(name, boxes)
         return boxes
 
@@ -44,12 +44,7 @@ def _same_boxes(name: str) -> Callable[..., Spec]:
     infer=_same_boxes("bb_flip"),
 )
 def bb_flip(
-    context: Context,  # noqa: ARG001
-    boxes: Batch,
-    *,
-    horizontal: PerSample,
-    vertical: PerSample,
-    ltrb: bool,
+    context: Context, boxes: Batch, *, horizontal: PerSample, vertical: PerSample, ltrb: bool
 ) -> Batch:
     """Mirror boxes as `fn.flip` mirrors their frame.
 
@@ -86,7 +81,7 @@ def _place(name: str, doc: str) -> Argument:
     infer=_same_boxes("bbox_paste"),
 )
 def bbox_paste(
-    context: Context,  # noqa: ARG001
+    context: Context,
     boxes: Batch,
     *,
     ratio: PerSample,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,12 +20,7 @@ from videoloader.tensors.batch import Batch, Spec
 __all__ = ["random_mask_pixel", "select_masks"]
 
 
-def _check_pixel(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    if {"value", "threshold"} <= set(given):
-        raise ArgumentError("fn.segmentation.random_mask_pixel takes value or threshold, not both")
-
-
-def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:  # noqa: ARG001
+def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:
     for shape in masks.shapes:
         if 0 in shape:
             raise ArgumentError(
@@ -47,7 +41,7 @@ def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:  # noqa:
         SEED,
     ),
     infer=_infer_pixel,
-    check=_check_pixel,
+    exclusive=(("value", "threshold"),),
 )
 def random_mask_pixel(
     context: Context,
@@ -73,12 +67,7 @@ def random_mask_pixel(
 
 
 def _infer_select(
-    context: Context,  # noqa: ARG001
-    mask_ids: Spec,
-    polygons: Spec,
-    vertices: Spec,
-    *,
-    reindex_masks: bool,  # noqa: ARG001
+    context: Context, mask_ids: Spec, polygons: Spec, vertices: Spec, *, reindex_masks: bool
 ) -> tuple[Spec, Spec]:
     name = "segmentation.select_masks"
     check_type(name, "mask_ids", mask_ids, torch.int32)
@@ -104,12 +93,7 @@ def _infer_select(
     infer=_infer_select,
 )
 def select_masks(
-    context: Context,  # noqa: ARG001
-    mask_ids: Batch,
-    polygons: Batch,
-    vertices: Batch,
-    *,
-    reindex_masks: bool,
+    context: Context, mask_ids: Batch, polygons: Batch, vertices: Batch, *, reindex_masks: bool
 ) -> tuple[Batch, Batch]:
     """Keep the polygons of some masks and their vertices, in the order of `mask_ids`.
 

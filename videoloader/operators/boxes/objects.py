@@ -44,12 +44,12 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     masks: Spec,
     *,
     format: str,  # noqa: A002  (DALI's name)
     output_class: bool,
-    **others: Any,  # noqa: ARG001
+    **others: Any,
 ) -> tuple[Spec, ...]:
     if len(masks) and (masks.dtype.is_floating_point or masks.dtype == torch.uint64):
         raise ArgumentTypeError(f"fn.{_NAME}: masks are integers, got {masks.dtype}; cast first")

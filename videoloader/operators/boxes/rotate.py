@@ -44,10 +44,7 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    boxes: Spec,
-    *labels: Spec,
-    **arguments: Any,  # noqa: ARG001
+    context: Context, boxes: Spec, *labels: Spec, **arguments: Any
 ) -> Spec | tuple[Spec, ...]:
     check_whole_boxes("bbox_rotate", boxes)
     for shape in boxes.shapes:
@@ -106,7 +103,7 @@ def _infer(
     check=_check,
 )
 def bbox_rotate(
-    context: Context,  # noqa: ARG001
+    context: Context,
     boxes: Batch,
     *labels: Batch,
     angle: PerSample,

@@ -121,11 +121,7 @@ class _Line:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    dtype: torch.dtype | None,
-    **numbers: PerSample,
+    context: Context, frames: Spec, *, dtype: torch.dtype | None, **numbers: PerSample
 ) -> Planned:
     out = frames if dtype in (None, frames.dtype) else replace(frames, dtype=dtype)
     return Planned((out,), _Line(_numbers(frames, numbers), out.dtype))

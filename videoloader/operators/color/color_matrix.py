@@ -188,11 +188,7 @@ def _declare(
     """Declare an operator of numbers that give a matrix: see `_Mixing`."""
 
     def infer(
-        context: Context,  # noqa: ARG001
-        frames: Spec,
-        *,
-        dtype: torch.dtype | None,
-        **given: Any,
+        context: Context, frames: Spec, *, dtype: torch.dtype | None, **given: Any
     ) -> Planned:
         for shape in set(frames.shapes):
             if shape[-1] != 3:
@@ -322,11 +318,7 @@ class _Conversion:
 
 
 def _infer_space(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    image_type: ImageType,
-    output_type: ImageType,
+    context: Context, frames: Spec, *, image_type: ImageType, output_type: ImageType
 ) -> Planned:
     first, second = _to_rgb(image_type), _from_rgb(output_type)
     channels = first.shape[1] - 1

@@ -55,7 +55,7 @@ class _Marking(NamedTuple):
 
 
 def _infer_one_hot(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     num_classes: int,
@@ -82,10 +82,6 @@ def _infer_one_hot(
     return Planned((Spec(shapes, dtype, layout, values.device),), _Marking(place, classes, numbers))
 
 
-def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    check_letter("one_hot", arguments)
-
-
 @declare(
     "one_hot",
     inputs=("data",),
@@ -98,7 +94,7 @@ def _check_one_hot(given: Collection[str], arguments: Mapping[str, Any]) -> None
         Argument("off_value", FLOAT, 0.0, "elsewhere"),
     ),
     infer=_infer_one_hot,
-    check=_check_one_hot,
+    check=check_letter("one_hot"),
     whole_batch=_tells_scalars,
 )
 def one_hot(context: Context, values: Batch, plan: _Marking) -> Batch:
@@ -124,7 +120,7 @@ def one_hot(context: Context, values: Batch, plan: _Marking) -> Batch:
     return by_block(values, mark)
 
 
-def _check_table(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_table(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     keys, values = arguments["keys"], arguments["values"]
     if len(keys) != len(values):
         raise ArgumentError(f"fn.lookup_table has {len(keys)} keys and {len(values)} values")

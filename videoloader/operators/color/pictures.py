@@ -44,7 +44,7 @@ def _each_picture(frames: torch.Tensor, out: torch.Tensor, change: Callable[...,
     out.copy_(torch.from_numpy(np.stack(made)).reshape(out.shape))
 
 
-def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Planned:  # noqa: ARG001
+def _infer_rgb(context: Context, frames: Spec, *, quality: PerSample) -> Planned:
     _check_bytes(frames, "jpeg_compression_distortion")
     for shape in frames.shapes:
         if shape[-1] != 3:
@@ -97,7 +97,7 @@ def jpeg_compression_distortion(context: Context, frames: Batch, plan: Qualities
     return out
 
 
-def _infer_equalized(context: Context, frames: Spec) -> Spec:  # noqa: ARG001
+def _infer_equalized(context: Context, frames: Spec) -> Spec:
     _check_bytes(frames, "equalize")
     return frames
 
@@ -118,7 +118,7 @@ def _equalized(values: torch.Tensor) -> torch.Tensor:
 def _equalize_by_opencv(context: Context, frames: Batch) -> Batch:
     import cv2
 
-    def change(number: int, picture: Picture) -> Picture:  # noqa: ARG001
+    def change(number: int, picture: Picture) -> Picture:
         return _each_channel(picture, cv2.equalizeHist)
 
     out = context.empty()
@@ -160,7 +160,7 @@ def equalize(context: Context, frames: Batch) -> Batch:
     return out
 
 
-def _infer_clahe(context: Context, frames: Spec, **arguments: Any) -> Spec:  # noqa: ARG001
+def _infer_clahe(context: Context, frames: Spec, **arguments: Any) -> Spec:
     _check_bytes(frames, "clahe")
     for shape in frames.shapes:
         if shape[-1] not in (1, 3):
@@ -168,7 +168,7 @@ def _infer_clahe(context: Context, frames: Spec, **arguments: Any) -> Spec:  # n
     return frames
 
 
-def _check_clahe(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_clahe(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if not arguments["clip_limit"] > 0:
         raise ArgumentError(f"fn.clahe: clip_limit is over 0, got {arguments['clip_limit']:g}")
 
@@ -214,7 +214,7 @@ def clahe(
 
     equalizer = cv2.createCLAHE(clip_limit, (tiles_x, tiles_y))
 
-    def change(number: int, picture: Picture) -> Picture:  # noqa: ARG001
+    def change(number: int, picture: Picture) -> Picture:
         if luma_only and picture.shape[-1] == 3:
             lab = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2LAB)
             lab[..., 0] = equalizer.apply(np.ascontiguousarray(lab[..., 0]))
@@ -312,7 +312,7 @@ def debayer(context: Context, frames: Batch, plan: Sequence[str]) -> Batch:
     out = context.empty()
     for sample, place, name in zip(frames, out, plan, strict=True):
 
-        def change(number: int, picture: Picture, code: int = getattr(cv2, name)) -> Picture:  # noqa: ARG001
+        def change(number: int, picture: Picture, code: int = getattr(cv2, name)) -> Picture:
             made = cv2.demosaicing(np.ascontiguousarray(picture[..., 0]), code)
             return made.reshape(*made.shape[:2], -1)
 

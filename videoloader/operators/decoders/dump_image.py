@@ -16,7 +16,7 @@ from videoloader.tensors.batch import Batch, Spec
 __all__ = ["dump_image"]
 
 
-def _infer(context: Context, images: Spec, *, suffix: str, input_layout: str) -> Spec:  # noqa: ARG001
+def _infer(context: Context, images: Spec, *, suffix: str, input_layout: str) -> Spec:
     for shape in images.shapes:
         if images.dtype != torch.uint8 or len(shape) != 3 or shape[2] not in (1, 3):
             raise ArgumentError(
@@ -37,7 +37,7 @@ def _infer(context: Context, images: Spec, *, suffix: str, input_layout: str) ->
     has_effects=True,
     whole_batch=True,
 )
-def dump_image(context: Context, images: Batch, *, suffix: str, input_layout: str) -> Batch:  # noqa: ARG001
+def dump_image(context: Context, images: Batch, *, suffix: str, input_layout: str) -> Batch:
     """Write images to `{sample}-{suffix}-0.ppm` in the working directory, and give them on.
 
     The files are PPM, or PGM if there is one channel, as text. Those of the next batch have the

@@ -7,7 +7,7 @@ codec.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from videoloader.decoding.images.pixels import channels_of
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.decoding.images.scale import to_range
 from videoloader.errors import ArgumentError, DecodeError, VideoError
-from videoloader.operators.arguments import BOOL, DTYPE, FLOATS, IMAGE, INT, Argument, PerSample
+from videoloader.operators.arguments import BOOL, DTYPE, IMAGE, INT, Argument, PerSample
 from videoloader.operators.context import Context, SampleError
 from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.general.slice import SLICE_ARGUMENTS, check_slice, slice_windows
@@ -31,6 +31,7 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
+from videoloader.operators.random.random_windows import AREA, RATIO
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
@@ -114,7 +115,7 @@ def image_name(encoded: Batch, position: int) -> str:
     return (encoded.source_info[position] if encoded.source_info else "") or "the image"
 
 
-def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+def _infer(context: Context, *inputs: Spec, dtype: torch.dtype, **others: Any) -> Spec:
     return Spec((), dtype, "HWC", context.device)  # the shapes are in the files
 
 
@@ -234,7 +235,7 @@ def _on_gpu(
     )
 
 
-def _whole(position: int, size: tuple[int, int]) -> None:  # noqa: ARG001  (a `FindWindow`)
+def _whole(position: int, size: tuple[int, int]) -> None:
     return None
 
 
@@ -272,47 +273,24 @@ def _divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     return {name: arguments[name] for name in arguments if name not in options}, options
 
 
-def _check_random(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    area, ratio = (_range(arguments, name) for name in ("random_area", "random_aspect_ratio"))
-    if not (0 < area[0] <= area[1]):
-        raise ArgumentError(f"random_area must be (least, most) with 0 < least <= most, got {area}")
-    if not (0 < ratio[0] <= ratio[1]):
-        raise ArgumentError(
-            f"random_aspect_ratio must be (least, most) with 0 < least <= most, got {ratio}"
-        )
-
-
-def _range(arguments: Mapping[str, Any], name: str) -> tuple[float, float]:
-    values = arguments[name]
-    if len(values) not in (1, 2):
-        raise ArgumentError(f"{name} must be (least, most), got {values}")
-    return values[0], values[-1]
-
-
 @declare(
     "decoders.image_random_crop",
     arguments=(
         *DECODING,
-        Argument("random_area", FLOATS, (0.08, 1.0), "part of the area: (least, most)"),
-        Argument(
-            "random_aspect_ratio",
-            FLOATS,
-            (0.75, 1.333333),
-            "ratio of width to height: (least, most)",
-        ),
+        AREA,
+        RATIO,
         Argument("num_attempts", INT, 10, "tries for a window that fits", least=1),
         SEED,
     ),
     draws=True,
-    check=_check_random,
     **_DESCRIPTION,
 )
 def decode_random_crop(
     context: Context,
     encoded: Batch,
     *,
-    random_area: tuple[float, ...],
-    random_aspect_ratio: tuple[float, ...],
+    random_area: tuple[float, float],
+    random_aspect_ratio: tuple[float, float],
     num_attempts: int,
     **options: Any,
 ) -> Batch:
@@ -327,11 +305,7 @@ def decode_random_crop(
         nonlocal rng
         rng = context.random(position, rng)
         top, left, height, width = random_part(
-            size,
-            (random_area[0], random_area[-1]),
-            (random_aspect_ratio[0], random_aspect_ratio[-1]),
-            rng,
-            num_attempts,
+            size, random_area, random_aspect_ratio, rng, num_attempts
         )
         return slice(top, top + height), slice(left, left + width)
 
@@ -362,7 +336,7 @@ def decode_slice(context: Context, encoded: Batch, **arguments: Any) -> Batch:
     return _decode(context, encoded, find, operator="decoders.image_slice", **options)
 
 
-def _infer_shape(context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:  # noqa: ARG001
+def _infer_shape(context: Context, encoded: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:
     return Spec.alike(len(encoded), (3,), dtype)
 
 

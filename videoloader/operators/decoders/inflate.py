@@ -73,15 +73,15 @@ def _decompressed(codec: Any, data: memoryview, length: int) -> bytes:
 
 def _infer(
     context: Context,
-    data: Spec,  # noqa: ARG001
+    data: Spec,
     *,
-    shape: PerSample,  # noqa: ARG001
+    shape: PerSample,
     dtype: torch.dtype,
     layout: str,
     sequence_axis_name: str,
     chunk_offsets: PerSample,
     chunk_sizes: PerSample,
-    algorithm: str,  # noqa: ARG001
+    algorithm: str,
 ) -> Spec:
     pairs = zip(chunk_offsets, chunk_sizes, strict=True)
     is_sequence = any(own != (None, None) for own in pairs)
@@ -115,11 +115,11 @@ def inflate(
     *,
     shape: PerSample,
     dtype: torch.dtype,
-    layout: str,  # noqa: ARG001
-    sequence_axis_name: str,  # noqa: ARG001
+    layout: str,
+    sequence_axis_name: str,
     chunk_offsets: PerSample,
     chunk_sizes: PerSample,
-    algorithm: str,  # noqa: ARG001
+    algorithm: str,
 ) -> Batch:
     """Decompress samples, 1-D uint8, of one block of LZ4 or of several chunks of one shape.
 

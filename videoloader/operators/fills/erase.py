@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,11 +25,6 @@ __all__ = ["erase"]
 Region = tuple[slice, ...]
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    if "normalized" in given and {"normalized_anchor", "normalized_shape"} & set(given):
-        raise ArgumentError("fn.erase: normalized excludes normalized_anchor and normalized_shape")
-
-
 class _Erasing(NamedTuple):
     """Plan of `erase`.
 
@@ -44,7 +39,7 @@ class _Erasing(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     anchor: PerSample,
@@ -117,7 +112,7 @@ def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
         Argument("centered_anchor", BOOL, default=False, doc="regions have their middle at anchor"),
     ),
     infer=_infer,
-    check=_check,
+    exclusive=(("normalized", "normalized_anchor"), ("normalized", "normalized_shape")),
     kernels={"cuda": _erase_on_gpu},
 )
 def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:

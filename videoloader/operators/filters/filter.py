@@ -65,7 +65,7 @@ def _infer(
     context: Context,
     frames: Spec,
     windows: Spec,
-    fill: Spec | None = None,  # noqa: ARG001
+    fill: Spec | None = None,
     *,
     anchor: PerSample,
     border: str,

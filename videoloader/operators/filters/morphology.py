@@ -188,7 +188,7 @@ class _Extremes:
 
 
 def _infer_extremes(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     mask_size: PerSample,
@@ -274,7 +274,7 @@ def _is_of_opencv(pictures: torch.Tensor, size: int) -> bool:
     return pictures.dtype == torch.uint8 or (pictures.dtype == torch.float32 and size <= 5)
 
 
-def _infer_median(context: Context, frames: Spec, *, window_size: PerSample) -> Planned:  # noqa: ARG001
+def _infer_median(context: Context, frames: Spec, *, window_size: PerSample) -> Planned:
     windows = [_pair("window_size", size, 1) for size in window_size]
     for width, height in windows:
         if width % 2 == 0 or height % 2 == 0:

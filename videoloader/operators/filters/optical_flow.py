@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,21 +27,15 @@ _LEAST_SIDE = 12  # of a picture that DIS takes
 Flow = NDArray[np.float32]
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    kind = arguments["image_type"]
-    if kind not in _CHANNELS:
-        raise ArgumentError(f"fn.optical_flow: image_type must be RGB, BGR or GRAY, got {kind}")
-
-
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *hints: Spec,
     output_grid: int,
     hint_grid: int,
     enable_external_hints: bool,
     image_type: ImageType,
-    **others: Any,  # noqa: ARG001
+    **others: Any,
 ) -> Spec:
     if frames.dtype != torch.uint8:
         raise ArgumentError(f"fn.optical_flow takes frames of uint8, got {frames.dtype}")
@@ -125,7 +118,7 @@ def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
             default=False,
             doc="begin the search at the vectors of the second input",
         ),
-        Argument("image_type", IMAGE, ImageType.RGB, "RGB, BGR or GRAY"),
+        Argument("image_type", IMAGE, ImageType.RGB, "colour space", choices=tuple(_CHANNELS)),
     ),
     devices=("cpu",),
     absent_devices={
@@ -134,7 +127,6 @@ def _at_pixels(hints: Flow, cell: int, height: int, width: int) -> Flow:
     },
     infer=_infer,
     deprecated=(Deprecated("output_format", renamed_to="output_grid"),),
-    check=_check,
 )
 def optical_flow(
     context: Context,
@@ -144,7 +136,7 @@ def optical_flow(
     output_grid: int,
     hint_grid: int,
     enable_temporal_hints: bool,
-    enable_external_hints: bool,  # noqa: ARG001  (`infer` has compared it with the inputs)
+    enable_external_hints: bool,
     image_type: ImageType,
 ) -> Batch:
     """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS.

@@ -106,7 +106,7 @@ def picture_axes(layout: str) -> Axes | None:
     return Axes.of(layout, len(layout))
 
 
-def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None, **_: Any) -> Spec:  # noqa: ARG001
+def infer_filtered(context: Context, frames: Spec, *, dtype: torch.dtype | None, **_: Any) -> Spec:
     """The input's spec, with its element type or float32."""
     if dtype not in (None, frames.dtype, torch.float32):
         raise ArgumentError(f"dtype is the input's, {frames.dtype}, or FLOAT; got {dtype}")

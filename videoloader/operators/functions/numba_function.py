@@ -25,7 +25,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return len(arguments["out_types"])
 
 
-def _check(given: Any, arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check(given: Any, arguments: Mapping[str, Any]) -> None:
     for types, ndims in (("out_types", "outs_ndim"), ("in_types", "ins_ndim")):
         if len(arguments[types]) != len(arguments[ndims]):
             raise ArgumentError(
@@ -100,7 +100,7 @@ def numba_function(
     *inputs: Batch,
     run_fn: Callable[..., None],
     batch_processing: bool,
-    **arguments: Any,  # noqa: ARG001  (`infer` has used them)
+    **arguments: Any,
 ) -> tuple[Batch, ...]:
     """Run a function that Numba compiles, on the CPU: it fills arrays that it is given."""
     outputs = tuple(context.empty(number) for number in range(len(context.outputs)))

@@ -40,7 +40,7 @@ def _num_outputs(arguments: Any) -> int:
     return count
 
 
-def _check(given: Any, arguments: Any) -> None:  # noqa: ARG001  (the signature of `check`)
+def _check(given: Any, arguments: Any) -> None:
     layouts, count = arguments["output_layouts"], arguments["num_outputs"]
     if isinstance(layouts, tuple) and len(layouts) > count:
         raise ArgumentError(

@@ -77,9 +77,9 @@ def constant(
     *,
     fdata: torch.Tensor | None,
     idata: torch.Tensor | None,
-    shape: tuple[int, ...] | None,  # noqa: ARG001
-    dtype: torch.dtype | None,  # noqa: ARG001
-    layout: str,  # noqa: ARG001
+    shape: tuple[int, ...] | None,
+    dtype: torch.dtype | None,
+    layout: str,
 ) -> Batch:
     """Give the same tensor for every sample.
 

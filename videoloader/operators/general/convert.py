@@ -31,7 +31,7 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
     """
     if out.dtype == torch.float32:
         out.copy_(values).mul_(factor).add_(offset)
-    elif out.device.type == "cpu" and 4 * out.numel() > _SCRATCH and out.ndim > 1:
+    elif out.device.type == "cpu" and 4 * out.numel() > SCRATCH and out.ndim > 1:
         for at in range(len(out)):
             own, shift = _row(factor, at, out.ndim), _row(offset, at, out.ndim)
             scale_and_shift(values[at], own, shift, out[at])
@@ -43,7 +43,7 @@ def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.T
             out.copy_(saturate(scaled, out.dtype))
 
 
-_SCRATCH = 16 << 20
+SCRATCH = 16 << 20
 """Bytes of intermediate values at a time on the CPU; their memory is used again and again."""
 
 _recycler = Recycler(keep=2)
@@ -70,11 +70,11 @@ def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | No
     return None if dtype is None else form.finished(dtype=dtype)
 
 
-def _infer(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:  # noqa: ARG001
+def _infer(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:
     return replace(values, dtype=dtype)
 
 
-def _cast_on_gpu(context: Context, values: Batch, *others: Batch, **arguments: Any) -> Any:  # noqa: ARG001
+def _cast_on_gpu(context: Context, values: Batch, *others: Batch, **arguments: Any) -> Any:
     """One launch, unless torch converts the batch in one."""
     source, target = values.spec.dtype, context.outputs[0].dtype
     is_one = values.block is not None and (target.is_floating_point or source == torch.bool)
@@ -92,7 +92,7 @@ def _cast_on_gpu(context: Context, values: Batch, *others: Batch, **arguments: A
     absorb=_absorb,
     is_elementwise=True,
 )
-def cast(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:  # noqa: ARG001
+def cast(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:
     """Convert to another element type.
 
     Floating point values are rounded to the nearest integer (halves away from zero) and clamped to
@@ -101,12 +101,12 @@ def cast(context: Context, values: Batch, *, dtype: torch.dtype) -> Batch:  # no
     return values.each(lambda value: saturate(value, dtype))
 
 
-def _infer_like(context: Context, values: Spec, like: Spec) -> Spec:  # noqa: ARG001
+def _infer_like(context: Context, values: Spec, like: Spec) -> Spec:
     return replace(values, dtype=like.dtype)
 
 
 @declare("cast_like", inputs=("data", "like"), infer=_infer_like, kernels={"cuda": _cast_on_gpu})
-def cast_like(context: Context, values: Batch, like: Batch) -> Batch:  # noqa: ARG001
+def cast_like(context: Context, values: Batch, like: Batch) -> Batch:
     """Convert the first input to the element type of the second, as `fn.cast` does."""
     dtype = like.spec.dtype
     return values.each(lambda value: saturate(value, dtype))

@@ -29,7 +29,7 @@ def copy(context: Context, values: Batch) -> Batch:
     return values.each(lambda value: value.to(context.device, non_blocking=away))
 
 
-def _infer_frames(context: Context, values: Spec, *, replace: bool) -> Spec:  # noqa: ARG001
+def _infer_frames(context: Context, values: Spec, *, replace: bool) -> Spec:
     ndim = len(values.shapes[0]) if len(values) else len(values.layout)
     if len(values) and not ndim:
         raise ArgumentError("fn.per_frame: a scalar has no dimension that counts frames")
@@ -54,7 +54,7 @@ def _infer_frames(context: Context, values: Spec, *, replace: bool) -> Spec:  # 
     infer=_infer_frames,
     is_elementwise=True,
 )
-def per_frame(context: Context, values: Batch, *, replace: bool) -> Batch:  # noqa: ARG001
+def per_frame(context: Context, values: Batch, *, replace: bool) -> Batch:
     """Say that the first dimension of samples counts frames.
 
     An argument that may be per frame takes the result: one value for each frame of a clip.

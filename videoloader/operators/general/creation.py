@@ -37,29 +37,29 @@ def _filled(context: Context, value: int) -> Batch:
 
 
 @declare("zeros", arguments=(_SHAPE, _DTYPE, _LAYOUT), infer=_infer)
-def zeros(context: Context, **arguments: Any) -> Batch:  # noqa: ARG001
+def zeros(context: Context, **arguments: Any) -> Batch:
     """Make samples of zeros."""
     return _filled(context, 0)
 
 
 @declare("ones", arguments=(_SHAPE, _DTYPE, _LAYOUT), infer=_infer)
-def ones(context: Context, **arguments: Any) -> Batch:  # noqa: ARG001
+def ones(context: Context, **arguments: Any) -> Batch:
     """Make samples of ones."""
     return _filled(context, 1)
 
 
-def _infer_like(context: Context, values: Spec, *, dtype: torch.dtype | None) -> Spec:  # noqa: ARG001
+def _infer_like(context: Context, values: Spec, *, dtype: torch.dtype | None) -> Spec:
     return replace(values, dtype=dtype or values.dtype)
 
 
 @declare("zeros_like", inputs=("data_like",), arguments=(_OWN_DTYPE,), infer=_infer_like)
-def zeros_like(context: Context, values: Batch, *, dtype: torch.dtype | None) -> Batch:  # noqa: ARG001
+def zeros_like(context: Context, values: Batch, *, dtype: torch.dtype | None) -> Batch:
     """Make samples of zeros with the shapes, element type and layout of the input."""
     return _filled(context, 0)
 
 
 @declare("ones_like", inputs=("data_like",), arguments=(_OWN_DTYPE,), infer=_infer_like)
-def ones_like(context: Context, values: Batch, *, dtype: torch.dtype | None) -> Batch:  # noqa: ARG001
+def ones_like(context: Context, values: Batch, *, dtype: torch.dtype | None) -> Batch:
     """Make samples of ones with the shapes, element type and layout of the input."""
     return _filled(context, 1)
 
@@ -89,13 +89,13 @@ def _infer_full(context: Context, fill: Spec, *, shape: PerSample, layout: str) 
 
 
 @declare("full", inputs=("fill_value",), arguments=(_SHAPE, _LAYOUT), infer=_infer_full)
-def full(context: Context, fill_value: Batch, *, shape: PerSample, layout: str) -> Batch:  # noqa: ARG001
+def full(context: Context, fill_value: Batch, *, shape: PerSample, layout: str) -> Batch:
     """Make samples of a shape out of a value, which is broadcast as numpy does."""
     return _fill(context, fill_value)
 
 
 @declare("full_like", inputs=("data_like", "fill_value"))
-def full_like(context: Context, values: Batch, fill_value: Batch) -> Batch:  # noqa: ARG001
+def full_like(context: Context, values: Batch, fill_value: Batch) -> Batch:
     """Make samples with the shapes, type and layout of the first input out of the second's values.
 
     The values are broadcast as numpy does.

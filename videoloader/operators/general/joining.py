@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -54,12 +53,7 @@ def _stack_axis(axis: int, ndim: int) -> int:
     return axis + ndim + 1 if axis < 0 else axis
 
 
-def _infer_stack(
-    context: Context,  # noqa: ARG001
-    *specs: Spec,
-    axis: int,
-    axis_name: str | None,
-) -> Planned:
+def _infer_stack(context: Context, *specs: Spec, axis: int, axis_name: str | None) -> Planned:
     _check_alike(specs)
     first = specs[0]
     for shapes in zip(*(spec.shapes for spec in specs), strict=True):
@@ -77,10 +71,6 @@ def _infer_stack(
     return Planned((replace(first, shapes=stacked, layout=layout),), place)
 
 
-def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    check_letter("stack", arguments)
-
-
 @declare(
     "stack",
     inputs=_INPUTS,
@@ -89,9 +79,9 @@ def _check_stack(given: Collection[str], arguments: Mapping[str, Any]) -> None: 
         Argument("axis_name", TEXT, None, "its letter; without, the output has no layout"),
     ),
     infer=_infer_stack,
-    check=_check_stack,
+    check=check_letter("stack"),
 )
-def stack(context: Context, *inputs: Batch, plan: int) -> Batch:  # noqa: ARG001
+def stack(context: Context, *inputs: Batch, plan: int) -> Batch:
     """Join inputs of one shape along a new dimension."""
     return _joined(inputs, lambda values, front: torch.stack(values, plan + front))
 
@@ -105,12 +95,7 @@ def _cat_axis(specs: Sequence[Spec], axis: int, axis_name: str | None) -> int:
     return layout.index(axis_name)
 
 
-def _infer_cat(
-    context: Context,  # noqa: ARG001
-    *specs: Spec,
-    axis: int | None,
-    axis_name: str | None,
-) -> Planned:
+def _infer_cat(context: Context, *specs: Spec, axis: int | None, axis_name: str | None) -> Planned:
     _check_alike(specs)
     first = specs[0]
     if len({_ndim(spec) for spec in specs}) > 1:
@@ -125,12 +110,6 @@ def _infer_cat(
     return Planned((replace(first, shapes=tuple(joined)),), place)
 
 
-def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    if "axis" in given and "axis_name" in given:
-        raise ArgumentError("fn.cat takes axis or axis_name, not both")
-    check_letter("cat", arguments)
-
-
 @declare(
     "cat",
     inputs=_INPUTS,
@@ -139,8 +118,9 @@ def _check_cat(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         Argument("axis_name", TEXT, None, "the dimension by its letter in the layout"),
     ),
     infer=_infer_cat,
-    check=_check_cat,
+    exclusive=(("axis", "axis_name"),),
+    check=check_letter("cat"),
 )
-def cat(context: Context, *inputs: Batch, plan: int) -> Batch:  # noqa: ARG001
+def cat(context: Context, *inputs: Batch, plan: int) -> Batch:
     """Join inputs along a dimension, in which alone their shapes may differ."""
     return _joined(inputs, lambda values, front: torch.cat(values, plan + front))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, FLOAT, INT, Argument, Kind, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.general.reductions import float_sum, kept_shape
 from videoloader.operators.operator import declare
@@ -109,7 +109,7 @@ class _Normalizing(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     axes: Sequence[int] | None,
@@ -136,12 +136,6 @@ def _infer(
     return Planned((replace(values, dtype=dtype),), plan)
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_axes("normalize")(given, arguments)
-    if arguments["ddof"] < 0:
-        raise ArgumentError(f"fn.normalize: ddof must be at least 0, got {arguments['ddof']}")
-
-
 def _by_batch(arguments: Mapping[str, Any]) -> bool:
     return bool(arguments["batch"])
 
@@ -161,14 +155,14 @@ def _by_batch(arguments: Mapping[str, Any]) -> bool:
             per_sample=True,
         ),
         Argument("stddev", _TENSOR, None, "in place of the input's, as the mean", per_sample=True),
-        Argument("ddof", INT, 0, "taken off the number of elements for the deviation"),
+        Argument("ddof", INT, 0, "taken off the number of elements for the deviation", least=0),
         Argument("epsilon", FLOAT, 0.0, "added to the variance", least=0),
         Argument("scale", FLOAT, 1.0, "deviation of the output"),
         Argument("shift", FLOAT, 0.0, "mean of the output"),
         Argument("dtype", DTYPE, torch.float32, "element type of the output"),
     ),
     infer=_infer,
-    check=_check,
+    exclusive=(("axes", "axis_names"),),
     whole_batch=_by_batch,
 )
 def normalize(context: Context, values: Batch, plan: _Normalizing) -> Batch:

@@ -9,7 +9,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOAT, INTS, Argument, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes, for_each
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, for_each
 from videoloader.operators.context import Context
 from videoloader.operators.geometry.crop_windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.operators.operator import declare
@@ -20,14 +20,14 @@ __all__ = ["pad"]
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     axes: PerSample,
     axis_names: str | None,
     align: PerSample,
     shape: PerSample,
-    fill_value: PerSample,  # noqa: ARG001
+    fill_value: PerSample,
 ) -> Spec:
     ndim = len(values.shapes[0]) if len(values) else 0
     largest = [max(sides) for sides in zip(*values.shapes, strict=True)]
@@ -47,13 +47,7 @@ def _infer(
     return replace(values, shapes=tuple(padded))
 
 
-def _pad_on_gpu(
-    context: Context,
-    values: Batch,
-    *,
-    fill_value: PerSample,
-    **others: object,  # noqa: ARG001
-) -> Any:
+def _pad_on_gpu(context: Context, values: Batch, *, fill_value: PerSample, **others: object) -> Any:
     """One launch for frames whose channels stay."""
     if not {*"HW"} <= {*values.layout}:
         return NotImplemented
@@ -83,10 +77,10 @@ def _pad_on_gpu(
     ),
     infer=_infer,
     kernels={"cuda": _pad_on_gpu},
-    check=check_axes("pad"),
+    exclusive=(("axes", "axis_names"),),
     whole_batch=True,
 )
-def pad(context: Context, values: Batch, *, fill_value: PerSample, **others: object) -> Batch:  # noqa: ARG001
+def pad(context: Context, values: Batch, *, fill_value: PerSample, **others: object) -> Batch:
     """Fill samples up at their ends, by default to the size of the largest one of the batch."""
     out = context.empty()
     for sample, target, fill in zip(values, out, fill_value, strict=True):

@@ -35,7 +35,7 @@ def _permutation(perm: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 
 def _infer_transpose(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     perm: Sequence[int] | None,
@@ -67,7 +67,7 @@ def _infer_transpose(
     ),
     infer=_infer_transpose,
 )
-def transpose(context: Context, values: Batch, plan: Sequence[int]) -> Batch:  # noqa: ARG001
+def transpose(context: Context, values: Batch, plan: Sequence[int]) -> Batch:
     """Put the dimensions of samples into another order. The output shares the input's memory."""
 
     def turn(value: torch.Tensor, front: int) -> torch.Tensor:
@@ -97,10 +97,7 @@ def _count(arguments: Mapping[str, Any]) -> int:
 
 
 def _infer_elements(
-    context: Context,  # noqa: ARG001
-    values: Spec,
-    *,
-    element_map: Sequence[int],
+    context: Context, values: Spec, *, element_map: Sequence[int]
 ) -> tuple[Spec, ...]:
     _check_frames(values)
     for shape in values.shapes:
@@ -109,7 +106,7 @@ def _infer_elements(
     return (replace(values, shapes=shapes, layout=values.layout[1:]),) * len(element_map)
 
 
-def _check_map(given: Any, arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_map(given: Any, arguments: Mapping[str, Any]) -> None:
     if not arguments["element_map"]:
         raise ArgumentError("fn.element_extract: element_map is empty")
 
@@ -123,10 +120,7 @@ def _check_map(given: Any, arguments: Mapping[str, Any]) -> None:  # noqa: ARG00
     check=_check_map,
 )
 def element_extract(
-    context: Context,  # noqa: ARG001
-    values: Batch,
-    *,
-    element_map: Sequence[int],
+    context: Context, values: Batch, *, element_map: Sequence[int]
 ) -> tuple[Batch, ...]:
     """Take single frames of each sample: as many outputs as numbers."""
 
@@ -136,7 +130,7 @@ def element_extract(
     return tuple(map(take, element_map))
 
 
-def _infer_rearranged(context: Context, values: Spec, *, new_order: PerSample) -> Spec:  # noqa: ARG001
+def _infer_rearranged(context: Context, values: Spec, *, new_order: PerSample) -> Spec:
     _check_frames(values)
     shapes = []
     for shape, order in zip(values.shapes, new_order, strict=True):
@@ -197,7 +191,7 @@ def _permuted_origins(
     whole_batch=True,
     origins=_permuted_origins,
 )
-def permute_batch(context: Context, values: Batch, *, indices: PerSample) -> Batch:  # noqa: ARG001
+def permute_batch(context: Context, values: Batch, *, indices: PerSample) -> Batch:
     """Put the samples of a batch into another order; some may come twice and others not at all."""
     if values.block is not None:
         index = torch.tensor(indices.values, device=values.block.device)
@@ -205,7 +199,7 @@ def permute_batch(context: Context, values: Batch, *, indices: PerSample) -> Bat
     return Batch([values[index] for index in indices])
 
 
-def _infer_positions(context: Context, **others: Any) -> Spec:  # noqa: ARG001
+def _infer_positions(context: Context, **others: Any) -> Spec:
     return Spec.alike(context.count, (), torch.int32)
 
 

@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, DTYPE, INT, Argument
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, by_block, check_axes, without
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, by_block, without
 from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
@@ -162,7 +162,7 @@ def _declare(
     """Declare a reduction of one input."""
 
     def infer(
-        context: Context,  # noqa: ARG001
+        context: Context,
         values: Spec,
         *,
         axes: Sequence[int] | None,
@@ -191,7 +191,7 @@ def _declare(
         inputs=("data",),
         arguments=(*_ARGUMENTS, *(() if result is _own_type else typed)),
         infer=infer,
-        check=check_axes(f"reductions.{name}"),
+        exclusive=(("axes", "axis_names"),),
     )(run)
 
 
@@ -221,7 +221,7 @@ _declare("min", _minimum, _own_type, "Give the smallest element.")
 
 
 def _infer_deviation(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     mean: Spec,
     *,
@@ -265,7 +265,7 @@ def _declare_deviation(name: str, finish: Callable[[torch.Tensor], torch.Tensor]
         inputs=("data", "mean"),
         arguments=(*_ARGUMENTS, Argument("ddof", INT, 0, "taken off the number of elements")),
         infer=_infer_deviation,
-        check=check_axes(f"reductions.{name}"),
+        exclusive=(("axes", "axis_names"),),
     )(run)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,9 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentIndexError
 from videoloader.operators.arguments import DTYPE, FLOATS, INTS, TEXT, Argument, PerSample
-from videoloader.operators.axes import AXIS_NAMES, axis_numbers, check_axes, check_layout, without
+from videoloader.operators.axes import AXIS_NAMES, axis_numbers, check_layout, without
 from videoloader.operators.context import Context
-from videoloader.operators.operator import declare
+from videoloader.operators.operator import Check, declare
 from videoloader.tensors.batch import Batch, Shape, Spec
 
 __all__ = ["reinterpret", "reshape", "squeeze"]
@@ -29,13 +29,12 @@ _TARGET = (
     ),
     Argument("src_dims", INTS, None, "dimensions to keep; -1: a new one", per_sample=True),
 )
+_SHAPES = (("shape", "rel_shape"),)
 _LAYOUT = Argument("layout", TEXT, None, "of the output; the input's if the dimensions are as many")
 
 
-def _check(operator: str) -> Callable[[Collection[str], Mapping[str, Any]], None]:
-    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-        if "shape" in given and "rel_shape" in given:
-            raise ArgumentError(f"fn.{operator} takes shape or rel_shape, not both")
+def _check(operator: str) -> Check:
+    def check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
         if not given:
             raise ArgumentError(f"fn.{operator} changes nothing: give a shape or a layout")
 
@@ -109,7 +108,7 @@ def _scaled(
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     values: Spec,
     *,
     shape: PerSample,
@@ -157,9 +156,10 @@ def _viewed(context: Context, values: Batch) -> Batch:
     positional=("shape",),
     arguments=(*_TARGET, _LAYOUT),
     infer=_infer,
+    exclusive=_SHAPES,
     check=_check("reshape"),
 )
-def reshape(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
+def reshape(context: Context, values: Batch, **arguments: Any) -> Batch:
     """Give samples another shape, another layout, or both.
 
     The shape is given itself, or in sizes of the input's (`rel_shape`), or by the dimensions of
@@ -174,9 +174,10 @@ def reshape(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa
     positional=("shape",),
     arguments=(*_TARGET, _LAYOUT, Argument("dtype", DTYPE, None, "element type of the output")),
     infer=_infer,
+    exclusive=_SHAPES,
     check=_check("reinterpret"),
 )
-def reinterpret(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
+def reinterpret(context: Context, values: Batch, **arguments: Any) -> Batch:
     """Take the bytes of samples for elements of another type.
 
     Without a shape the last dimension grows or shrinks. Shapes are given as for `reshape`.
@@ -185,11 +186,7 @@ def reinterpret(context: Context, values: Batch, **arguments: Any) -> Batch:  # 
 
 
 def _infer_squeeze(
-    context: Context,  # noqa: ARG001
-    values: Spec,
-    *,
-    axes: PerSample,
-    axis_names: str | None,
+    context: Context, values: Spec, *, axes: PerSample, axis_names: str | None
 ) -> Spec:
     shapes, layouts = [], {values.layout}
     for own, numbers in zip(values.shapes, axes, strict=True):
@@ -202,7 +199,6 @@ def _infer_squeeze(
 
 
 def _check_squeeze(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_axes("squeeze")(given, arguments)
     if not given:
         raise ArgumentError("fn.squeeze needs axes or axis_names")
 
@@ -215,8 +211,9 @@ def _check_squeeze(given: Collection[str], arguments: Mapping[str, Any]) -> None
         AXIS_NAMES,
     ),
     infer=_infer_squeeze,
+    exclusive=(("axes", "axis_names"),),
     check=_check_squeeze,
 )
-def squeeze(context: Context, values: Batch, **arguments: Any) -> Batch:  # noqa: ARG001
+def squeeze(context: Context, values: Batch, **arguments: Any) -> Batch:
     """Drop dimensions of size 1."""
     return _viewed(context, values)

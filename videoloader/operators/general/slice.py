@@ -80,7 +80,7 @@ def _policy(value: Any) -> str:
     return _POLICIES.get(value, str(value))
 
 
-def check_slice(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def check_slice(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     """A slice is given once: by position or by name, with one beginning and one end."""
     if "axes" in given and "axis_names" in given:
         raise ArgumentError("fn.slice: axes and axis_names exclude each other")
@@ -202,7 +202,7 @@ class _Slicing(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     data: Spec,
     *,
     fill_values: tuple[float, ...],
@@ -307,7 +307,7 @@ def _converted(fill_values: tuple[float, ...], dtype: torch.dtype) -> tuple[floa
     check=check_slice,
     deprecated=(OUTPUT_DTYPE, NO_IMAGE_TYPE),
 )
-def slice(context: Context, data: Batch, plan: _Slicing) -> Batch:  # noqa: A001, ARG001  (DALI's name)
+def slice(context: Context, data: Batch, plan: _Slicing) -> Batch:  # noqa: A001  (DALI's name)
     """Take a part of every sample, given by start and end or by start and size.
 
     Coordinates that are not whole are rounded to the nearest integer, values for an integer `dtype`

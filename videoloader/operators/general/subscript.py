@@ -116,7 +116,7 @@ def _infer(context: Context, values: Spec, *, num_subscripts: int, **given: Any)
     ),
     infer=_infer,
 )
-def tensor_subscript(context: Context, values: Batch, plan: list[Index]) -> Batch:  # noqa: ARG001
+def tensor_subscript(context: Context, values: Batch, plan: list[Index]) -> Batch:
     """Index every sample as Python indexes a sequence, negative steps included."""
     taken = [
         index_tensor(values.part(at), (slice(None), *plan[at.start]), 0)
@@ -127,7 +127,7 @@ def tensor_subscript(context: Context, values: Batch, plan: list[Index]) -> Batc
     return Batch([sample for part in taken for sample in part.unbind()])
 
 
-def _infer_check(context: Context, values: Spec, *, num_subscripts: int) -> Spec:  # noqa: ARG001
+def _infer_check(context: Context, values: Spec, *, num_subscripts: int) -> Spec:
     for shape in values.shapes:
         _check_count(num_subscripts, shape)
     return values
@@ -139,7 +139,7 @@ def _infer_check(context: Context, values: Spec, *, num_subscripts: int) -> Spec
     arguments=(Argument("num_subscripts", INT, REQUIRED, "least number of dimensions"),),
     infer=_infer_check,
 )
-def subscript_dim_check(context: Context, values: Batch, *, num_subscripts: int) -> Batch:  # noqa: ARG001
+def subscript_dim_check(context: Context, values: Batch, *, num_subscripts: int) -> Batch:
     """Check that samples have so many dimensions: the index `[:, :]`."""
     return values
 
@@ -156,11 +156,7 @@ def _check_axes(axes: Sequence[int], names: str | None) -> None:
 
 
 def _infer_expand(
-    context: Context,  # noqa: ARG001
-    values: Spec,
-    *,
-    axes: Sequence[int],
-    new_axis_names: str | None,
+    context: Context, values: Spec, *, axes: Sequence[int], new_axis_names: str | None
 ) -> Spec:
     _check_axes(axes, new_axis_names)
     ndim = len(values.shapes[0]) if len(values) else len(values.layout)
@@ -195,8 +191,8 @@ def expand_dims(
     context: Context,
     data: Batch,
     *,
-    axes: Sequence[int],  # noqa: ARG001  (`infer` has used them)
-    new_axis_names: str | None,  # noqa: ARG001
+    axes: Sequence[int],
+    new_axis_names: str | None,
 ) -> Batch:
     """Insert dimensions of size 1. The data is not copied."""
     if data.block is not None and len(data):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,13 +58,8 @@ def _transform(
     return matrix, np.broadcast_to(added, len(matrix))
 
 
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    if "MT" in given and {"M", "T"} & set(given):
-        raise ArgumentError("fn.coord_transform: MT excludes M and T")
-
-
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     points: Spec,
     *,
     M: PerSample,  # noqa: N803  (DALI's name)
@@ -101,7 +96,7 @@ def _infer(
         Argument("dtype", DTYPE, torch.float32, "element type of the output"),
     ),
     infer=_infer,
-    check=_check,
+    exclusive=(("MT", "M"), ("MT", "T")),
     by_frames=True,
 )
 def coord_transform(
@@ -139,13 +134,7 @@ def _center(axis: str) -> Argument:
         Argument("layout", TEXT, "", 'order of the coordinates; "x", "xy" or "xyz" by default'),
     ),
 )
-def coord_flip(
-    context: Context,  # noqa: ARG001
-    points: Batch,
-    *,
-    layout: str,
-    **given: PerSample,
-) -> Batch:
+def coord_flip(context: Context, points: Batch, *, layout: str, **given: PerSample) -> Batch:
     """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate."""
     results = []
     for position, sample in enumerate(points):

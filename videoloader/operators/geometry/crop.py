@@ -68,7 +68,7 @@ class _Cropping:
 
 
 def _infer_crop(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     dtype: torch.dtype | None,

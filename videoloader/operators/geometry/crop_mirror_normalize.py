@@ -125,7 +125,7 @@ class _Normalizing:
 
 
 def _infer_normalized(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     dtype: torch.dtype,

@@ -134,7 +134,7 @@ Windows = tuple[Window, ...]
 """The windows of a clip: one for all frames, or one for each."""
 
 
-def check_crop(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def check_crop(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     """`crop` excludes `crop_h` and `crop_w`, which come together."""
     if "crop" in given and {"crop_d", "crop_h", "crop_w"} & set(given):
         raise ArgumentError("give either crop or crop_h and crop_w (and crop_d), not both")

@@ -58,7 +58,7 @@ class _Flipping:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     horizontal: PerSample,

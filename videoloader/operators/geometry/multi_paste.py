@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -67,12 +67,6 @@ def _place(name: str, doc: str) -> tuple[Argument, Argument]:
             per_frame=True,
         ),
     )
-
-
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    for name in _RELATIVE:
-        if {name, f"{name}_rel"} <= set(given):
-            raise ArgumentError(f"fn.{_NAME} takes {name} or {name}_rel, not both")
 
 
 def _sources(inputs: Sequence[Spec], in_ids: PerSample, position: int) -> list[tuple[int, int]]:
@@ -219,7 +213,7 @@ def _on_gpu(context: Context, *inputs: Batch, plan: _Pasting) -> Any:
         Argument("dtype", DTYPE, None, "element type of the output; the input's by default"),
     ),
     infer=_infer,
-    check=_check,
+    exclusive=tuple((name, f"{name}_rel") for name in _RELATIVE),
     origins=_origins,
     whole_batch=lambda arguments: "in_ids" not in arguments or arguments["in_ids"] is not None,
     kernels={"cuda": _on_gpu},

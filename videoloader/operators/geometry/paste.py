@@ -60,11 +60,11 @@ class _Pasting(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     fill_value: tuple[float, ...],
-    n_channels: int,  # noqa: ARG001
+    n_channels: int,
     **given: PerSample,
 ) -> Planned:
     canvases = _canvases(frames, given)

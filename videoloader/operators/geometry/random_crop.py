@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
+from videoloader.operators.arguments import INT, INTS, REQUIRED, Argument, PerSample
 from videoloader.operators.context import Context
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.operators.geometry.resize import Resizing, resized
@@ -18,21 +18,10 @@ from videoloader.operators.geometry.resize_on_gpu import resize_on_gpu
 from videoloader.operators.geometry.sizes import FILTER_ARGUMENTS, part_axis
 from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
+from videoloader.operators.random.random_windows import AREA, RATIO
 from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["random_resized_crop"]
-
-
-def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    for name, least in (("random_area", 0.0), ("random_aspect_ratio", 0.0)):
-        low_high = arguments[name]
-        if len(low_high) != 2 or not least < low_high[0] <= low_high[1]:
-            raise ArgumentError(
-                f"fn.random_resized_crop: {name} must be (low, high) with 0 < low <= high, "
-                f"got {low_high}"
-            )
-    if arguments["random_area"][1] > 1:
-        raise ArgumentError("fn.random_resized_crop: random_area is a part of 1 at most")
 
 
 def _size(size: tuple[int, ...]) -> tuple[int, int]:
@@ -42,12 +31,7 @@ def _size(size: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    size: PerSample,
-    dtype: torch.dtype | None,
-    **others: Any,  # noqa: ARG001
+    context: Context, frames: Spec, *, size: PerSample, dtype: torch.dtype | None, **others: Any
 ) -> Spec:
     return replace(frames.with_frames([_size(each) for each in size]), dtype=dtype or frames.dtype)
 
@@ -57,21 +41,19 @@ def _axes(
     frames: Spec,
     *,
     size: PerSample,
-    random_area: tuple[float, ...],
-    random_aspect_ratio: tuple[float, ...],
+    random_area: tuple[float, float],
+    random_aspect_ratio: tuple[float, float],
     num_attempts: int,
-    dtype: torch.dtype | None,  # noqa: ARG001
+    dtype: torch.dtype | None,
     **filters: Any,
 ) -> list[tuple[Axis, ...]]:
     """The axes of each sample, with a random part."""
     axes: list[tuple[Axis, ...]] = []
-    area = (random_area[0], random_area[1])
-    ratio = (random_aspect_ratio[0], random_aspect_ratio[1])
     kinds = _by_sample(filters, len(frames))
     each = zip(frames.shapes, size, kinds, context.draws(), strict=True)
     for shape, wanted, own, rng in each:
         top, left, rows, columns = random_part(
-            (shape[-3], shape[-2]), area, ratio, rng, tries=num_attempts
+            (shape[-3], shape[-2]), random_area, random_aspect_ratio, rng, tries=num_attempts
         )
         height, width = wanted[0], wanted[-1]
         axes.append((part_axis(top, rows, height, **own), part_axis(left, columns, width, **own)))
@@ -97,20 +79,14 @@ def _on_gpu(context: Context, frames: Batch, **arguments: Any) -> Any:
     draws=True,
     arguments=(
         Argument("size", INTS, REQUIRED, "(height, width) of the output", per_sample=True),
-        Argument("random_area", FLOATS, (0.08, 1.0), "part of the area, equally likely"),
-        Argument(
-            "random_aspect_ratio",
-            FLOATS,
-            (3 / 4, 4 / 3),
-            "width to height, its logarithm equally likely",
-        ),
+        replace(AREA, most=1),
+        replace(RATIO, default=(3 / 4, 4 / 3)),
         Argument("num_attempts", INT, 10, "draws before a part in the middle is taken", least=1),
         *FILTER_ARGUMENTS,
         Argument("seed", INT, None, "in place of the pipeline's; -1: the pipeline's", least=-1),
     ),
     infer=_infer,
     kernels={"cuda": _on_gpu},
-    check=_check,
     unused=("minibatch_size", "temp_buffer_hint"),
 )
 def random_resized_crop(context: Context, frames: Batch, **arguments: Any) -> Batch:

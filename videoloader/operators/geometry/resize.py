@@ -129,12 +129,7 @@ class Resizing(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    dtype: torch.dtype | None,
-    save_attrs: bool,
-    **given: Any,
+    context: Context, frames: Spec, *, dtype: torch.dtype | None, save_attrs: bool, **given: Any
 ) -> Planned:
     planned = _planned(frames, sample_axes(frames, given), dtype)
     if not save_attrs:
@@ -247,11 +242,7 @@ def _window_axes(sides: Sequence[int], *, mirror: int, **given: Any) -> tuple[Ax
 
 
 def _infer_window(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    *,
-    dtype: torch.dtype | None,
-    **given: Any,
+    context: Context, frames: Spec, *, dtype: torch.dtype | None, **given: Any
 ) -> Planned:
     return _planned(frames, _windowed(frames, given), dtype)
 

@@ -124,7 +124,7 @@ SIDES = ("resize_x", "resize_y", "resize_z", "size", "resize_shorter", "resize_l
 """The arguments that say what size is wanted."""
 
 
-def check_resize(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def check_resize(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     """At most one way to say the size, and a mode only where it has a meaning."""
     ways = [
         {"resize_x", "resize_y", "resize_z"},

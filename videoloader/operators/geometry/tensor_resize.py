@@ -11,7 +11,7 @@ import torch
 
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import FLOATS, TEXT, Argument, PerSample
-from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, check_axes, for_each
+from videoloader.operators.axes import AXES, AXIS_NAMES, axis_numbers, for_each
 from videoloader.operators.context import Context, Planned, once_for_equal
 from videoloader.operators.geometry.resampling import Axis, resample
 from videoloader.operators.geometry.resize import Resampling
@@ -31,9 +31,8 @@ __all__ = ["tensor_resize"]
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    check_axes("tensor_resize")(given, arguments)
-    if ("sizes" in given) == ("scales" in given):
-        raise ArgumentError("fn.tensor_resize needs sizes or scales, and not both")
+    if not {"sizes", "scales"} & set(given):
+        raise ArgumentError("fn.tensor_resize needs sizes or scales")
     if "scales" in given and arguments["mode"] in ("not_larger", "not_smaller"):
         raise ArgumentError(
             f"fn.tensor_resize: mode={arguments['mode']!r} has no meaning beside scales"
@@ -76,7 +75,7 @@ class _Resizing(NamedTuple):
     weights: Weights
 
 
-def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Planned:  # noqa: ARG001
+def _infer(context: Context, values: Spec, *, dtype: torch.dtype | None, **given: Any) -> Planned:
     axes = [_axes(values, position, given) for position in range(len(values))]
     shapes = tuple(tuple(axis.outputs for axis in own) for own in axes)
     found = once_for_equal(_picture, values.shapes, axes)
@@ -171,6 +170,7 @@ def _picture(shape: Sequence[int], axes: Sequence[Axis]) -> _Picture | None:
     ),
     infer=_infer,
     kernels={"cuda": _on_gpu},
+    exclusive=(("axes", "axis_names"), ("sizes", "scales")),
     check=_check,
     unused=("minibatch_size", "temp_buffer_hint"),
 )

@@ -85,7 +85,7 @@ def _declare(name: str, make: Callable[..., Matrix], doc: str, **description: An
     def infer(context: Context, **arguments: Any) -> Planned:
         return _planned(_matrices(context, make, arguments))
 
-    def run(context: Context, plan: list[Matrix]) -> Batch:  # noqa: ARG001
+    def run(context: Context, plan: list[Matrix]) -> Batch:
         return _tables(plan)
 
     run.__doc__ = doc
@@ -190,7 +190,7 @@ def _tangent(degrees: float) -> float:
     return math.tan(math.radians(degrees))
 
 
-def _check_shear(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_shear(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if ("shear" in given) == ("angles" in given):
         raise ArgumentError("fn.transforms.shear: give either shear or angles")
 
@@ -286,6 +286,6 @@ def _infer_combine(context: Context, **arguments: Any) -> Planned:
     infer=_infer_combine,
     by_frames=True,
 )
-def combine(context: Context, plan: list[Matrix]) -> Batch:  # noqa: ARG001
+def combine(context: Context, plan: list[Matrix]) -> Batch:
     """One transform that does what several do, the first of them first."""
     return _tables(plan)

@@ -46,11 +46,7 @@ def drawn_shapes(context: Context, like: Sequence[Spec], shape: PerSample) -> tu
 
 
 def _infer(
-    context: Context,
-    *like: Spec,
-    shape: PerSample,
-    dtype: torch.dtype,
-    **others: Any,  # noqa: ARG001
+    context: Context, *like: Spec, shape: PerSample, dtype: torch.dtype, **others: Any
 ) -> Spec:
     return Spec(drawn_shapes(context, like, shape), dtype, device=context.device)
 
@@ -105,10 +101,10 @@ def _dtype(default: torch.dtype) -> Argument:
 )
 def uniform(
     context: Context,
-    *like: Batch,  # noqa: ARG001
+    *like: Batch,
     range: PerSample,  # noqa: A002  (DALI's name)
     values: PerSample,
-    shape: PerSample,  # noqa: ARG001
+    shape: PerSample,
     dtype: torch.dtype,
 ) -> Batch:
     """Draw numbers from a range, each equally likely, or from a list of values."""
@@ -154,11 +150,7 @@ def uniform(
     infer=_infer,
 )
 def normal(
-    context: Context,
-    *like: Batch,  # noqa: ARG001
-    mean: PerSample,
-    stddev: PerSample,
-    **others: Any,  # noqa: ARG001
+    context: Context, *like: Batch, mean: PerSample, stddev: PerSample, **others: Any
 ) -> Batch:
     """Draw numbers of a normal distribution."""
 
@@ -181,11 +173,7 @@ def normal(
     infer=_infer,
 )
 def coin_flip(
-    context: Context,
-    *like: Batch,  # noqa: ARG001
-    probability: PerSample,
-    dtype: torch.dtype,
-    **others: Any,  # noqa: ARG001
+    context: Context, *like: Batch, probability: PerSample, dtype: torch.dtype, **others: Any
 ) -> Batch:
     """Draw 1 with a probability, otherwise 0."""
 
@@ -195,7 +183,7 @@ def coin_flip(
     return _draw(context, draw, lambda drawn: drawn.to(dtype))
 
 
-def _check_beta(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_beta(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     dtype = arguments.get("dtype", torch.float32)
     if dtype not in (torch.float32, torch.float64):
         raise ArgumentError(f"fn.random.beta gives FLOAT or FLOAT64, not {dtype}")
@@ -215,13 +203,7 @@ def _check_beta(given: Collection[str], arguments: Mapping[str, Any]) -> None:  
     infer=_infer,
     check=_check_beta,
 )
-def beta(
-    context: Context,
-    *like: Batch,  # noqa: ARG001
-    alpha: PerSample,
-    beta: PerSample,
-    **others: Any,  # noqa: ARG001
-) -> Batch:
+def beta(context: Context, *like: Batch, alpha: PerSample, beta: PerSample, **others: Any) -> Batch:
     """Draw numbers from 0 to 1 of a beta distribution."""
 
     def draw(rng: np.random.Generator, position: int, sides: tuple[int, ...]) -> Any:
@@ -234,11 +216,7 @@ def beta(
 
 
 def _infer_choice(
-    context: Context,
-    values: Spec,
-    *like: Spec,
-    shape: PerSample,
-    p: PerSample,  # noqa: ARG001
+    context: Context, values: Spec, *like: Spec, shape: PerSample, p: PerSample
 ) -> Spec:
     outer = drawn_shapes(context, like, shape)
     shapes = tuple((*sides, *own[1:]) for sides, own in zip(outer, values.shapes, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,26 +10,25 @@ import torch
 
 from videoloader.decoding.framing import random_part
 from videoloader.errors import ArgumentError
-from videoloader.operators.arguments import FLOATS, INT, INTS, REQUIRED, Argument, PerSample
+from videoloader.operators.arguments import INT, INTS, RANGE, REQUIRED, Argument, PerSample
 from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED, SHAPE_LIKE
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["random_crop_generator", "roi_random_crop"]
+__all__ = ["AREA", "RATIO", "random_crop_generator", "roi_random_crop"]
 
 
-def _check_generator(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
-    for name in ("random_area", "random_aspect_ratio"):
-        values = arguments[name]
-        if len(values) != 2 or not 0 < values[0] <= values[1]:
-            raise ArgumentError(
-                f"fn.random_crop_generator: {name} must be (least, most) with "
-                f"0 < least <= most, got {values}"
-            )
+AREA = Argument("random_area", RANGE, (0.08, 1.0), "part of the image, equally likely")
+RATIO = Argument(
+    "random_aspect_ratio",
+    RANGE,
+    (0.75, 1.333333),
+    "width to height, its logarithm equally likely",
+)
 
 
-def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[Spec, Spec]:  # noqa: ARG001
+def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[Spec, Spec]:
     if shapes.dtype.is_floating_point or any(own not in ((2,), (3,)) for own in shapes.shapes):
         raise ArgumentError("the input is the shape of an image: two or three integers, HW or HWC")
     one = Spec.alike(len(shapes), (2,), torch.int32)
@@ -42,21 +41,20 @@ def _infer_generator(context: Context, shapes: Spec, **arguments: Any) -> tuple[
     inputs=("shapes",),
     devices=("cpu",),
     arguments=(
-        Argument("random_area", FLOATS, (0.08, 1.0), "(least, most) part of the image"),
-        Argument("random_aspect_ratio", FLOATS, (0.75, 1.333333), "(least, most) width to height"),
+        AREA,
+        RATIO,
         Argument("num_attempts", INT, 10, "tries for a window that fits"),
         SEED,
     ),
     num_outputs=2,
     infer=_infer_generator,
-    check=_check_generator,
 )
 def random_crop_generator(
     context: Context,
     shapes: Batch,
     *,
-    random_area: Sequence[float],
-    random_aspect_ratio: Sequence[float],
+    random_area: tuple[float, float],
+    random_aspect_ratio: tuple[float, float],
     num_attempts: int,
 ) -> tuple[Batch, Batch]:
     """Draw a window of images of these shapes: its anchor (y, x) and its shape (height, width).
@@ -70,8 +68,8 @@ def random_crop_generator(
         height, width = shape.tolist()[:2]
         window = random_part(
             (height, width),
-            (random_area[0], random_area[1]),
-            (random_aspect_ratio[0], random_aspect_ratio[1]),
+            random_area,
+            random_aspect_ratio,
             context.random(position),
             num_attempts,
         )
@@ -87,7 +85,7 @@ def _infer_roi(
     in_shape: PerSample,
     roi_end: PerSample,
     roi_shape: PerSample,
-    **others: Any,  # noqa: ARG001
+    **others: Any,
 ) -> Spec:
     for end, extent in zip(roi_end, roi_shape, strict=True):
         if (end is None) == (extent is None):

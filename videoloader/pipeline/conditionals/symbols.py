@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-__all__ = ["assigned", "is_plain_place"]
+__all__ = ["assigned"]
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -25,15 +25,15 @@ def assigned(statements: Iterable[ast.stmt]) -> dict[str, ast.expr]:
     return names | {text: place for text, place in places if not _names(place) & found.names}
 
 
-def is_plain_place(node: ast.expr) -> bool:
+def _is_plain_place(node: ast.expr) -> bool:
     """Whether an expression is made of names, attributes and elements of known index only."""
     match node:
         case ast.Name():
             return True
         case ast.Attribute(value=value):
-            return is_plain_place(value)
+            return _is_plain_place(value)
         case ast.Subscript(value=value, slice=index):
-            return is_plain_place(value) and isinstance(index, ast.Name | ast.Constant)
+            return _is_plain_place(value) and isinstance(index, ast.Name | ast.Constant)
     return False
 
 
@@ -56,7 +56,7 @@ class _Assigned(ast.NodeVisitor):
                 ast.Attribute(ctx=ast.Store() | ast.Del())
                 | ast.Subscript(ctx=ast.Store() | ast.Del())
             ):
-                if is_plain_place(node):
+                if _is_plain_place(node):
                     text = ast.unparse(node)
                     self.places[text] = ast.parse(text, mode="eval").body
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):

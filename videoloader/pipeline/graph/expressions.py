@@ -21,6 +21,7 @@ from videoloader.operators.general.subscript import (
 from videoloader.operators.operator import OPERATORS, Operator
 from videoloader.pipeline.graph.nodes import DataNode, add_node
 from videoloader.pipeline.graph.promotion import promote
+from videoloader.system.checks import one_of
 from videoloader.types import Constant, Operand, ScalarConstant
 
 __all__ = ["NewAxis", "expression", "newaxis"]
@@ -159,8 +160,7 @@ def _with_new_axes(data: DataNode, items: Sequence[Any]) -> DataNode:
 
 def _described(name: str, operand: Operand, device: str, **given: Any) -> DataNode:
     """What an operator tells of samples wherever they are, on a device."""
-    if device not in ("cpu", "gpu"):
-        raise ArgumentError(f"device must be 'cpu' or 'gpu', got {device!r}")
+    one_of("device", device, ("cpu", "gpu"))
     data = promote(operand, name)
     known = _call(OPERATORS[name], data, device="cpu", **given)
     return known.gpu() if device == "gpu" else known

@@ -36,7 +36,7 @@ _AFFINITY = "DALI_AFFINITY_MASK"
 _PARTS = 2
 """Parts of a batch for each thread: intermediate results exist for one part at a time."""
 
-_WORTH_A_PART = 5e-4
+WORTH_A_PART = 5e-4
 """Least seconds of work for a part that is handed to a thread of a pool."""
 
 _WAITING = 2e-3
@@ -185,7 +185,7 @@ class SampleSharing:
 
     def is_little(self, compiled: CompiledStage) -> bool:
         """Whether a batch of the size of the last one is not worth its way to another thread."""
-        return self._seconds.get(compiled, math.inf) <= _WORTH_A_PART
+        return self._seconds.get(compiled, math.inf) <= WORTH_A_PART
 
     def run(
         self,
@@ -204,7 +204,7 @@ class SampleSharing:
         """
         wanted = _PARTS * self._num_threads
         if compiled in self._seconds:
-            wanted = min(wanted, math.ceil(self._seconds[compiled] / _WORTH_A_PART))
+            wanted = min(wanted, math.ceil(self._seconds[compiled] / WORTH_A_PART))
         parts = _parts(state, wanted)
         seconds = [0.0] * len(parts)
 

@@ -19,7 +19,7 @@ from videoloader.workers.python_pool import Outcome, PythonPool
 __all__ = ["ParallelSource"]
 
 _SMALL = 1 << 18  # bytes of a batch that are copied sooner than kept apart
-_PATIENCE = 10.0  # seconds between two looks at whether a worker is stopped
+PATIENCE = 10.0  # seconds between two looks at whether a worker is stopped
 _SLOT = 1 << 20  # bytes of shared memory for a piece of work, until more is seen to be needed
 
 
@@ -154,11 +154,11 @@ class ParallelSource:
         stopped: set[int] = set()
         while True:
             try:
-                return self._answers.get(timeout=_PATIENCE)
+                return self._answers.get(timeout=PATIENCE)
             except queue.Empty:
                 before, stopped = stopped, self._pool.stopped()
                 for worker in sorted(stopped & before)[:1]:
-                    self._pool.give_up(worker, 2 * _PATIENCE)
+                    self._pool.give_up(worker, 2 * PATIENCE)
 
     def _wait(self, batch: _Scheduled) -> None:
         """Take answers until those of a batch are there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 import torch
@@ -54,14 +55,6 @@ _STARTS = ("roi_start", "rel_roi_start")
 _STOPS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
 
 
-def _check(arguments: Mapping[str, Any]) -> None:
-    check_places(arguments, "readers.numpy")
-    for names in (_STARTS, _STOPS):
-        several = [name for name in names if arguments[name] is not None]
-        if len(several) > 1:
-            raise ArgumentError(f"fn.readers.numpy: give {' or '.join(several)}, not both")
-
-
 class _Arrays(StoredFiles):
     def __init__(self, names: Sequence[str | Item], root: str, region: Region) -> None:
         super().__init__(names, root)
@@ -111,7 +104,8 @@ def _region(arguments: Mapping[str, Any]) -> Region:
         ),
         Argument("fill_value", FLOAT, 0.0, "of what is padded"),
     ),
-    check=_check,
+    exclusive=(_STARTS, _STOPS),
+    check=partial(check_places, operator="readers.numpy"),
     pair=_with_slice,
     unused=("cache_header_information", "register_buffers"),
 )
@@ -145,7 +139,7 @@ def read_numpy(**arguments: Any) -> _Arrays:
     devices=("cpu",),
     infer=None,
 )
-def decode_numpy(context: Context, data: Batch, *, dtype: torch.dtype | None) -> tuple[Batch]:  # noqa: ARG001
+def decode_numpy(context: Context, data: Batch, *, dtype: torch.dtype | None) -> tuple[Batch]:
     """Decode arrays of NPY files, each 1-D uint8.
 
     The output is in C order; integers, floats and bool of either byte order.

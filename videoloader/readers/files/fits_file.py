@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError, SourceError, UnsupportedError
 from videoloader.sources.source import Source
 
-__all__ = ["Hdu", "hdus", "read_image", "stored_type"]
+__all__ = ["Hdu", "read_image"]
 
 _BLOCK, _CARD = 2880, 80
 _MOST_BLOCKS = 1 << 12  # of a header
@@ -90,7 +90,7 @@ class Hdu:
         return FormatError(f"{self.file}: HDU {self.number}: {problem}")
 
 
-def hdus(source: Source) -> Iterator[Hdu]:
+def _hdus(source: Source) -> Iterator[Hdu]:
     """The HDUs of a file, one after another; nothing of their data is read.
 
     Raises:
@@ -104,7 +104,7 @@ def hdus(source: Source) -> Iterator[Hdu]:
 
 
 def read_image(source: Source, number: int) -> NDArray[Any]:
-    """The array of an HDU, in memory of its own; see `stored_type` for the type of its elements.
+    """The array of an HDU, in memory of its own; see `_stored_type` for the type of its elements.
 
     Args:
         source: the file.
@@ -116,7 +116,7 @@ def read_image(source: Source, number: int) -> NDArray[Any]:
         UnsupportedError: the image is compressed, and astropy is not there.
     """
     hdu = None
-    for hdu in hdus(source):
+    for hdu in _hdus(source):
         if hdu.number == number:
             break
     if hdu is None or hdu.number != number:
@@ -136,7 +136,7 @@ def read_image(source: Source, number: int) -> NDArray[Any]:
     else:
         array = _stored(source, hdu, np.dtype(f">{_TYPES[bits]}"))
     scale, zero = hdu.real("BSCALE", 1.0), hdu.real("BZERO", 0.0)
-    dtype = stored_type(bits, scale, zero)
+    dtype = _stored_type(bits, scale, zero)
     if bits == 64 and dtype.kind != "f" and array.size:
         ends = [int(end) * int(scale) + int(zero) for end in (array.min(), array.max())]
         if not all(np.iinfo(dtype).min <= end <= np.iinfo(dtype).max for end in ends):
@@ -144,13 +144,13 @@ def read_image(source: Source, number: int) -> NDArray[Any]:
     return _scaled(array, scale, zero, dtype)
 
 
-def stored_type(bits: int, scale: float, zero: float) -> np.dtype[Any]:
+def _stored_type(bits: int, scale: float, zero: float) -> np.dtype[Any]:
     """The type of the values of an image, as CFITSIO and so DALI choose it.
 
     Integers that are scaled by integers get the smallest type that holds them, float64 beyond 32
     bits. Other scales make float32 of 8 and 16 bits, float64 of more.
 
-    >>> stored_type(16, 1.0, 32768.0), stored_type(16, 0.5, 0.0), stored_type(-32, 2.0, 0.0)
+    >>> _stored_type(16, 1.0, 32768.0), _stored_type(16, 0.5, 0.0), _stored_type(-32, 2.0, 0.0)
     (dtype('uint16'), dtype('float32'), dtype('float32'))
 
     Args:

@@ -19,9 +19,9 @@ __all__ = ["label_image", "read_counts"]
 
 _SCALE = 5  # outlines are walked on a grid of fifths of a pixel, as COCO's own tools do
 _MOST_PIXELS = 1 << 27
-_MOST_STEPS = 1 << 25  # of all outlines of an image, on that grid
+MOST_STEPS = 1 << 25  # of all outlines of an image, on that grid
 _MOST_STEPS_OF_POLYGON = 1 << 22
-_MOST_PAINTED = 1 << 32  # pixels of all objects of an image
+MOST_PAINTED = 1 << 32  # pixels of all objects of an image
 _EMPTY = np.empty((0, 2), dtype=np.int64)
 
 
@@ -78,7 +78,7 @@ def label_image(
         try:
             for runs, cost in _shapes(segmentations[number] or (), height, width):
                 steps, painted = steps + cost, painted + int((runs[:, 1] - runs[:, 0]).sum())
-                if steps > _MOST_STEPS or painted > _MOST_PAINTED:
+                if steps > MOST_STEPS or painted > MOST_PAINTED:
                     raise FormatError("the objects up to it are too long or cover too much")
                 for begin, end in runs.tolist():
                     pixels[begin:end] = labels[number]

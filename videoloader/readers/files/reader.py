@@ -107,7 +107,7 @@ def _check(arguments: Mapping[str, Any]) -> None:
         )
 
 
-def _two(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature of num_outputs)
+def _two(arguments: Mapping[str, Any]) -> int:
     return 2
 
 
@@ -171,7 +171,7 @@ def read_files(**arguments: Any) -> _LabelledFiles:
     return _LabelledFiles(names, root, numbers)
 
 
-def _infer(context: Context, filepaths: Spec) -> Spec:  # noqa: ARG001
+def _infer(context: Context, filepaths: Spec) -> Spec:
     return Spec((), torch.uint8)  # the sizes are those of the files
 
 
@@ -182,7 +182,7 @@ def _infer(context: Context, filepaths: Spec) -> Spec:  # noqa: ARG001
     infer=_infer,
     unused=("dont_use_mmap", "use_o_direct"),
 )
-def read_contents(context: Context, filepaths: Batch) -> Batch:  # noqa: ARG001
+def read_contents(context: Context, filepaths: Batch) -> Batch:
     """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL."""
     return Batch([_contents(path) for path in filepaths])
 

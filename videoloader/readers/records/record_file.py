@@ -15,7 +15,6 @@ from videoloader.sources.source import Source
 
 __all__ = [
     "StoredRecords",
-    "find_recordio",
     "find_tfrecords",
     "read_offsets",
     "recordio_payload",
@@ -121,7 +120,7 @@ def find_tfrecords(path: str) -> NDArray[np.int64]:
     return _find(path, size_at)
 
 
-def find_recordio(path: str) -> NDArray[np.int64]:
+def _find_recordio(path: str) -> NDArray[np.int64]:
     """Where the records of a RecordIO file lie: (offset, size), shape (N, 2)."""
 
     def size_at(source: Source, at: int) -> int:
@@ -146,7 +145,7 @@ def write_tfrecord_index(path: str, index: str) -> int:
 
 def write_recordio_index(path: str, index: str) -> int:
     """Write the index file of a RecordIO file; gives the number of records."""
-    starts = find_recordio(path)[:, 0]
+    starts = _find_recordio(path)[:, 0]
     np.savetxt(index, np.stack([np.arange(len(starts)), starts], axis=1), "%d", delimiter="\t")
     return len(starts)
 

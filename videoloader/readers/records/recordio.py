@@ -53,7 +53,7 @@ def _check(arguments: Mapping[str, Any]) -> None:
         )
 
 
-def _num_outputs(arguments: Mapping[str, Any]) -> int:  # noqa: ARG001  (the signature)
+def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return 2
 
 

@@ -33,7 +33,7 @@ from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_at_rate, 
 from videoloader.sampling.clips import check_length
 from videoloader.sources.items import Item
 
-__all__ = ["EXACT", "decode_video", "frame_outputs", "wanted_frames"]
+__all__ = ["EXACT", "decode_video", "frame_outputs"]
 
 
 EXACT = "exact"
@@ -54,7 +54,7 @@ def _window(value: Any) -> tuple[int, ...]:
     return window
 
 
-def wanted_frames(
+def _wanted_frames(
     index: VideoIndex,
     *,
     frames: tuple[int, ...] | None,
@@ -106,12 +106,6 @@ def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     ranged |= {"frames"} & set(given)
     if "times" in given and ranged:
         raise ArgumentError(f"fn.decoders.video: times excludes {', '.join(sorted(ranged))}")
-    if {"stride", "fps"} <= set(given):
-        raise ArgumentError("fn.decoders.video: give stride or fps, not both")
-    if {"end_frame", "sequence_length"} <= set(given):
-        raise ArgumentError("fn.decoders.video: give end_frame or sequence_length, not both")
-    if {"size", "resize_shorter"} <= set(given):
-        raise ArgumentError("fn.decoders.video: give size or resize_shorter, not both")
     if arguments.get("stride") == 0:
         raise ArgumentError("fn.decoders.video: stride must not be 0")
     check_color("decoders.video", "output_type", arguments)
@@ -201,6 +195,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         *(argument.name for argument in DECODING),
     ),
     color="output_type",
+    exclusive=(("stride", "fps"), ("end_frame", "sequence_length"), ("size", "resize_shorter")),
     check=_check,
     unused=("affine", "build_index"),
 )
@@ -247,7 +242,7 @@ class _Frames:
         if pad_mode == EXACT:
             pad_mode = "none"  # which would also end a range where the video does
             outside = "constant" if self.arguments["times"] is None else "none"
-        wanted = wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
+        wanted = _wanted_frames(index, **{**self.arguments, "pad_mode": outside}, name=self.name)
         return pad_frames(wanted, index.num_frames, pad_mode, name=self.name)[0]
 
     def sound(self, index: VideoIndex) -> None:

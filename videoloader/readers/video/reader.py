@@ -187,7 +187,7 @@ _RESIZING = tuple(each for each in RESIZE.arguments if each.name != "save_attrs"
 _TAKEN = {argument.name for argument in _RESIZING}
 
 
-def _with_resize(given: Mapping[str, Any], varying: Set[str]) -> tuple[Part, Part]:  # noqa: ARG001
+def _with_resize(given: Mapping[str, Any], varying: Set[str]) -> tuple[Part, Part]:
     """The reader, and `fn.resize` on its clips."""
     given = {key: value for key, value in given.items() if key not in _UNUSED}
     later = {key: value for key, value in given.items() if RESIZE.declares(key)}
@@ -203,7 +203,7 @@ def _with_resize(given: Mapping[str, Any], varying: Set[str]) -> tuple[Part, Par
     pair=_with_resize,
     unused=tuple(_UNUSED),
 )
-def read_video_resized(_: SourceContext, **arguments: Any) -> Any:  # noqa: ARG001
+def read_video_resized(_: SourceContext, **arguments: Any) -> Any:
     """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips.
 
     It takes the arguments of both and becomes these two nodes; `name` is that of the reader. The

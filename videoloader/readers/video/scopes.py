@@ -35,7 +35,7 @@ from videoloader.sources.items import Item
 __all__ = ["Scopes"]
 
 _READY_BYTES = 1 << 24  # of packet tables that a reader keeps
-_KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
+KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 _AT_ONCE = 1 << 10  # videos that are handed to threads together
 
 
@@ -58,7 +58,7 @@ class Scopes:
     weights: NDArray[np.float64] | None = None
     ranges: dict[int, Entry] = field(default_factory=dict)
     limits: FrameRange = field(default_factory=FrameRange)
-    kept: KeptIndexes = field(default_factory=lambda: KeptIndexes(_READY_BYTES, _KEPT_BYTES))
+    kept: KeptIndexes = field(default_factory=lambda: KeptIndexes(_READY_BYTES, KEPT_BYTES))
     firsts: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from videoloader.decoding import limits
-from videoloader.decoding.output import ColorRange, Matrix
+from videoloader.decoding.options import ColorRange, Matrix
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, Argument, Kind
 from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT

@@ -19,6 +19,7 @@ from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.permutation import Permutation
 from videoloader.sampling.orders.sample_order import SampleOrder
+from videoloader.system.checks import one_of
 
 __all__ = [
     "BatchList",
@@ -195,8 +196,7 @@ def check_unfit(
         explain: says why some videos are in no batch.
         of: the class that `on_unfit` is an argument of.
     """
-    if on_unfit not in get_args(OnUnfit):
-        raise ArgumentError(f'on_unfit must be "error" or "skip", got {on_unfit!r}')
+    one_of("on_unfit", on_unfit, get_args(OnUnfit))
     if not len(unfit) or (on_unfit == "skip" and len(unfit) < len(videos)):
         return
     first = int(unfit[0])

@@ -26,7 +26,7 @@ from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
-from videoloader.system.checks import real_number, whole_number
+from videoloader.system.checks import one_of, real_number, whole_number
 from videoloader.system.spelling import suggests_names
 
 __all__ = ["RATIOS", "Buckets", "aspect_buckets"]
@@ -139,10 +139,7 @@ class Buckets:
         for name in ("batch_size", "max_tokens", "max_pixels"):
             if (value := getattr(self, name)) is not None:
                 whole_number(name, value, least=1)
-        if self.remainder not in get_args(Remainder):
-            raise ArgumentError(
-                f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
-            )
+        one_of("remainder", self.remainder, get_args(Remainder))
         for name in ("max_crop", "tolerance"):
             real_number(name, getattr(self, name), most=1)
         for shape, tokens in zip(self.shapes, self.tokens.tolist(), strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.system.checks import whole_number
+from videoloader.system.checks import one_of, whole_number
 
 __all__ = [
     "BatchOrder",
@@ -124,10 +124,8 @@ class BatchOrder:
         whole_number("rank", self.rank, most=self.num_ranks - 1)
         if self.remainder is None:
             object.__setattr__(self, "remainder", "keep" if self.num_ranks == 1 else "repeat")
-        elif self.remainder not in get_args(Remainder):
-            raise ArgumentError(
-                f"remainder must be one of {', '.join(get_args(Remainder))}, got {self.remainder!r}"
-            )
+        else:
+            one_of("remainder", self.remainder, get_args(Remainder))
 
     @property
     def size(self) -> int:

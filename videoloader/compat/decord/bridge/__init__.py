@@ -93,7 +93,7 @@ def to_numpy(frames: Frames) -> np.ndarray[Any, Any]:
     return bridge_in(frames).asnumpy()
 
 
-class use_torch:  # noqa: N801  (decord's name)
+class use_torch:
     """Give tensors within a `with` block."""
 
     def __enter__(self) -> None:

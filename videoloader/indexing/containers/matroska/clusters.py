@@ -33,9 +33,9 @@ __all__ = ["Blocks", "scan_clusters"]
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_CHUNK, _NEAR = 1 << 19, 1 << 12  # bytes to read at once; of a local file with large blocks
-_SAMPLE = 64  # blocks to find before it is decided how to read a file
-_SMALL = 6000  # average bytes up to which reading all of a file is faster than a read a block
+CHUNK, _NEAR = 1 << 19, 1 << 12  # bytes to read at once; of a local file with large blocks
+SAMPLE = 64  # blocks to find before it is decided how to read a file
+SMALL = 6000  # average bytes up to which reading all of a file is faster than a read a block
 _MAX_TIME = 1 << 52
 _SKIPPED = frozenset(
     {Id.VOID, Id.CRC, Id.POSITION, Id.PREVIOUS_SIZE, Id.SILENT_TRACKS, Id.ENCRYPTED_BLOCK}
@@ -83,7 +83,7 @@ class _Scan:
         self._source = source
         self._base = 0
         self._view = b""  # bytes from `_base` on
-        self._ahead = _NEAR if source.is_local else _CHUNK
+        self._ahead = _NEAR if source.is_local else CHUNK
         self._found: list[int] = []  # blocks in the view: their offsets in it
         self._parts: list[tuple[Ints, Bytes]] = []  # offsets and first bytes of earlier blocks
         self._count = 0  # earlier blocks
@@ -136,10 +136,10 @@ class _Scan:
     def _is_sparse(self) -> bool:
         """Whether reading only the heads of blocks is faster than reading everything."""
         count = self._count + len(self._found)
-        if not self._source.is_local or count < _SAMPLE:
+        if not self._source.is_local or count < SAMPLE:
             return False
-        is_sparse = self._walked > count * _SMALL
-        self._ahead = _NEAR if is_sparse else _CHUNK
+        is_sparse = self._walked > count * SMALL
+        self._ahead = _NEAR if is_sparse else CHUNK
         return is_sparse
 
     def _clusters(self, ranges: Ints) -> None:

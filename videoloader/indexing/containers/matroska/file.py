@@ -24,10 +24,16 @@ from videoloader.indexing.containers.matroska.segment import (
     segment_end,
 )
 from videoloader.indexing.containers.matroska.tracks import VIDEO, Track, check_is_readable
-from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.nal_scan import describe_start_coded
 from videoloader.indexing.order.picture_order import picture_order, scan_packets, with_order
-from videoloader.indexing.packets import believe_pictures, order_is_known, spacings
+from videoloader.indexing.packets import (
+    PACKET_DTYPE,
+    PacketFlags,
+    believe_pictures,
+    order_is_known,
+    spacings,
+)
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.rates import rate_of_duration
 from videoloader.indexing.traits import NO_AUDIO

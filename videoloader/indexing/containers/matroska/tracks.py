@@ -15,7 +15,7 @@ from videoloader.indexing.containers.matroska.traits import (
     read_interlaced,
     read_light,
 )
-from videoloader.indexing.index import Orientation
+from videoloader.indexing.packets import Orientation
 from videoloader.indexing.traits import Audio, Light
 
 __all__ = ["AUDIO", "VIDEO", "Track", "check_is_readable", "read_tracks"]

@@ -50,13 +50,8 @@ from videoloader.indexing.containers.mp4.samples import (
     read_samples,
 )
 from videoloader.indexing.containers.mp4.traits import read_audio
-from videoloader.indexing.index import (
-    PACKET_DTYPE,
-    Orientation,
-    PacketFlags,
-    VideoIndex,
-)
-from videoloader.indexing.packets import believe_pictures
+from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PACKET_DTYPE, Orientation, PacketFlags, believe_pictures
 from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.source import Source
 

@@ -28,9 +28,10 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.entry import VisualEntry
 from videoloader.indexing.containers.mp4.older import tells_order
 from videoloader.indexing.containers.mp4.samples import Samples
-from videoloader.indexing.index import PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.order.slice_heads import some_slice_heads
+from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.payloads import packet_windows
 from videoloader.sources.source import Source
 

@@ -36,7 +36,7 @@ _SYNC = 0x47
 _SIZES = (PACKET, 192, 204)
 _HEAD = 17 * max(_SIZES)  # bytes to examine to find the grid
 _READ = 1 << 13  # packets to read at once, which processors can cache
-_FREE_PACKETS, _KEPT = 1 << 12, 8  # packets kept in memory: so many, plus one in `_KEPT`
+FREE_PACKETS, KEPT = 1 << 12, 8  # packets kept in memory: so many, plus one in `KEPT`
 _MOST_KEPT = 1 << 18
 
 
@@ -102,7 +102,7 @@ def read_grid(source: Source) -> Grid | None:
     starts = np.empty(count, dtype=np.uint8)
     pids = np.empty(count, dtype=np.uint16)
     begun, kept = [np.empty(0, dtype=np.int64)], 0
-    begun_packets = np.empty(min(_FREE_PACKETS + count // _KEPT, _MOST_KEPT) * PACKET, np.uint8)
+    begun_packets = np.empty(min(FREE_PACKETS + count // KEPT, _MOST_KEPT) * PACKET, np.uint8)
     stop = phase + (count - 1) * step + PACKET
     begin, places = 0, np.arange(_READ) * step
     for data in source.windows(phase, stop, _READ * step):

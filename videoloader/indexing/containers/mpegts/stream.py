@@ -34,11 +34,11 @@ from videoloader.indexing.containers.mpegts.units import (
     pes_bytes,
     read_units,
 )
-from videoloader.indexing.index import PACKET_DTYPE, PacketFlags, VideoIndex
+from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import find_best_stream
 from videoloader.indexing.order.nal_scan import NalScan, scan_units
 from videoloader.indexing.order.picture_order import picture_order, with_order
-from videoloader.indexing.packets import NO_TIME, order_is_known
+from videoloader.indexing.packets import NO_TIME, PACKET_DTYPE, PacketFlags, order_is_known
 from videoloader.indexing.transport_layout import TransportLayout
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source

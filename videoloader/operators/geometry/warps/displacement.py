@@ -53,7 +53,7 @@ class _Moving(NamedTuple):
 
 
 def _infer(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     mask: PerSample,
@@ -103,7 +103,7 @@ def _sphere_on_gpu(context: Context, frames: Batch, plan: _Moving) -> Any:
 def sphere(context: Context, frames: Batch, plan: _Moving) -> Batch:
     """Show frames as if they lay on a sphere: magnified in the middle."""
 
-    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:  # noqa: ARG001
+    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:
         middle = torch.tensor(sides[::-1], device=device) / 2
         offset = pixel_places(sides, device) - middle
         radius = torch.linalg.vector_norm(offset, dim=-1, keepdim=True)
@@ -145,7 +145,7 @@ def water(context: Context, frames: Batch, plan: _Moving) -> Batch:
     """
     waves = plan.own
 
-    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:  # noqa: ARG001
+    def places_of(position: int, sides: Sequence[int], device: torch.device) -> torch.Tensor:
         x, y = (pixel_places(sides, device) - 0.5).unbind(-1)
         right = waves["ampl_x"] * torch.sin(waves["freq_x"] * y + waves["phase_x"])
         down = waves["ampl_y"] * torch.cos(waves["freq_y"] * x + waves["phase_y"])

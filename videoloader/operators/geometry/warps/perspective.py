@@ -89,7 +89,7 @@ class _Perspective(NamedTuple):
 
 
 def _infer_warp(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *given: Spec,
     matrix: PerSample,
@@ -124,7 +124,7 @@ def _check_count(frames: Spec, matrices: Sequence[Sequence[Matrix]]) -> None:
             )
 
 
-def _check_matrix(given: Collection[str], arguments: Mapping[str, Any]) -> None:  # noqa: ARG001
+def _check_matrix(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     matrix = arguments.get("matrix")
     if isinstance(matrix, tuple):
         _perspective(matrix)
@@ -295,13 +295,7 @@ def _map_sides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     return shape[:-1] if is_single else shape
 
 
-def _infer_remap(
-    context: Context,  # noqa: ARG001
-    frames: Spec,
-    map_x: Spec,
-    map_y: Spec,
-    **others: Any,  # noqa: ARG001
-) -> Spec:
+def _infer_remap(context: Context, frames: Spec, map_x: Spec, map_y: Spec, **others: Any) -> Spec:
     shapes = []
     for position, shape in enumerate(frames.shapes):
         x, y = (_map_sides(each.shapes[position], each.layout) for each in (map_x, map_y))

@@ -195,7 +195,7 @@ def _own(value: Any, count: int) -> tuple[Any, ...]:
 
 
 def _infer_warp(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     matrix: PerSample,
@@ -268,7 +268,7 @@ def _turns(angle: Any, axis: Any, dimensions: int) -> list[tuple[float, Any]]:
 
 
 def _infer_rotated(
-    context: Context,  # noqa: ARG001
+    context: Context,
     frames: Spec,
     *,
     angle: PerSample,
