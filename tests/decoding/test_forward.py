@@ -89,8 +89,37 @@ def test_chunks_decode_each_packet_once(clips, fed, name, size, threads):
             found = video[chunk.start : chunk.stop].numpy()
             assert np.array_equal(found, frames[chunk.start : chunk.stop]), chunk
         packets = len(video.index.packets)
-    # The first chunk is decoded by itself. A range of several GOPs is divided, if little is spared.
+    # A short first chunk is decoded by itself. Several GOPs are divided, if little is spared.
     assert fed() <= packets + size + (packets // 8 if name == "GOPs of two" else 0)
+
+
+@pytest.fixture(scope="module")
+def long_gop(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "gop.mp4"
+    encode_video(path, size=(64, 48), frames=90, options={"bf": "3", "g": "90", "threads": "1"})
+    with vl.Video(path, threads=1) as video:
+        return path, video[:].numpy()
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_first_chunk_is_read_on_from(long_gop, fed, threads):
+    path, frames = long_gop
+    with vl.Video(path, threads=threads) as video:
+        for chunk in _chunks(0, 90, 40):
+            assert np.array_equal(video[chunk.start : chunk.stop].numpy(), frames[chunk]), chunk
+        assert fed() == len(video.index.packets)
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("wanted", [range(16), range(90), range(1, 41), range(0, 80, 2)])
+def test_a_first_call_that_is_no_long_first_chunk_decodes_what_it_needs(long_gop, fed, wanted):
+    path, frames = long_gop
+    with vl.Video(path, threads=2) as video:
+        assert np.array_equal(video.get_frames(wanted).frames.numpy(), frames[wanted])
+        packets = fed()
+        assert len(list(video.decode(wanted))) == len(wanted)  # by itself, on a decoder of its own
+        assert fed() == 2 * packets
 
 
 @pytest.mark.usefixtures("eager")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from videoloader.codecs.color import Color
+from videoloader.decoding.cpu import rgb
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.output import OutputFormat, View
 from videoloader.decoding.pictures.surface import Surface
@@ -192,6 +193,27 @@ def test_every_form_and_view_is_within_two_of_the_formula(case):
     )
     assert error.max() <= 2
     assert error.mean() <= 0.7
+
+
+@pytest.mark.parametrize("size", [(41, 37), (64, 48), (7, 1)])
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv440p", "yuv444p"])
+def test_pictures_of_several_bands_have_each_pixel_of_the_formula(pixel_format, size, monkeypatch):
+    monkeypatch.setattr(rgb, "_BAND", 1)  # 8 rows of chroma in each
+    down, across, _ = FORMATS[pixel_format]
+    frame = Gradient(*size, pixel_format).frame()
+    draw = np.random.default_rng(size)
+    for plane in frame.planes:
+        plane.update(draw.integers(16, 236, plane.buffer_size, np.uint8).tobytes())
+    luma, *chroma = (plane.astype(float) for plane in Surface(frame).planes)
+    blue, red = (
+        plane.repeat(down, 0).repeat(across, 1)[: size[0], : size[1]] - 128 for plane in chroma
+    )
+    kr, kb = WEIGHTS["bt709"]
+    y, r, b = (luma - 16) / 219, 2 * (1 - kr) * red / 224, 2 * (1 - kb) * blue / 224
+    exact = np.stack([y + r, y - (kr * r + kb * b) / (1 - kr - kb), y + b], -1)
+    slot = np.zeros((*size, 3), np.uint8)
+    RgbConverter(Color(matrix="bt709", range="tv"), Orientation()).write(Surface(frame), slot)
+    assert np.abs(slot - 255 * exact.clip(0, 1)).max() < 0.8  # rounded once; factors of 10 bits
 
 
 @pytest.mark.parametrize("dtype", ["uint16", "float32"])

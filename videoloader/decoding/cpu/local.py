@@ -175,9 +175,14 @@ class LocalEngine:
         for video, end in calls:
             if video == key and end.leads_to(first, near):
                 spared = max(spared, end.packet + 1 - int(first.packets[0]))
-        if spared < 0:
-            return lane, 0
         packets = sum([len(run.run.packets) for run in runs])
+        if spared < 0:
+            # A first call may be the first chunk of a loop. A decoder that is to read on takes
+            # one more packet for each thread and reordered frame, little beside a long chunk.
+            count, stop = len(first.frames), int(first.frames.max()) + 1
+            is_head = len(runs) == 1 and count == stop < clip.index.num_frames
+            if not is_head or packets < _FEW_PACKETS or any(video == key for video, _ in calls):
+                return lane, 0
         if len(runs) > 1 and self._threads > 1 and spared * _SPARED <= packets:
             return lane, 0
         ends = [end.frame for video, end in calls if video == key]
