@@ -49,8 +49,10 @@ def encode_columns(packets: NDArray[Any], order: Ints | None) -> tuple[list[Any]
     columns = np.empty((len(_NAMES), count), dtype=np.int64)
     for column, name in zip(columns, _NAMES, strict=True):
         column[:] = packets[name]
-    offset, size, pts, dts, duration, flags = columns
-    _check_packets(offset, size, flags)
+    offset, size, pts, dts, duration, _ = columns
+    if count:
+        lows, highs = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
+        _check_packets(lows[0], (lows[1], highs[1]), (lows[5], highs[5]))
     start = int(dts[0]) if count else 0
     offset[1:] -= (offset + size)[:-1]  # gaps between packets
     pts -= dts
@@ -96,7 +98,8 @@ def _table(columns: list[Ints], start: int) -> NDArray[Any]:
     offset[:] = gaps
     offset[1:] += size[:-1]
     np.cumsum(offset, out=offset)
-    _check_packets(offset, size, flags)
+    ranges = [(int(column.min()), int(column.max())) for column in (size, flags)]
+    _check_packets(int(offset.min()), *ranges)
     packets["size"], packets["flags"] = size, flags
     packets["dts"][0] = start
     packets["dts"][1:] = steps[:-1]
@@ -112,12 +115,11 @@ def _order(steps: Ints, count: int) -> Ints:
     return order
 
 
-def _check_packets(offset: Ints, size: Ints, flags: Ints) -> None:
-    if not len(size):
-        return
-    if size.min() < 0 or size.max() >= 1 << 31 or flags.min() < 0 or flags.max() > _FLAGS:
+def _check_packets(offset: int, sizes: tuple[int, int], flags: tuple[int, int]) -> None:
+    """Check the least offset, and the least and greatest size and flags."""
+    if sizes[0] < 0 or sizes[1] >= 1 << 31 or flags[0] < 0 or flags[1] > _FLAGS:
         raise FormatError("its columns are not those of packets")
-    if offset.min() < -1:
+    if offset < -1:
         raise FormatError("its packets lie before their file")
 
 

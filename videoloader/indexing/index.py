@@ -151,7 +151,7 @@ class VideoIndex:
     @cached_property
     def keyframes(self) -> NDArray[np.int64]:
         """Frame numbers of the random-access points, ascending."""
-        return np.flatnonzero(self._has(PacketFlags.KEY)[self.frame_packets])
+        return self._has(PacketFlags.KEY)[self.frame_packets].nonzero()[0]
 
     @cached_property
     def leading(self) -> NDArray[np.bool_]:
@@ -203,7 +203,7 @@ class VideoIndex:
         """Rotation for display in degrees counter-clockwise, as ffprobe prints it."""
         return self.orientation.rotation
 
-    @property
+    @cached_property
     def duration(self) -> float:
         """Seconds from the first frame to the end of the last."""
         if not self.num_frames:

@@ -131,8 +131,9 @@ class Item:
         if root is None or is_url(self.path) or os.path.isabs(self.path):
             return self
         path, below = unquoted(self.path), self.path
-        whole = f"{root}/{path}" if is_url(root) else local_item(os.path.join(root, path)).path
-        return replace(self, path=whole, below=below)
+        whole = f"{root}/{path}" if is_url(root) else _as_text(os.path.join(root, path))
+        known = self.listed, self.problem, self.signed
+        return Item(whole, self.member, self.offset, self.size, *known, below)
 
     def relative_to(self, root: str) -> Item:
         """The item with its path relative to a root, an absolute folder or URL.
@@ -163,7 +164,11 @@ class Item:
 
 def local_item(path: str) -> Item:
     """The item of a local file; a path that is not UTF-8 is written as a URL."""
-    return Item(path if _is_text(path) else Path(path).as_uri())
+    return Item(_as_text(path))
+
+
+def _as_text(path: str) -> str:
+    return path if _is_text(path) else Path(path).as_uri()
 
 
 def unquoted(path: str) -> str:

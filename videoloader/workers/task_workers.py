@@ -15,7 +15,7 @@ from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.protocol import Worker, load
 from videoloader.workers.supervisor import Supervisor, TaskFailure
 
-__all__ = ["Job", "TaskWorkers", "load_libraries"]
+__all__ = ["Job", "TaskWorkers"]
 
 _LONG = 0.1  # seconds after which no more tasks of a group are begun
 
@@ -97,8 +97,8 @@ class TaskWorkers:
             workers=workers,
             time_limit=job.time_limit,
             memory_limit=job.memory_limit,
-            prepare=f"{__name__}:load_libraries",
-            preparation={"function": job.function, "decodes": job.memory_limit is not None},
+            prepare=f"{load.__module__}:{load.__name__}",
+            preparation={"function": job.function},
             ahead=max(ahead // job.together, min(ahead, 2)),
             tries=lambda tasks: 1,  # noqa: ARG005
         )
@@ -186,15 +186,3 @@ def _result(function: Callable[[Any], Any], task: Any) -> Any:
         return TaskFailure(
             str(error) if isinstance(error, VideoError) else f"{kind}: {error}", kind
         )
-
-
-def load_libraries(function: str, *, decodes: bool) -> None:
-    """Import the libraries of a worker, before its memory limit is set.
-
-    Args:
-        function: that the worker will call.
-        decodes: also load FFmpeg.
-    """
-    load(function)
-    if decodes:
-        import av  # noqa: F401

@@ -17,7 +17,7 @@ import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset import Item, cache, find_items, merge_datasets
-from videoloader.indexing.dataset.rows import make_row
+from videoloader.indexing.dataset.rows import begin_row
 from videoloader.indexing.storage import encode_index
 
 
@@ -45,9 +45,9 @@ def counted(monkeypatch):
 
     def count(item, **options):
         seen.append(Path(item.path).name)
-        return make_row(item, **options)
+        return begin_row(item, **options)
 
-    monkeypatch.setattr(rows, "make_row", count)
+    monkeypatch.setattr(rows, "begin_row", count)
     return seen
 
 

@@ -209,7 +209,7 @@ def _first_sample(samples: Samples, shown_at: Ints, time: int) -> int:
     """
     dts = samples.dts
     place = _search(dts, time)
-    found = np.flatnonzero(samples.keys[: place + 1])
+    found = samples.keys[: place + 1].nonzero()[0]
     if not len(found):
         if place < 0 or samples.composition is not None:
             return 0
@@ -236,7 +236,7 @@ def _search(dts: Ints, time: int) -> int:
 
 
 def _last_sample(samples: Samples, shown_at: Ints, edit: Edit, first: int) -> int:
-    keys = first + np.flatnonzero(samples.keys[first:])
+    keys = first + samples.keys[first:].nonzero()[0]
     ends = keys[shown_at[keys] + samples.durations[keys] >= edit.start + edit.duration]
     needed = 1 if samples.composition is None else 2
     return int(ends[needed - 1]) if len(ends) >= needed else len(samples) - 1
@@ -246,7 +246,7 @@ def _earliest(times: Ints) -> int:
     """The minimum time; as in FFmpeg, times up to the last negative one are ignored."""
     if not len(times):
         return 0
-    negative = np.flatnonzero(times < 0)
+    negative = (times < 0).nonzero()[0]
     if len(negative) and negative[-1] + 1 < len(times):
         return int(times[negative[-1] + 1 :].min())
     return int(times.min())
