@@ -45,7 +45,7 @@ def check_room(size: int, promised: Sequence[tuple[int, int]]) -> None:
     if size > available - unwritten:
         begun = f", {unwritten / 1e9:.1f} GB of it for batches that are being decoded"
         raise ResourceError(
-            f"a batch needs {size / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB of "
+            f"a batch needs {size / 1e9:.1f} GB of memory, and {max(available, 0) / 1e9:.1f} GB of "
             f"{machine_memory() / 1e9:.1f} GB are free{begun * (unwritten > 0)}; use a smaller "
             "batch, fewer frames, a smaller size, or fewer batches ahead (prefetch)"
         )
