@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -45,7 +46,7 @@ def check_room(size: int, promised: Sequence[tuple[int, int]]) -> None:
     if size > available - unwritten:
         begun = f", {unwritten / 1e9:.1f} GB of it for batches that are being decoded"
         raise ResourceError(
-            f"a batch needs {size / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB of "
+            f"a batch needs {size / 1e9:.1f} GB of memory, and {max(available, 0) / 1e9:.1f} GB of "
             f"{machine_memory() / 1e9:.1f} GB are free{begun * (unwritten > 0)}; use a smaller "
             "batch, fewer frames, a smaller size, or fewer batches ahead (prefetch)"
         )
@@ -57,7 +58,7 @@ def available_memory(root: Path = CONTROL_GROUP, meminfo: Path = _MEMINFO) -> in
     The kernel frees pages of files that it keeps. In a control group, version 2 or 1, with a limit,
     at most what that leaves.
     """
-    host = _numbers(meminfo)
+    host = _numbers(meminfo, "MemAvailable:", "SwapFree:")
     if "MemAvailable:" not in host:
         return machine_memory()
     swap = host.get("SwapFree:", 0) << 10
@@ -68,17 +69,20 @@ def available_memory(root: Path = CONTROL_GROUP, meminfo: Path = _MEMINFO) -> in
     ):
         with suppress(OSError, ValueError):  # not there, or "max"
             free = int((root / limit).read_text()) - int((root / used).read_text())
-            kept = _numbers((root / limit).with_name("memory.stat"))
-            files = sum(kept.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
-            available = min(available, free + files + swap)
+            if free >= available:
+                continue  # the next file takes the kernel longer
+            kinds = (f"{prefix}{kind}_file" for kind in ("active", "inactive"))
+            files = _numbers((root / limit).with_name("memory.stat"), *kinds)
+            available = min(available, free + sum(files.values()) + swap)
     return available
 
 
-def _numbers(file: Path) -> dict[str, int]:
-    """The numbers of a file with a name and a number in each line."""
+def _numbers(file: Path, *names: str) -> dict[str, int]:
+    """Those of these names that a file has, with the number behind each; a line begins with one."""
     with suppress(OSError):
-        lines = [line.split() for line in file.read_text().splitlines()]
-        return {words[0]: int(words[1]) for words in lines if len(words) > 1}
+        text = "\n" + file.read_text()
+        found = {name: re.search(rf"\n{name} +(\d+)", text) for name in names}
+        return {name: int(match[1]) for name, match in found.items() if match}
     return {}
 
 
