@@ -156,6 +156,25 @@ def test_morphology_is_the_extreme_of_a_rectangle(border, name, dtype):
     assert torch.equal(twice[0], operator(once, mask_size=3, border_mode=border)[0])
 
 
+@pytest.mark.parametrize("border", ["constant", "replicate"])
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64, np.int64])
+def test_the_whole_range_of_a_type_is_compared(dtype, border):
+    limits = np.iinfo(dtype)
+    row = np.array([limits.min, limits.max, limits.max // 2, limits.max - 1, 3], dtype)
+    frames = TensorList([torch.from_numpy(row.reshape(1, 5, 1))], "HWC")
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(row, 1, "edge"), 3)
+    made = {
+        "dilate": fn.experimental.dilate(frames, mask_size=[3, 1], border_mode=border),
+        "erode": fn.experimental.erode(frames, mask_size=[3, 1], border_mode=border),
+        "median": fn.experimental.median_blur(frames, window_size=[3, 1]),
+    }
+    assert {name: found[0].numpy().ravel().tolist() for name, found in made.items()} == {
+        "dilate": windows.max(axis=1).tolist(),
+        "erode": windows.min(axis=1).tolist(),
+        "median": np.sort(windows, axis=1)[:, 1].tolist(),
+    }
+
+
 @pytest.mark.parametrize("shape", [(0, 5, 6, 3), (2, 0, 6, 3), (2, 5, 0, 3)])
 def test_what_is_empty_has_empty_extremes_and_medians(shape):
     frames = TensorList([torch.zeros(shape, dtype=torch.uint8)], "FHWC")

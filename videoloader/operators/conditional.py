@@ -14,9 +14,6 @@ from videoloader.tensors.batch import Batch, Spec
 
 __all__ = ["MERGE", "NOT", "PREDICATE", "check_alike", "check_truth", "kind_of"]
 
-_WHAT = Argument("what", TEXT, "a condition", "what the value is, for errors")
-_ONLY_BOOL = Argument("only_bool", BOOL, default=False, doc="fail for other types than BOOL")
-
 
 def check_truth(value: object, what: str, *, only_bool: bool) -> None:
     """Fail unless a value is a scalar, or a scalar of type bool."""
@@ -40,7 +37,7 @@ def _infer_truth(context: Context, values: Spec, **arguments: object) -> Spec:
     inputs=("value",),
     devices=("cpu",),
     arguments=(
-        _WHAT,
+        Argument("what", TEXT, "a condition", "what the value is, for errors"),
         Argument("only_bool", BOOL, default=False, doc="fail for other types than BOOL"),
     ),
     infer=_infer_truth,

@@ -9,13 +9,26 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-__all__ = ["copy_here", "saturate", "saturate_numbers", "truncate"]
+__all__ = ["copy_here", "from_ordered", "saturate", "saturate_numbers", "to_ordered", "truncate"]
 
 # The largest number below one half: adding it rounds halves away from zero, and nothing else up.
 _BELOW_HALF = {torch.float32: 0.5 - 2.0**-25, torch.float64: 0.5 - 2.0**-54}
 
 # Torch can store and convert these types, but not compare or clamp them.
 _STORED_ONLY = (torch.uint16, torch.uint32, torch.uint64)
+_LOWEST = torch.iinfo(torch.int64).min
+
+
+def to_ordered(values: torch.Tensor) -> torch.Tensor:
+    """Values in the same order, of a type that torch compares; see `from_ordered`."""
+    if values.dtype == torch.uint64:  # flipping the first bit keeps the order in the signed type
+        return values.view(torch.int64) ^ _LOWEST
+    return values.to(torch.int64) if values.dtype in _STORED_ONLY else values
+
+
+def from_ordered(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The values of a type of which `to_ordered` gives these."""
+    return (values ^ _LOWEST).view(dtype) if dtype == torch.uint64 else values.to(dtype)
 
 
 def copy_here(source: torch.Tensor, target: torch.Tensor) -> None:

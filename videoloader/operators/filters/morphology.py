@@ -5,7 +5,7 @@ Plain torch is the reference; on the CPU OpenCV filters most pictures, on a GPU 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch, Spec
+from videoloader.tensors.conversion import from_ordered, to_ordered
 
 __all__ = ["median_blur"]
 
@@ -38,7 +39,6 @@ _BORDERS = {
     "reflect_101": "reflect_101",
     "wrap": "wrap",
 }
-_STORED_ONLY = (torch.uint16, torch.uint32, torch.uint64)
 _BY_OPENCV = (torch.uint8, torch.uint16, torch.int16, torch.float32)
 
 
@@ -62,13 +62,15 @@ def _extreme(
     pictures: torch.Tensor,
     mask: _Rectangle,
     border: str,
-    pick: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-    fill: float,
+    *,
+    largest: bool,
 ) -> torch.Tensor:
     """The largest or smallest value under a mask, separably."""
     (width, height), (x, y) = mask
     dtype, rows, columns = pictures.dtype, *pictures.shape[1:3]
-    pictures = _comparable(pictures)
+    pick = torch.maximum if largest else torch.minimum
+    pictures = to_ordered(pictures)
+    fill = _limits(pictures.dtype)[0 if largest else 1]
     wide = _surrounded(pictures, (y, x), (height - 1 - y, width - 1 - x), border, fill)
     across = wide.narrow(2, 0, columns)
     for place in range(1, width):
@@ -76,12 +78,7 @@ def _extreme(
     result = across.narrow(1, 0, rows)
     for place in range(1, height):
         result = pick(result, across.narrow(1, place, rows))
-    return result.to(dtype)
-
-
-def _comparable(pictures: torch.Tensor) -> torch.Tensor:
-    """Pictures of a type whose values torch can compare."""
-    return pictures.to(torch.int64) if pictures.dtype in _STORED_ONLY else pictures
+    return from_ordered(result, dtype)
 
 
 def _extreme_by_opencv(
@@ -101,7 +98,7 @@ def _extreme_by_opencv(
 def _limits(dtype: torch.dtype) -> tuple[float, float]:
     if dtype.is_floating_point:
         return -torch.inf, torch.inf
-    return float(torch.iinfo(dtype).min), float(torch.iinfo(dtype).max)
+    return torch.iinfo(dtype).min, torch.iinfo(dtype).max
 
 
 def _frames(sample: torch.Tensor) -> torch.Tensor:
@@ -207,11 +204,8 @@ def _extreme_on_gpu(context: Context, frames: Batch, plan: _Extremes, *, largest
 
 
 def _declare(name: str, doc: str, *, largest: bool) -> None:
-    pick = torch.maximum if largest else torch.minimum
-
     def run(context: Context, frames: Batch, plan: _Extremes) -> Batch:
         out = context.empty()
-        fill = _limits(frames.spec.dtype)[0 if largest else 1]
         for sample, place, rectangles in zip(frames, out, plan.rectangles, strict=True):
             if not sample.numel():
                 continue
@@ -224,7 +218,7 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
                     made.append(_extreme_by_opencv(part, mask, plan.iterations, largest=largest))
                     continue
                 for _ in range(plan.iterations):
-                    part = _extreme(part, mask, plan.border, pick, fill)
+                    part = _extreme(part, mask, plan.border, largest=largest)
                 made.append(part)
             place.copy_(torch.cat(made).reshape(place.shape))
         return out
@@ -261,11 +255,11 @@ def _median(pictures: torch.Tensor, width: int, height: int) -> torch.Tensor:
         return torch.from_numpy(np.stack(made)).reshape(pictures.shape)
     rows, columns = pictures.shape[1:3]
     before = height // 2, width // 2
-    wide = _surrounded(_comparable(pictures), before, before, "edge", 0)
+    wide = _surrounded(to_ordered(pictures), before, before, "edge", 0)
     parts = [
         wide.narrow(1, y, rows).narrow(2, x, columns) for y in range(height) for x in range(width)
     ]
-    return torch.stack(parts).median(dim=0).values.to(pictures.dtype)
+    return from_ordered(torch.stack(parts).median(dim=0).values, pictures.dtype)
 
 
 def _is_of_opencv(pictures: torch.Tensor, size: int) -> bool:

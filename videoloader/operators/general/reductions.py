@@ -16,6 +16,7 @@ from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
+from videoloader.tensors.conversion import from_ordered, to_ordered
 
 __all__ = ["float_sum", "kept_shape"]
 
@@ -123,13 +124,9 @@ def _extreme(values: torch.Tensor, axes: tuple[int, ...], *, largest: bool) -> t
         limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
         limit = limits.min if largest else limits.max
         return torch.full(shape, limit, dtype=dtype, device=values.device)
-    if dtype == torch.uint64:  # flipping the first bit keeps the order in the signed type
-        low = torch.iinfo(torch.int64).min
-        signed = values.view(torch.int64) ^ low
-        return (_extreme(signed, axes, largest=largest) ^ low).view(dtype)
-    wide = values.to(torch.int64) if dtype in (torch.uint16, torch.uint32) else values
-    found = wide.amax(axes, keepdim=True) if largest else wide.amin(axes, keepdim=True)
-    return found.to(dtype)
+    ordered = to_ordered(values)
+    found = ordered.amax(axes, keepdim=True) if largest else ordered.amin(axes, keepdim=True)
+    return from_ordered(found, dtype)
 
 
 def _maximum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
