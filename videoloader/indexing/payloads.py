@@ -105,7 +105,7 @@ class PacketReader:
         places, sizes = self._offsets[packets], self._sizes[packets]
         blocks, held = [], 0
         for some, base, block in self._blocks(places, places + sizes):
-            places[some] += held - base  # from now on in what was read
+            places[some] += held - base  # in what was read, from here on
             blocks.append(block)
             held += len(block)
         found = Packets(blocks[0] if len(blocks) == 1 else b"".join(blocks), places, sizes)

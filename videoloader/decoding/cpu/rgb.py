@@ -145,17 +145,11 @@ class RgbConverter:
         kind = frame.colorspace, frame.color_range, frame.format.name, coded, view
         if kind != self._kind:
             turn = self._orientation
+            meaning = matrix_and_range(frame, self._color, self._output)
             view = view.within(turn.displayed(coded))
-            self._kind, self._place = (
-                kind,
-                _Placed(
-                    matrix_and_range(frame, self._color, self._output),
-                    coded,
-                    view,
-                    turn.displayed(view.size),  # a turn swaps both ways
-                    Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded),
-                ),
-            )
+            size = turn.displayed(view.size)  # as coded; a turn swaps both ways
+            box = Box(0, 0, *coded) if view.crop is None else coded_box(turn, view.crop, coded)
+            self._kind, self._place = kind, _Placed(meaning, coded, view, size, box)
         return self._place
 
     def _write_unscaled(
