@@ -85,9 +85,7 @@ def pad_frames(
         raise ArgumentError(f"{name}: range {start} to {stop} outside the {num_frames} frames")
     numbers = frames.reshape(-1).tolist()  # compared in Python: of a few, that is quicker
     if not numbers or start <= min(numbers) <= max(numbers) < stop:
-        inside = np.empty(frames.shape, np.bool_)
-        inside[...] = True
-        return frames, inside
+        return frames, np.ones(frames.shape, np.bool_)
     inside = (frames >= start) & (frames < stop)
     if mode == "constant":
         return np.where(inside, frames, FILLED), inside
