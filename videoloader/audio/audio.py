@@ -30,8 +30,6 @@ from videoloader.system.spelling import suggests_names
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Audio"]
-
 _Read = TypeVar("_Read")
 
 _Place: TypeAlias = "Callable[[Piece], Fraction | float]"

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONVERSIONS", "to_float32"]
-
 
 def to_float32(samples: NDArray[Any]) -> NDArray[np.float32]:
     """Samples from -1 to 1.

@@ -13,8 +13,6 @@ from videoloader.indexing.contexts import reason_of
 if TYPE_CHECKING:
     import av
 
-__all__ = ["Mixer"]
-
 # PyAV counts the planes of a frame up to the first null pointer. FFmpeg keeps 8 pointers without a
 # terminating null, so PyAV reads beyond them for 8 or more planes, and crashes.
 _PLANES = 7

@@ -8,8 +8,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["Piece", "StreamHeader"]
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:

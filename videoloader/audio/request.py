@@ -16,8 +16,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
-__all__ = ["ClipSoundRequest", "DecodedSound", "SoundRequest", "SoundSpan", "SoundWork"]
-
 Made = TypeVar("Made", covariant=True)
 
 _MOST_VALUES = 1 << 28  # of a clip, over all channels: 1 GiB; jumps in timestamps may span hours

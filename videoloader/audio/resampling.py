@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 
-__all__ = ["Filter", "check_rates", "resampled_length"]
-
 _MOST_RATIO = 256
 _STEPS = 32  # entries of DALI's table from one input sample to the next
 _CHUNK = 1 << 17  # weights at a time

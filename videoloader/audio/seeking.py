@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
     from av.audio.stream import AudioStream
 
-__all__ = ["InexactSeekError", "PacketTable", "Passed", "SeekPoint", "TwinDecoder", "can_pass"]
-
 _PREROLL = {"aac": 2, "mp3float": 2}  # packets; for MP3 besides those of the reservoir
 _AAC_CHANNELS = (1, 2, 6)  # whose packets begin with the element of `_noise`
 _MP3_RESERVOIR = 511  # bytes before a packet that may be part of it

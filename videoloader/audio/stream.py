@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
 
-__all__ = ["SoundStream"]
-
 _DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: demuxers skip the stream where they can
 
 # Containers whose demuxers compute the time of a packet from its file offset.

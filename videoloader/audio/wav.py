@@ -15,8 +15,6 @@ import numpy as np
 from videoloader.audio.pieces import Piece, StreamHeader
 from videoloader.sources.source import Source
 
-__all__ = ["WavStream", "open_wav"]
-
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _GUID = bytes.fromhex("000000001000800000aa00389b71")  # of subformats that are format tags
 

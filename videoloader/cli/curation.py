@@ -21,8 +21,6 @@ from videoloader.cli.terminal import (
     say,
 )
 
-__all__ = ["dedupe", "scenes", "score"]
-
 Curated = Annotated[
     list[str], typer.Argument(help="A data set index (.parquet), or folders, globs, lists, videos.")
 ]

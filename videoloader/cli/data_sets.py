@@ -33,8 +33,6 @@ from videoloader.sources.source import as_check
 if TYPE_CHECKING:
     from videoloader.indexing.dataset.skipped import Skipped
 
-__all__ = ["check", "index", "merge", "query"]
-
 _NAMED = 10  # skipped paths
 _SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 

@@ -23,8 +23,6 @@ from videoloader.cli.terminal import (
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import index_video
 
-__all__ = ["browse", "inspect", "report", "sample"]
-
 
 def inspect(
     source: Annotated[str, typer.Argument(help="A video file or its URL.")],

@@ -10,8 +10,6 @@ import typer
 
 from videoloader.cli.terminal import console
 
-__all__ = ["demo", "doctor", "top"]
-
 
 def top(
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,

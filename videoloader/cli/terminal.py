@@ -28,24 +28,6 @@ from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import VideoIndex
 from videoloader.sources.lists import exact_number
 
-__all__ = [
-    "Json",
-    "Ray",
-    "Root",
-    "Shard",
-    "Workers",
-    "as_rate",
-    "as_shard",
-    "complain",
-    "console",
-    "job_progress",
-    "reported",
-    "say",
-    "show",
-    "video_facts",
-    "warn",
-]
-
 _WIDEST = 10_000  # characters of a line of a table
 _REFRESH = 0.25  # seconds between two states of a progress bar
 

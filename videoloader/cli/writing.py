@@ -10,8 +10,6 @@ import typer
 
 from videoloader.cli.terminal import Json, Ray, Workers, complain, job_progress, reported, say
 
-__all__ = ["cut", "transcode"]
-
 
 def cut(
     source: Annotated[str, typer.Argument(help="A video file or its URL.")],

@@ -22,8 +22,6 @@ from videoloader.decoding.options import Layout
 from videoloader.sampling.seeding import seeded_calls
 from videoloader.system.eager_calls import eager
 
-__all__ = ["batch_content", "batch_tensors", "transformed", "transformed_batch"]
-
 
 def batch_content(
     batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: VideoLabels | None

@@ -12,8 +12,6 @@ from torch.utils.data._utils.collate import collate, default_collate_fn_map
 from videoloader.decoding.clip_batch import pad_sounds
 from videoloader.errors import ArgumentError
 
-__all__ = ["Sample", "collate_samples"]
-
 
 class Sample(dict[str, Any]):
     """A sample of a `ClipDataset`; torch's default collation knows it by its type."""

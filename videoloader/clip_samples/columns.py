@@ -23,8 +23,6 @@ from videoloader.sources.faults import blamed_on
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Columns", "SampleColumns", "TableColumns"]
-
 _TAKEN = frozenset(
     "cu_seqlens error frame_mask frame_numbers frames labels mask max_seqlen patches positions "  # noqa: SIM905
     "sample sample_ids shapes times token_times".split()

@@ -23,8 +23,6 @@ from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["DecodedSamples", "SampleDecoder"]
-
 
 @dataclass(slots=True, eq=False)
 class DecodedSamples:

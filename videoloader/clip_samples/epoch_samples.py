@@ -17,8 +17,6 @@ from videoloader.sampling.orders.sample_order import check_together
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.system.checks import whole_number
 
-__all__ = ["ClipsPerVideo", "Weights", "check_clips", "find_samples", "find_weights"]
-
 Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Callable[[str], float]"
 """How often videos are drawn: a number for each video or row; or by key, a mapping or function."""
 

@@ -18,8 +18,6 @@ from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 from videoloader.sources.tar import BLOCK, read_members
 
-__all__ = ["read_beside"]
-
 _REQUEST = 1 << 13  # bytes to request for headers of an archive
 _MOST = 1 << 26  # bytes of one file
 

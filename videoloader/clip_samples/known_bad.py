@@ -20,15 +20,6 @@ from videoloader.sources.address import absolute, shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item
 
-__all__ = [
-    "KnownBad",
-    "kept_numbers",
-    "kept_videos",
-    "named_videos",
-    "read_known",
-    "read_lines",
-]
-
 Frames: TypeAlias = "set[int] | None"
 """The frames of a video that do not decode; None for all of them."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["Name", "VideoLabels", "as_classes", "as_labels"]
-
 Name = Callable[[int], str]
 """The name of a video by its number, for messages."""
 

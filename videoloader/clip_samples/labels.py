@@ -24,8 +24,6 @@ from videoloader.sources.address import absolute, is_url, local_path, shown
 from videoloader.sources.items import unquoted
 from videoloader.system.callers import warn_user
 
-__all__ = ["LabelColumn", "LabelOptions", "Labels", "find_labels", "labels_of_paths"]
-
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:

@@ -11,8 +11,6 @@ from videoloader.decoding.options import Layout
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.batch_plan import Shape
 
-__all__ = ["patch_view", "patchify", "unpatchify"]
-
 
 def patchify(
     frames: torch.Tensor, patch: Shape | Sequence[int], *, layout: Layout = "FCHW"

@@ -15,8 +15,6 @@ from videoloader.decoding.request import ClipRequest
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import plan_decode
 
-__all__ = ["PlannedPackets", "plan_packets"]
-
 
 class PlannedPackets(NamedTuple):
     """Packets that some batches take.

@@ -9,8 +9,6 @@ import torch
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["find_rank"]
-
 
 def find_rank(rank: int | None, num_ranks: int | None) -> tuple[int, int]:
     """The part that this process takes, and the number of parts.

@@ -31,8 +31,6 @@ from videoloader.sampling.sampler import check_sampler
 from videoloader.sampling.several_clips import clip_at, usual_shape
 from videoloader.system.checks import whole_number
 
-__all__ = ["SampleKey", "SampleRequests"]
-
 _SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness
 
 SampleKey: TypeAlias = tuple[int, int, int]

@@ -14,8 +14,6 @@ from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.options import Layout
 
-__all__ = ["divided", "of_views", "stacked", "views"]
-
 
 def views(
     frames: torch.Tensor, layout: Layout, shape: tuple[int, ...], framing: Framing

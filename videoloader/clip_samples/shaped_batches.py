@@ -31,8 +31,6 @@ from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.orders.batch_order import OrderOptions, Places
 from videoloader.system.options import from_options
 
-__all__ = ["ShapedBatches", "epoch_order", "shaped_batches", "video_sizes"]
-
 
 @dataclass(frozen=True, slots=True)
 class ShapedBatches:

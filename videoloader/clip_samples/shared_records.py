@@ -20,8 +20,6 @@ from torch.utils.data import get_worker_info
 from videoloader.decoding.failures import MOST_RECORDS, SampleFailure
 from videoloader.sources.faults import blamed_on
 
-__all__ = ["SharedRecords", "shared"]
-
 _NAME = "videoloader-failures"
 _SLOTS = 64  # of counts: each is written by one worker
 

@@ -18,15 +18,6 @@ from videoloader.indexing.dataset.listing import each_place
 from videoloader.indexing.index import VideoIndex
 from videoloader.sources.address import absolute, is_url, local_path, shown
 
-__all__ = [
-    "ClipSources",
-    "IndexedVideos",
-    "ListedVideos",
-    "filtered",
-    "find_sources",
-    "rows_given",
-]
-
 _READY_BYTES = 1 << 24  # of packet tables that each process keeps
 
 Place: TypeAlias = "str | os.PathLike[str] | Item"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from videoloader.errors import FormatError
 
-__all__ = ["BitReader", "unescape"]
-
 _LOADED = 64  # bytes; more than most parameter sets have
 
 

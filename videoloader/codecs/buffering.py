@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Buffering", "h264_level_frames", "hevc_level_frames"]
-
 _MOST = 16  # frames, at any level
 
 # MaxDpbMbs (ITU-T H.264, table A-1) by level_idc; 9 is level 1b.

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from videoloader.codecs.hevc.order import HevcOrder
     from videoloader.codecs.hevc.references import HevcReferences
 
-__all__ = [
-    "Codec",
-    "CodedPicture",
-    "Described",
-    "NalSyntax",
-    "PictureCheck",
-    "StartCodes",
-    "UnitRole",
-]
-
 References: TypeAlias = "Av1References | HevcReferences"
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["HLG", "PQ", "Color", "color_codes", "color_from_codes"]
-
 PQ, HLG = "smpte2084", "arib-std-b67"  # transfers of HDR pictures
 
 _PRIMARIES = {

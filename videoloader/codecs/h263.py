@@ -5,8 +5,6 @@ from __future__ import annotations
 from videoloader.codecs.bits import BitReader
 from videoloader.codecs.picture import PictureFormat
 
-__all__ = ["is_intra", "parse_picture", "parse_sorenson"]
-
 _EXTENDED = 7  # source format of a header with PLUSPTYPE
 _SORENSON_SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
 _SIZES = {1: (128, 96), 2: (176, 144), 3: (352, 288), 4: (704, 576), 5: (1408, 1152)}

@@ -7,8 +7,6 @@ import struct
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat
 
-__all__ = ["parse_jpeg", "parse_prores"]
-
 _CHROMA: dict[tuple[tuple[int, int], ...], str] = {
     ((2, 2), (1, 1), (1, 1)): "yuvj420p",
     ((2, 1), (1, 1), (1, 1)): "yuvj422p",

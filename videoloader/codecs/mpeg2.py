@@ -10,8 +10,6 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["Sequence", "is_b_picture", "is_one_picture", "parse_sequence", "splits_fields"]
-
 _SEQUENCE = b"\x00\x00\x01\xb3"
 _EXTENSION = b"\x00\x00\x01\xb5"
 _GROUP = b"\x00\x00\x01\xb8"

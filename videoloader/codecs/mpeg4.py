@@ -10,8 +10,6 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import ASPECTS, PictureFormat
 from videoloader.errors import FormatError
 
-__all__ = ["Layer", "is_one_picture", "parse_setup", "setup_of"]
-
 _VISUAL_OBJECT = b"\x00\x00\x01\xb5"
 _GROUP = b"\x00\x00\x01\xb3"
 _PICTURE = b"\x00\x00\x01\xb6"

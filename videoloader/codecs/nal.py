@@ -12,22 +12,6 @@ from numpy.typing import NDArray
 from videoloader.codecs.bits import unescape
 from videoloader.codecs.codec import NalSyntax, UnitRole
 
-__all__ = [
-    "RECOVERY_POINT",
-    "Reader",
-    "Walked",
-    "annexb_units",
-    "disposable_in_annexb",
-    "disposable_packets",
-    "has_b_slices",
-    "is_random_access",
-    "length_units",
-    "read_messages",
-    "recovers_at_once",
-    "split_units",
-    "walk_units",
-]
-
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 

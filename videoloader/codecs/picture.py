@@ -8,8 +8,6 @@ from fractions import Fraction
 from videoloader.codecs.bits import BitReader
 from videoloader.codecs.color import Color, color_from_codes
 
-__all__ = ["ASPECTS", "PictureFormat", "cropped_left", "parse_vui_start", "pixel_format"]
-
 _EXTENDED_SAR = 255
 # aspect_ratio_idc (ITU-T H.264, table E-1; HEVC has the same)
 ASPECTS = dict(

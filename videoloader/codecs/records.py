@@ -14,17 +14,6 @@ from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = [
-    "avc_units",
-    "crop_to_container",
-    "hevc_units",
-    "parameter_sets",
-    "parse_avc_record",
-    "parse_hevc_record",
-    "parse_vp_record",
-    "setup_units",
-]
-
 _HEVC_SEQUENCE = 33
 _SHORTEST_SET = 4  # bytes
 _CUT = "a set-up record has a parameter set cut short"

@@ -29,8 +29,6 @@ from videoloader.codecs.records import (
 from videoloader.codecs.slice_counts import h264_counts, hevc_counts, shown_order
 from videoloader.errors import FormatError
 
-__all__ = ["CODECS", "closest_name", "codec_of", "nal_syntax"]
-
 _FIRST_BYTES = np.arange(256)
 _MPEG4_PICTURE = b"\0\0\1\xb6"
 

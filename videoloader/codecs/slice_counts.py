@@ -17,8 +17,6 @@ from videoloader.codecs.h264 import sequence as h264
 from videoloader.codecs.hevc import sequence as hevc
 from videoloader.errors import FormatError
 
-__all__ = ["SLICE_BEGIN", "Fields", "h264_counts", "hevc_counts", "shown_order"]
-
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

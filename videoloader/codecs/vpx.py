@@ -14,19 +14,6 @@ from videoloader.codecs.color import Color
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = [
-    "SUPERFRAME",
-    "are_hidden",
-    "are_keys",
-    "are_superframes",
-    "count_joinable",
-    "count_shown",
-    "is_hidden",
-    "join_frames",
-    "parse_picture",
-    "stated_sizes",
-]
-
 SUPERFRAME = 8
 """Maximum frames of a VP9 superframe."""
 

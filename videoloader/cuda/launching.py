@@ -7,8 +7,6 @@ import threading
 from functools import cache
 from typing import Any
 
-__all__ = ["TABLE_BYTES", "TABLE_SIZES", "driver_version", "launch_kernel", "launch_with_table"]
-
 TABLE_BYTES = 4000
 """Bytes of a table that is passed by value: every GPU accepts 4 KB of parameters."""
 

@@ -10,18 +10,6 @@ from typing import Any
 
 import torch
 
-__all__ = [
-    "Here",
-    "as_cupy",
-    "current_device",
-    "current_stream",
-    "keep_for",
-    "stage_stream",
-    "stream_here",
-    "torch_is_plain",
-    "wait_for",
-]
-
 
 def current_stream(index: int) -> int:
     """The handle of the current stream of a GPU."""

@@ -16,8 +16,6 @@ from videoloader.indexing.dataset.rows import Row
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_rows", "decode_table", "encode_rows", "write_rows"]
-
 _NO_COLUMN = ""  # gives a table without columns its rows
 
 

@@ -17,8 +17,6 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset import open_dataset
 from videoloader.indexing.dataset.part import table_path
 
-__all__ = ["CurationResult", "dedupe", "find_source", "scenes", "score"]
-
 
 class CurationResult(NamedTuple):
     """What a job found.

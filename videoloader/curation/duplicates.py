@@ -26,8 +26,6 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["find_duplicates", "hash_videos", "near_pairs"]
-
 _BANDS, _BAND_BITS = 4, 16
 _PICTURES = 6  # of a video that are hashed
 _REACH = 7  # bits of two pictures: of four bands one then differs in at most one bit

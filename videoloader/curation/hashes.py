@@ -14,8 +14,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import PacketReader
 from videoloader.video import Video
 
-__all__ = ["VideoHash", "differing_bits", "hash_video", "packet_digest", "picture_hash"]
-
 _SIDE, _LOW = 32, 8  # of the picture that is hashed, and of its lowest frequencies
 _FLAT = 4.0  # standard deviation of the luma below which a picture says nothing
 _PART = 256  # packets read at a time

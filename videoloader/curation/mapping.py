@@ -46,8 +46,6 @@ from videoloader.workers.supervisor import TaskFailure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MapOptions", "find_videos", "map_clips", "map_video"]
-
 _log = logging.getLogger(__name__)
 
 _JOB = b"videoloader_job"  # in the metadata of the file

@@ -15,16 +15,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 from videoloader.video import Video
 
-__all__ = [
-    "AnyVideo",
-    "Thumbnails",
-    "opened",
-    "read_gray",
-    "read_thumbnails",
-    "spread",
-    "thumbnail_row",
-]
-
 AnyVideo: TypeAlias = "Video | VideoSource | Source | Item"
 
 _THUMBNAIL = (27, 48)

@@ -20,8 +20,6 @@ from videoloader.curation.pictures import AnyVideo, keyframes_of, opened, read_t
 from videoloader.curation.suspects import Suspect, find_suspects, hides_frames, usual_sizes
 from videoloader.video import Video
 
-__all__ = ["Scene", "find_scenes"]
-
 _CHANGED = 8.0  # of 255: mean difference at which two thumbnails may be of two shots
 _STANDS_OUT = 3.0  # how many times as large as the differences beside it a cut is
 _RECOLORED = 0.4  # share of pixels with other colours that motion within a GOP rarely makes

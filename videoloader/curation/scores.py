@@ -13,8 +13,6 @@ from videoloader.curation.pictures import AnyVideo, keyframes_of, opened, read_g
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.video import Video
 
-__all__ = ["Scores", "score_video"]
-
 _SHORTER = 256  # pixels of the shorter side of pictures, so that blur compares between sizes
 _BLACK = 16  # luma of 255 of a pixel that counts as black
 _LATER = 0.2  # seconds between two frames whose difference is motion

@@ -14,8 +14,6 @@ from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import PacketFlags
 
-__all__ = ["Suspect", "find_suspects", "hides_frames", "usual_sizes"]
-
 _LARGE = 0.3  # between a usual packet (0) and a keyframe (1)
 _LARGE_HIDDEN = 0.8  # the same where packets hold hidden frames, which are large without a cut
 _SUDDEN = 2.5  # times as large as the packets just before: may be of a cut

@@ -33,8 +33,6 @@ from videoloader.sampling.plan import MergedRun, merge_runs
 from videoloader.sources.faults import blamed_on, tried
 from videoloader.sources.source import Source
 
-__all__ = ["Assembly", "Choose", "OpenClip"]
-
 _ALONE = 32  # clips of several shapes that have memory of their own each
 _ALIGNMENT = 64  # bytes
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from videoloader.decoding.clip_cache import ClipCache
     from videoloader.decoding.opening.videos import OpenedVideo
 
-__all__ = ["Attempts", "Successors", "WantedClip", "decode_attempts", "requests_for"]
-
 Wanted = TypeVar("Wanted")
 
 

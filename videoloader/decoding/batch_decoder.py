@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["BatchDecoder", "BegunBatch", "decode_batch", "shared_decoder"]
-
 
 @quick_switches()
 @takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules, FailurePolicy)

@@ -24,8 +24,6 @@ from videoloader.workers.supervisor import TaskFailure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Damage", "check_dataset", "check_video"]
-
 _PART = 512  # frames examined at a time
 
 

@@ -16,8 +16,6 @@ from videoloader.runtime.run_stats import NO_WORK, Work
 from videoloader.system.forking import cached_property
 from videoloader.views import facts_table, frames_view
 
-__all__ = ["Clip", "ClipBatch", "ClipFailure", "ClipSound", "first_failures", "pad_sounds"]
-
 _SHAPES_SHOWN = 3  # of clips of different shapes, by repr
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from videoloader.decoding.output import OutputFormat
     from videoloader.decoding.rules import DecodingRules
 
-__all__ = ["DEFAULT_CACHE", "CacheOptions", "ClipCache", "clip_key", "open_clip_cache"]
-
 # Raise it where a request gets other pixels or another sound than before, or files another form.
 _FORMAT = 3
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from videoloader.decoding.cpu.engine import CpuEngine
     from videoloader.decoding.cpu.local import LocalEngine
 
-__all__ = ["ClipSpans", "decode_clip_sounds", "sound_spans"]
-
 ClipSpans: TypeAlias = tuple[SoundSpan, ...]
 """The spans that are heard with a clip, one after another."""
 

@@ -26,17 +26,6 @@ from videoloader.system.forking import ForkSafeLock
 from videoloader.system.options import documented
 from videoloader.system.writing import written
 
-__all__ = [
-    "MOST_RECORDS",
-    "FailureOptions",
-    "FailurePolicy",
-    "Failures",
-    "Records",
-    "SampleFailure",
-    "SkipKnown",
-    "name_choices",
-]
-
 _log = logging.getLogger(__name__)
 
 SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"

@@ -15,8 +15,6 @@ from videoloader.errors import ArgumentError
 from videoloader.system.checks import real_number, whole_number
 from videoloader.system.options import documented
 
-__all__ = ["Framing", "check_resizing", "random_part", "shorter_resized"]
-
 _TRIES = 10  # for a random crop that fits
 
 

@@ -14,21 +14,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.system.checks import real_number, whole_number
 from videoloader.workers.processors import machine_memory
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "MAX_PIXELS",
-    "TIME_LIMIT",
-    "LimitOptions",
-    "MemoryLimit",
-    "WorkerLimits",
-    "batch_too_large",
-    "check_limits",
-    "check_pixels",
-    "check_time_limit",
-    "clip_too_large",
-    "worker_limit",
-]
-
 MAX_PIXELS = 1 << 27
 """Pixels of a picture that is decoded without being asked for: 134 million, 8K has 33 million."""
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from videoloader.decoding.output import OutputFormat
 from videoloader.workers.free_memory import check_room
 
-__all__ = ["TORCH_TYPES", "Recycler", "as_movable", "as_slots", "scratch"]
-
 TORCH_TYPES = {
     "uint8": torch.uint8,
     "uint16": torch.uint16,

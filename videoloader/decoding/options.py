@@ -17,29 +17,6 @@ from videoloader.system.options import documented
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "AudioOptions",
-    "BatchOptions",
-    "ClipOptions",
-    "ColorRange",
-    "ElementName",
-    "ElementType",
-    "FormOptions",
-    "FrameOptions",
-    "Interpolation",
-    "Layout",
-    "Matrix",
-    "OnError",
-    "Output",
-    "ResizeOptions",
-    "ResolutionChange",
-    "SampleOptions",
-    "StreamOptions",
-    "ToneMap",
-    "VideoOptions",
-    "as_device",
-]
-
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
 ElementName: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
 ElementType: TypeAlias = "ElementName | torch.dtype | np.dtype[Any] | type[np.generic]"

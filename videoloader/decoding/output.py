@@ -26,16 +26,6 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
 from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented
 
-__all__ = [
-    "CHANNELS",
-    "OutputFormat",
-    "View",
-    "as_fill",
-    "is_of_unit_scale",
-    "normalize_size",
-    "round_to_bfloat16",
-]
-
 _CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": get_args(ElementName),
     "layout": get_args(Layout),

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from av.filter import Graph
     from av.video.reformatter import VideoReformatter
 
-__all__ = ["new_graph", "reformat"]
-
 _THREADS_SINCE = 17  # the first version that lets a graph or a conversion have threads, or one
 _BT2020 = 9  # AVCOL_SPC_BT2020_NCL
 

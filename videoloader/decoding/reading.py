@@ -23,8 +23,6 @@ from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.system.forking import keep_forever
 
-__all__ = ["read_frames"]
-
 # On the CPU frames are views of their chunk, so whoever keeps one keeps all: few, or little memory.
 _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _MOST = 16  # frames of a chunk

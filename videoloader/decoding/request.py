@@ -23,8 +23,6 @@ from videoloader.sources.source import Source, VideoSource
 from videoloader.system.checks import whole_number
 from videoloader.system.options import documented
 
-__all__ = ["Blank", "ClipRequest", "as_frame_numbers", "as_request"]
-
 
 @documented(FrameOptions)
 @dataclass(frozen=True, slots=True, eq=False)

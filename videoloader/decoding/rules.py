@@ -11,8 +11,6 @@ from videoloader.errors import ArgumentError
 from videoloader.system.checks import one_of, whole_number
 from videoloader.system.options import documented
 
-__all__ = ["DecodingRules"]
-
 
 @documented(BatchOptions)
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import plan_decode
 from videoloader.sources.source import Source
 
-__all__ = ["read_motion_vectors", "read_picture_types"]
-
 _MOTION_VECTOR = np.dtype(
     [
         ("source", "<i4"),

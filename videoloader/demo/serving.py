@@ -13,8 +13,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-__all__ = ["serve"]
-
 
 @contextmanager
 def serve(folder: str | os.PathLike[str]) -> Iterator[str]:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from videoloader.demo.videos import BITEXACT, X264
 from videoloader.system.scheduling import kept_scheduling
 
-__all__ = ["draw_shot", "encode_pictures", "encode_shots"]
-
 
 def encode_shots(
     path: str | os.PathLike[str],

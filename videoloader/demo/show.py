@@ -39,8 +39,6 @@ from videoloader.sampling import sample_frames
 from videoloader.system.writing import written
 from videoloader.views import contact_sheet
 
-__all__ = ["app", "main"]
-
 EPOCHS = 2
 BATCH = 4
 SAMPLER = RandomClip(count=16, stride=2)

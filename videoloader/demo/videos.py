@@ -28,8 +28,6 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.system.scheduling import kept_scheduling
 
-__all__ = ["DEMO_VIDEOS", "DemoVideo", "encode", "encode_video", "make_videos", "read_frame_number"]
-
 BLOCKS = 16  # blocks in a row, one bit each, the highest bit on the left
 ROW_SHARE = 16  # a row of blocks is this part of the picture's height
 PICTURE = "testsrc2"  # the default generated source

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.packets import PACKET_DTYPE, PacketFlags
 
-__all__ = ["FREE_PACKETS", "MAX_PACKETS", "decode_columns", "encode_columns"]
-
 Ints = NDArray[np.int64]
 
 MAX_PACKETS = 1 << 26

@@ -13,17 +13,6 @@ from videoloader.errors import UnsupportedError
 if TYPE_CHECKING:
     import av
 
-__all__ = [
-    "LibavNeededError",
-    "check_allowed",
-    "make_packet",
-    "most_pixels",
-    "open_decoder",
-    "pixel_format_of",
-    "reason_of",
-    "without_libav",
-]
-
 _is_kept_out: ContextVar[bool] = ContextVar("_is_kept_out", default=False)
 
 _MOST_PIXELS = (1 << 31) - 1  # upper limit of FFmpeg's option max_pixels

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-__all__ = ["index_by_demuxing"]
-
 _SPARE = 1 << 20  # total bytes by which packets may overlap
 _PART = 4096  # packets
 _FREE_PACKETS, _TINY = 1 << 15, 8  # beyond this many packets, the minimum average size

@@ -11,8 +11,6 @@ import re
 
 from videoloader.errors import FormatError, UnsupportedError
 
-__all__ = ["CONFINED", "HEAD", "is_text", "refuse_others", "refuse_references"]
-
 # FFmpeg's names of demuxers that read only the file they are given. Demuxers of later FFmpeg
 # versions have to be added here. Excluded although they hold video: `mlv`, which continues in
 # further files (.M00, .M01), and `svg_pipe`, since SVG may name other files.

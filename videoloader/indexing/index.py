@@ -27,8 +27,6 @@ from videoloader.sources.source import Check, Fingerprint, Source, difference
 from videoloader.system.forking import cached_property
 from videoloader.views import facts_table, timeline_svg
 
-__all__ = ["VideoIndex", "decode_index"]
-
 
 @dataclass(frozen=True, eq=False)
 class VideoIndex:

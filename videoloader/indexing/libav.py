@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-__all__ = [
-    "Packet",
-    "StreamHeader",
-    "demux_packets",
-    "find_best_stream",
-    "fraction_of",
-    "is_codec",
-    "is_container",
-    "open_container",
-    "open_stream",
-    "packets_of",
-    "read_stream_header",
-]
-
 
 class Packet(NamedTuple):
     """A packet as the demuxer describes it."""

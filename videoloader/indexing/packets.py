@@ -9,21 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "NO_TIME",
-    "PACKET_DTYPE",
-    "UNSEEN",
-    "Exactness",
-    "Learned",
-    "Orientation",
-    "PacketFlags",
-    "believe_pictures",
-    "describe_size",
-    "order_is_known",
-    "packet_table",
-    "spacings",
-]
-
 Exactness = Literal["tables", "demux", "decode"]
 
 PACKET_DTYPE = np.dtype(

@@ -17,14 +17,6 @@ from videoloader.indexing.libav import demux_packets
 from videoloader.indexing.transport_layout import TransportLayout, packing_prefix
 from videoloader.sources.source import Source, rows_at
 
-__all__ = [
-    "PacketReader",
-    "Packets",
-    "head_windows",
-    "packet_windows",
-    "read_packets",
-]
-
 _CHUNK = 64
 _MAX_GAP = 1 << 16
 MAX_SPAN = 1 << 24

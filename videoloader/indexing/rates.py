@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["even_rate", "rate_of_duration", "read_rate"]
-
 _NTSC = tuple(Fraction(1000 * rate, 1001) for rate in (24, 30, 48, 60, 120, 240))
 _MOST_WHOLE = 240  # frames a second
 _LEAST_TICKS = 4  # ticks a frame; with fewer, an uneven step may be a dropped frame

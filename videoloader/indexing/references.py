@@ -29,8 +29,6 @@ from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.payloads import Packets, head_windows, read_packets
 from videoloader.sources.source import Source, rows_at
 
-__all__ = ["PictureReader", "classify_packets", "read_headers"]
-
 _CHUNK = 256
 
 

@@ -30,8 +30,6 @@ from videoloader.system.writing import written_whole
 if TYPE_CHECKING:
     from videoloader.indexing.index import VideoIndex
 
-__all__ = ["FACTS", "decode_fields", "encode_index", "load_fields", "save_index"]
-
 _MAGIC = b"VLINDEX4"
 _OLDER = (b"VLINDEX3",)  # older versions, without a hash of the first bytes of the file
 _LENGTHS = struct.Struct("<IIII")  # checksum of the rest; bytes of head, extradata, columns

@@ -6,17 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = [
-    "NO_AUDIO",
-    "NO_LIGHT",
-    "Audio",
-    "Light",
-    "StreamTraits",
-    "as_aspect",
-    "audio_of_aac",
-    "display_text",
-]
-
 _LONGEST = 1 << 32  # above any number in an aspect ratio
 _SQUARE = Fraction(1)
 _AAC_RATES = (

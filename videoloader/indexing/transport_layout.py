@@ -11,8 +11,6 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.mpegts.grid import PACKET, Ints, pid_of, read_headers
 from videoloader.indexing.containers.mpegts.pes import elementary_bytes, elementary_starts
 
-__all__ = ["TransportLayout", "check_packing", "packing_prefix"]
-
 _WRITTEN = re.compile(r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?")
 _SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
 

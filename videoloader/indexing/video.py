@@ -24,8 +24,6 @@ from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["index_natively", "index_video"]
-
 
 def index_video(
     source: VideoSource | Source,

@@ -16,8 +16,6 @@ from videoloader.operators.operator import Operator
 from videoloader.operators.unfolding import has_frames, run_on_frames
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["apply_operator", "per_sample"]
-
 _spec_of = attrgetter("spec")
 
 

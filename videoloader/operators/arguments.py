@@ -16,30 +16,6 @@ from videoloader.errors import ArgumentError
 from videoloader.tensors import TensorList
 from videoloader.types import ImageType, InterpType, to_torch
 
-__all__ = [
-    "ANY",
-    "BOOL",
-    "COLUMN",
-    "DTYPE",
-    "DTYPES",
-    "FLOAT",
-    "FLOATS",
-    "IMAGE",
-    "INT",
-    "INTERP",
-    "INTS",
-    "PATH",
-    "RANGE",
-    "REQUIRED",
-    "TEXT",
-    "Argument",
-    "Kind",
-    "PerFrame",
-    "PerSample",
-    "column",
-    "each_value",
-]
-
 
 class _Required:
     def __repr__(self) -> str:

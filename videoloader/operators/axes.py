@@ -14,20 +14,6 @@ from videoloader.operators.operator import Check
 from videoloader.sampling import pad_frames
 from videoloader.tensors.batch import Batch, Shape
 
-__all__ = [
-    "AXES",
-    "AXIS_NAMES",
-    "axis_number",
-    "axis_numbers",
-    "by_block",
-    "check_layout",
-    "check_letter",
-    "for_each",
-    "padded",
-    "storable",
-    "without",
-]
-
 AXES = Argument("axes", INTS, None, "numbers of dimensions; negative ones count from the last")
 AXIS_NAMES = Argument("axis_names", TEXT, None, "the dimensions by their letters in the layout")
 

@@ -11,8 +11,6 @@ import torch
 from videoloader.decoding.failures import FailurePolicy
 from videoloader.tensors.batch import Batch
 
-__all__ = ["Columns", "Source", "SourceContext"]
-
 
 @dataclass(frozen=True, slots=True)
 class Columns:

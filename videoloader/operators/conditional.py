@@ -12,8 +12,6 @@ from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["MERGE", "NOT", "PREDICATE", "check_alike", "check_truth", "kind_of"]
-
 
 def check_truth(value: object, what: str, *, only_bool: bool) -> None:
     """Fail unless a value is a scalar, or a scalar of type bool."""

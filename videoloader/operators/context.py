@@ -15,8 +15,6 @@ from videoloader.tensors.batch import Batch, Spec
 if TYPE_CHECKING:
     from videoloader.operators.launches import Launches
 
-__all__ = ["Context", "Inferred", "Planned", "Sample", "SampleError", "allocate", "once_for_equal"]
-
 T = TypeVar("T")
 
 

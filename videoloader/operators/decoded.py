@@ -15,8 +15,6 @@ import torch
 from videoloader.decoding.options import ElementType
 from videoloader.decoding.output import OutputFormat, View
 
-__all__ = ["DecodedForm", "element_type"]
-
 _ELEMENT_TYPES: dict[torch.dtype, ElementType] = {
     torch.uint8: "uint8",
     torch.float16: "float16",

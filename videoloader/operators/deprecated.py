@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from videoloader.system.callers import warn_deprecated
 
-__all__ = ["NO_IMAGE_TYPE", "NO_SEED", "OUTPUT_DTYPE", "Deprecated"]
-
 
 @dataclass(frozen=True, slots=True)
 class Deprecated:

@@ -9,8 +9,6 @@ from types import MappingProxyType
 from videoloader.errors import ArgumentError
 from videoloader.tensors.batch import Batch
 
-__all__ = ["FRAMES", "UNNAMED_IMAGES", "UNNAMED_VOLUMES", "Input"]
-
 FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
 """Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
 

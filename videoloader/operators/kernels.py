@@ -35,30 +35,6 @@ from videoloader.cuda.launching import (
 from videoloader.cuda.streams import current_stream
 from videoloader.tensors.batch import Batch
 
-__all__ = [
-    "BORDERS",
-    "ELEMENTS",
-    "LETTERS",
-    "MOST_CHANNELS",
-    "MOST_VALUES",
-    "THREADS",
-    "VIEW",
-    "Floats",
-    "Kernel",
-    "Launch",
-    "Queued",
-    "are_frames",
-    "floats_of",
-    "groups_in",
-    "has_cupy",
-    "packed",
-    "planes_of",
-    "queue",
-    "row_type",
-    "rows_of",
-    "tiles_in",
-]
-
 ELEMENTS = {torch.uint8: 0, torch.uint16: 1, torch.float16: 2, torch.float32: 3}
 """Element types of kernels that compute, and their numbers in kernels.cu."""
 

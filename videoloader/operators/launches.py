@@ -20,8 +20,6 @@ from videoloader.operators.context import Context
 from videoloader.operators.kernels import THREADS, Launch, Queued
 from videoloader.tensors.batch import Batch
 
-__all__ = ["Launches"]
-
 _ALIGNMENT = 16
 """Bytes. A kernel may be chosen by the alignment of its data, up to this; see `Launches`."""
 

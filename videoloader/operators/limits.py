@@ -5,8 +5,6 @@ from __future__ import annotations
 from videoloader.decoding import limits
 from videoloader.operators.arguments import Argument, Kind
 
-__all__ = ["LIMITS", "MEMORY_LIMIT", "TIME_LIMIT"]
-
 TIME_LIMIT = Argument(
     "time_limit",
     Kind("number of seconds over 0", limits.check_time_limit),

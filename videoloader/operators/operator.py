@@ -40,8 +40,6 @@ from videoloader.operators.inputs import Input
 from videoloader.system.spelling import did_you_mean
 from videoloader.tensors.batch import Spec
 
-__all__ = ["IGNORED", "OPERATORS", "Check", "Operator", "Part", "declare"]
-
 IGNORED = ("bytes_per_sample_hint", "preserve")
 """Arguments that every DALI operator takes; those that do not declare them have no use for them."""
 

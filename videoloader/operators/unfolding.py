@@ -13,8 +13,6 @@ from videoloader.operators.arguments import PerFrame, PerSample
 from videoloader.operators.context import Context
 from videoloader.tensors.batch import Batch
 
-__all__ = ["has_frames", "run_on_frames"]
-
 Apply = Callable[[Context, Sequence[Batch], Mapping[str, Any]], tuple[Batch, ...]]
 
 

@@ -15,8 +15,6 @@ from videoloader.pipeline.graph.promotion import returned
 from videoloader.pipeline.options import check_names
 from videoloader.pipeline.pipeline import PIPELINE_ARGUMENTS, Pipeline
 
-__all__ = ["pipeline_def"]
-
 Definition = Callable[..., Any]
 
 

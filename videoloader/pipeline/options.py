@@ -11,16 +11,6 @@ from videoloader.system.spelling import did_you_mean
 from videoloader.tensors import TensorList
 from videoloader.types import DataType
 
-__all__ = [
-    "START_METHODS",
-    "ExpectedOutputs",
-    "check_names",
-    "count_of",
-    "device_number",
-    "queue_depth",
-    "seed_or_none",
-]
-
 START_METHODS = ("fork", "spawn", "forkserver")
 _QUEUES = ("cpu_size", "gpu_size")
 _MOST = 1 << 62  # what queues can count

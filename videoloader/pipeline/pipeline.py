@@ -51,8 +51,6 @@ from videoloader.types import DataType
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["PIPELINE_ARGUMENTS", "Pipeline"]
-
 
 class Pipeline:
     """Runs a graph of operators, some batches ahead of its consumer.

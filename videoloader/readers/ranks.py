@@ -17,8 +17,6 @@ from videoloader.sampling.orders.reader_order import COMMON_SEED, ReaderOrder
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.orders.weighted import WeightedDraws
 
-__all__ = ["find_order", "shard_arguments"]
-
 
 def shard_arguments(noun: str) -> tuple[Argument, ...]:
     """The arguments of a reader that say which part of its clips or samples it takes."""

@@ -25,15 +25,6 @@ from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 
-__all__ = [
-    "ORDER",
-    "JointSamples",
-    "SampleReader",
-    "StoredSamples",
-    "declare_reader",
-    "open_reader",
-]
-
 _LEAST_THREADS = 4  # reading waits for disks and networks more than for processors
 
 _AT_ONCE = 5e-4

@@ -22,8 +22,6 @@ from videoloader.report.page import render_page, video_pictures
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BrowseServer"]
-
 _COOKIE = "videoloader"
 _KEPT = 256  # pictures of videos
 

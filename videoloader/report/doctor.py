@@ -28,8 +28,6 @@ from videoloader.workers.tasks import run_tasks
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Finding", "as_json", "diagnose", "findings_table", "is_sound"]
-
 State: TypeAlias = Literal["ok", "note", "failed"]
 
 CLIP = Path(__file__).with_name("doctor.mp4")

@@ -27,8 +27,6 @@ from videoloader.workers.supervisor import TaskFailure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["render_page", "video_pictures", "write_report"]
-
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video

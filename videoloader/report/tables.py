@@ -18,14 +18,6 @@ from videoloader.system.writing import written_whole
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "draw_timeline",
-    "gop_table",
-    "plain_table",
-    "video_table",
-    "write_png",
-]
-
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 

@@ -17,8 +17,6 @@ from rich.text import Text
 
 from videoloader.runtime.status import process_facts, status_folder
 
-__all__ = ["read_statuses", "show", "status_table", "watch"]
-
 _LATE = 5.0  # seconds without a batch that are highlighted
 _HIGH, _LOW = 0.10, 0.01  # shares of time that a consumer waits: shown in red; mentioned
 _HOW = (

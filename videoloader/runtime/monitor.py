@@ -15,8 +15,6 @@ from videoloader.runtime.run_stats import OperatorStats, RunStats, Work
 from videoloader.runtime.status import PERIOD, StatusFile, status_file
 from videoloader.system.checks import real_number
 
-__all__ = ["STATS_INTERVAL", "Meter", "Monitor", "OnStats"]
-
 STATS_INTERVAL = 10.0
 """Seconds between calls of `on_stats`, if the user says nothing else."""
 

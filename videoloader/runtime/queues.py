@@ -6,8 +6,6 @@ import queue
 import threading
 from typing import Any
 
-__all__ = ["InOrder", "Numbers", "Queue", "QueueClosedError"]
-
 _CLOSED: Any = object()
 
 

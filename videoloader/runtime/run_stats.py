@@ -7,17 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-__all__ = [
-    "NO_WORK",
-    "NoteWork",
-    "OperatorStats",
-    "RunStats",
-    "StageStats",
-    "Work",
-    "WorkerRunStats",
-]
-
-
 _COUNTED = ("batches", "samples", "first_samples", "seconds", "waited", "work", "errors")
 """Attributes of `RunStats` that count from the beginning of a run."""
 

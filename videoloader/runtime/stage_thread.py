@@ -22,8 +22,6 @@ from typing import Any
 
 from videoloader.runtime.queues import InOrder, QueueClosedError
 
-__all__ = ["ClosedMark", "FailedItem", "Stage", "StageThread", "close_all", "is_wanted"]
-
 _numbers = itertools.count()
 
 

@@ -20,8 +20,6 @@ from videoloader.runtime.run_stats import RunStats, StageStats
 from videoloader.runtime.stage_thread import ClosedMark, FailedItem, Stage, StageThread, close_all
 from videoloader.system.forking import reset_after_fork, spare_torch_threads
 
-__all__ = ["StageRunner"]
-
 
 class StageRunner:
     """Sends 0, 1, 2, ... through stages, some items ahead of the consumer.

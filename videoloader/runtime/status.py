@@ -23,8 +23,6 @@ from typing import Any
 
 from videoloader.runtime.run_stats import RunStats, WorkerRunStats
 
-__all__ = ["PERIOD", "StatusFile", "process_facts", "status_file", "status_folder"]
-
 PERIOD = 1.0
 """Seconds between two statuses of a run."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from videoloader.runtime.monitor import STATS_INTERVAL, Monitor
 from videoloader.runtime.run_stats import OperatorStats, RunStats, Work, WorkerRunStats
 
-__all__ = ["WorkerStats"]
-
 _SLOTS = 64  # of counts: each is written by one worker
 _WORK = [field.name for field in fields(Work)]
 _COLUMNS = ["batches", "samples", "first_samples", "begin", "end", "busy", "errors", *_WORK]

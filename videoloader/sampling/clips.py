@@ -21,17 +21,6 @@ from videoloader.sampling.timeline import Timeline
 from videoloader.system.checks import one_of, real_number, whole_number
 from videoloader.system.spelling import suggests_names
 
-__all__ = [
-    "DenseClips",
-    "EvenClips",
-    "RandomClip",
-    "SegmentClip",
-    "Timing",
-    "UniformClip",
-    "check_length",
-    "count_even",
-]
-
 _MOST_FRAMES = 1 << 24  # of a clip: 155 hours at 30 a second
 
 Timing = Literal["times", "frames"]

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.system.checks import one_of
 
-__all__ = ["FILLED", "PAD_MODES", "PadMode", "check_pad_mode", "frame_range_error", "pad_frames"]
-
 PadMode: TypeAlias = Literal[
     "none",
     "edge",

@@ -22,18 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.sampling.padding import FILLED, frame_range_error
 
-__all__ = [
-    "DecodePlan",
-    "MergedRun",
-    "Run",
-    "Want",
-    "merge_runs",
-    "needed_pictures",
-    "plan_decode",
-    "plan_run",
-    "plan_runs",
-]
-
 Want: TypeAlias = tuple[int, int, int]
 """A place to fill: a frame number, the number of a clip, and the position in that clip."""
 

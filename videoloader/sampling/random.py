@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["generator"]
-
 _WORD = (1 << 64) - 1
 
 

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["ClipSampler", "Frames", "SampledVideo", "check_sampler", "sample_frames"]
-
 Frames: TypeAlias = NDArray[np.int64]
 
 

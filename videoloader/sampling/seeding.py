@@ -12,8 +12,6 @@ import numpy as np
 
 from videoloader.sampling.random import generator
 
-__all__ = ["next_call", "seed", "seeded_calls"]
-
 _EAGER_STAGES = 1 << 32
 """Larger than the numbers of operators in pipelines, so that draws of both never coincide."""
 

@@ -14,16 +14,6 @@ from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
 from videoloader.system.checks import one_of, whole_number
 
-__all__ = [
-    "SNAPS",
-    "Snap",
-    "check_snap",
-    "clip_span",
-    "select_at_rate",
-    "select_frames",
-    "snap_to_keyframes",
-]
-
 Snap: TypeAlias = Literal["none", "keyframe"]
 SNAPS = ("none", "keyframe")
 

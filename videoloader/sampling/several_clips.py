@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from videoloader.sampling.clips import DenseClips, EvenClips, count_even
 from videoloader.sampling.sampler import ClipSampler, SampledVideo, sample_frames
 
-__all__ = ["clip_at", "count_clips", "count_clips_by_length", "usual_length", "usual_shape"]
-
 _LONG, _USUAL_FPS = 300, 30.0  # a video that is long enough
 
 

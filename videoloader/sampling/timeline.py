@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.times import NANOSECOND, nearest_frames
 
-__all__ = ["Timeline"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:

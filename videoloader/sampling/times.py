@@ -13,8 +13,6 @@ from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.sampling.padding import PadMode, check_pad_mode
 from videoloader.system.checks import real_number
 
-__all__ = ["NANOSECOND", "frames_at_times", "frames_between", "nearest_frames"]
-
 Seconds = NDArray[np.float64]
 Frames = NDArray[np.int64]
 

@@ -13,20 +13,6 @@ from urllib.parse import unquote
 
 from videoloader.errors import SourceError
 
-__all__ = [
-    "WEB",
-    "Url",
-    "absolute",
-    "absolute_path",
-    "escaped",
-    "is_url",
-    "local_path",
-    "parse_url",
-    "public",
-    "scrubbed",
-    "shown",
-]
-
 WEB = frozenset({"http", "https"})
 """Schemes of web servers, whose URLs have a query and a fragment."""
 

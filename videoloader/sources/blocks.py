@@ -17,8 +17,6 @@ from videoloader.errors import ArgumentError
 from videoloader.sources.source import Fingerprint
 from videoloader.system.kept_files import KeptFiles, as_bytes
 
-__all__ = ["BlockCache", "block_cache"]
-
 BLOCK = 1 << 17  # bytes; smaller ones cost more files, larger ones more bytes around a clip
 
 

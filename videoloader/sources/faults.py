@@ -24,17 +24,6 @@ from videoloader.sources.address import is_url, scrubbed, shown
 
 T = TypeVar("T")
 
-__all__ = [
-    "InterruptedReadError",
-    "as_video_error",
-    "blamed_on",
-    "drop_frames",
-    "is_mistake",
-    "raise_shortage",
-    "tried",
-    "unreadable",
-]
-
 _MISTAKES = (
     AssertionError,
     AttributeError,

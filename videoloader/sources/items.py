@@ -12,8 +12,6 @@ from videoloader.sources.address import absolute_path, escaped, is_url, local_pa
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
 
-__all__ = ["Item", "as_root", "local_item", "unquoted"]
-
 _QUOTED = "file:"  # prefix of percent-encoded relative paths that are not valid text
 
 

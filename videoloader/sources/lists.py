@@ -10,8 +10,6 @@ from fractions import Fraction
 from videoloader.errors import SourceError
 from videoloader.sources.address import is_url, shown
 
-__all__ = ["check_length", "exact_number", "lines_of"]
-
 _MOST_DIGITS = 64  # of a number; with many more, `int` fails and `Fraction` takes for ever
 _MOST_EXPONENT = 2  # digits of the exponent
 _NUMBER = re.compile(r"[+-]?[0-9][0-9_]*(?:[./][0-9_]*)?(?:[eE][+-]?[0-9_]+)?")

@@ -21,8 +21,6 @@ from videoloader.sources.faults import raise_shortage
 from videoloader.sources.source import Fingerprint, Source, rows_at
 from videoloader.system.forking import ForkSafeLock
 
-__all__ = ["LocalSource", "MemorySource", "nearby", "open_file", "open_path", "read_whole"]
-
 _GATHERED = 1 << 12  # places whose bytes are read together
 _NEAR = 1 << 11  # gaps up to this many bytes are read through instead of starting a new read
 

@@ -9,8 +9,6 @@ from videoloader.sources.address import escaped, is_url, local_path
 from videoloader.sources.local import MemorySource, open_file, open_path
 from videoloader.sources.source import Fingerprint, Source, VideoSource
 
-__all__ = ["open_member", "open_source"]
-
 
 def open_member(
     path: str | os.PathLike[str],

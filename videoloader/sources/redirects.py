@@ -20,8 +20,6 @@ from urllib.parse import quote, unquote, urljoin
 from videoloader.errors import SourceError
 from videoloader.sources.address import WEB, parse_url, scrubbed
 
-__all__ = ["basic", "find_landing"]
-
 _TIMEOUT = 30.0  # seconds
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between attempts
 _MOST = 10  # redirects

@@ -9,8 +9,6 @@ from typing import TypeVar
 from videoloader.errors import FormatError, SourceError, VideoError
 from videoloader.sources.address import WEB, scrubbed
 
-__all__ = ["RefusedError", "asked"]
-
 Answer = TypeVar("Answer")
 
 _WEB = tuple(f"{scheme}://" for scheme in sorted(WEB))

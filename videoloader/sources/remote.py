@@ -31,8 +31,6 @@ from videoloader.sources.source import Fingerprint, Source
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
-__all__ = ["is_listable", "list_objects", "look", "open_url"]
-
 _SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")  # how variables for stores begin
 _STORES = {"s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"}
 

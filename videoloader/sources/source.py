@@ -17,8 +17,6 @@ from videoloader.errors import FormatError, SourceError
 from videoloader.system.checks import one_of
 from videoloader.system.forking import cached_property
 
-__all__ = ["Check", "Fingerprint", "Source", "VideoSource", "as_check", "difference", "rows_at"]
-
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
 """Ways to specify a video; a `str` may be a URL."""
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from videoloader.sources.source import Source
 
-__all__ = ["BLOCK", "Member", "read_members"]
-
 BLOCK = 512
 """Bytes of a header; members begin at multiples."""
 

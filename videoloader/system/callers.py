@@ -8,8 +8,6 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["PACKAGE", "frame_of_user", "warn_deprecated", "warn_user"]
-
 PACKAGE = str(Path(os.path.abspath(__file__)).parents[1]) + os.sep
 """The folder of this package: code in it is not the user's."""
 

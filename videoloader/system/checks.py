@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["check_truth", "one_of", "real_number", "whole_number"]
-
 Choice = TypeVar("Choice")
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["check_not_drawn", "eager", "is_eager", "mark_drawn"]
-
 _EAGER: ContextVar[bool] = ContextVar("videoloader_eager", default=False)
 
 

@@ -21,16 +21,6 @@ from weakref import WeakKeyDictionary
 
 from videoloader.errors import ClosedError
 
-__all__ = [
-    "ForkSafeLock",
-    "Use",
-    "cached_property",
-    "in_turn",
-    "keep_forever",
-    "reset_after_fork",
-    "spare_torch_threads",
-]
-
 _Owner = TypeVar("_Owner")
 _Value = TypeVar("_Value")
 

@@ -22,8 +22,6 @@ from videoloader.errors import ArgumentError, SourceError
 from videoloader.system.forking import ForkSafeLock
 from videoloader.system.writing import written, written_whole
 
-__all__ = ["KeptFiles", "as_bytes", "held"]
-
 _LOCK = "remove.lock"
 _PARTIAL = ".partial"
 _CRC = 4  # bytes of the checksum

@@ -18,8 +18,6 @@ from typing import Any, TypeVar, cast
 from videoloader.system.checks import check_truth
 from videoloader.system.spelling import unexpected_keyword
 
-__all__ = ["documented", "from_options", "takes_options"]
-
 _T = TypeVar("_T")
 
 _LINES = r"(?:(?: {5,}.*)?\n)*"  # continuation of an entry

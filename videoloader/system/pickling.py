@@ -13,8 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["CallbackPickler", "pickle_by_value", "pickle_for_program"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _BY_VALUE = "_pickle_by_value"
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["kept_scheduling"]
-
 
 @contextmanager
 def kept_scheduling() -> Iterator[None]:

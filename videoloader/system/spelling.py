@@ -8,14 +8,6 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-__all__ = [
-    "did_you_mean",
-    "no_attribute",
-    "suggests_attributes",
-    "suggests_names",
-    "unexpected_keyword",
-]
-
 _T = TypeVar("_T")
 
 # From names in other libraries to names here: arguments, with a value where one is meant, or

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from videoloader.errors import SourceError, VideoError
 
-__all__ = ["check_target", "make_folder", "written", "written_whole"]
-
 
 @contextmanager
 def written(target: Path) -> Iterator[None]:

@@ -11,8 +11,6 @@ import torch
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Batch", "Shape", "Spec", "check_alike", "check_layout", "parts"]
-
 Shape = tuple[int, ...]
 
 

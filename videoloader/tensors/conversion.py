@@ -9,8 +9,6 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-__all__ = ["copy_here", "from_ordered", "saturate", "saturate_numbers", "to_ordered", "truncate"]
-
 # The largest number below one half: adding it rounds halves away from zero, and nothing else up.
 _BELOW_HALF = {torch.float32: 0.5 - 2.0**-25, torch.float64: 0.5 - 2.0**-54}
 

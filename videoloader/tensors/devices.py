@@ -10,8 +10,6 @@ from videoloader.errors import ArgumentTypeError
 from videoloader.tensors.tensor import Tensor
 from videoloader.tensors.tensor_list import TensorList
 
-__all__ = ["TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"]
-
 
 class _OnDevice(type):
     """Instances are all tensors, or all batches, that are on the device."""

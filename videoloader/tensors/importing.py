@@ -9,8 +9,6 @@ import torch
 
 from videoloader.errors import ArgumentTypeError
 
-__all__ = ["is_array", "to_tensor"]
-
 _ARRAYS = (torch.Tensor, np.ndarray, bytearray, memoryview)
 _PROTOCOLS = ("__dlpack__", "__cuda_array_interface__", "__array_interface__", "__array__")
 

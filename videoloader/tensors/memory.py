@@ -11,8 +11,6 @@ import torch
 
 from videoloader.errors import ArgumentTypeError
 
-__all__ = ["copy_to_address"]
-
 
 def copy_to_address(
     tensors: Sequence[torch.Tensor], address: Any, cuda_stream: Any, non_blocking: bool

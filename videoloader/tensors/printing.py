@@ -9,8 +9,6 @@ import torch
 
 from videoloader.types import DataType
 
-__all__ = ["distinct_shapes", "print_batch", "print_tensor", "type_name"]
-
 _INDENT = " " * 4
 _EDGE = 2  # samples, rows and columns that are shown at either end of what is long
 _MOST_ELEMENTS = 1000  # of a batch that is shown as a whole

@@ -10,8 +10,6 @@ import torch
 from videoloader.tensors.batch import check_layout
 from videoloader.tensors.memory import copy_to_address
 
-__all__ = ["Count", "Layout", "SampleTensor", "Shape"]
-
 
 class Shape(tuple[int, ...]):
     """The sizes of a tensor; calling it gives DALI's form of them, a list.

@@ -15,8 +15,6 @@ from videoloader.tensors.printing import print_tensor, type_name
 from videoloader.tensors.sample import Count, SampleTensor
 from videoloader.types import Computable, DataType
 
-__all__ = ["Tensor", "gpu_device", "same_size_view"]
-
 
 class Tensor(Computable):
     """A tensor with DALI's methods around a torch tensor, which is `.tensor`.

@@ -24,8 +24,6 @@ from videoloader.tensors.tensor import Tensor, gpu_device, same_size_view
 from videoloader.types import Computable, DataType
 from videoloader.views import frames_view
 
-__all__ = ["TensorList"]
-
 
 class TensorList(Computable):
     """N samples of one element type, one number of dimensions and one device.

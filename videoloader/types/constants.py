@@ -13,8 +13,6 @@ from videoloader.system.eager_calls import check_not_drawn
 from videoloader.types.names import DataType, ImageType, InterpType
 from videoloader.types.operands import Operand
 
-__all__ = ["ArrayConstant", "Constant", "ScalarConstant"]
-
 _ENUMS = {
     ImageType: DataType.IMAGE_TYPE,
     DataType: DataType.DATA_TYPE,

@@ -10,8 +10,6 @@ import torch
 from videoloader.errors import ArgumentTypeError
 from videoloader.types.names import DataType
 
-__all__ = ["to_dali_type", "to_numpy_type", "to_torch"]
-
 # Names of other libraries whose meaning differs from numpy's: float is one of 32 bits there.
 _OTHER_NAMES = {
     "boolean": DataType.BOOL,

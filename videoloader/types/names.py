@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["DataType", "ImageType", "InterpType", "PipelineAPIType"]
-
 
 class _Numbered(Enum):
     """Members have DALI's numbers: `int(member)`, and the class takes them too."""

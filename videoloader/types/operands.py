@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Computable", "Operand"]
-
 
 def _not_loaded(*operands: Any, **given: Any) -> Any:  # noqa: ARG001
     raise ArgumentError("operators compute once they are loaded: import videoloader.fn first")

@@ -18,8 +18,6 @@ import numpy as np
 from videoloader.errors import ResourceError
 from videoloader.workers.processors import CONTROL_GROUP, machine_memory
 
-__all__ = ["available_memory", "check_room"]
-
 _SMALL = 1 << 24  # bytes; smaller blocks are allocated unseen
 _MEMINFO = Path("/proc/meminfo")
 _libc = ctypes.CDLL(None)

@@ -24,8 +24,6 @@ from videoloader.system.callers import warn_user
 from videoloader.workers.supervisor import TaskFailure
 from videoloader.workers.task_workers import Job, TaskWorkers
 
-__all__ = ["connect", "run_on_ray", "warn_of_missing_gpus"]
-
 _MOST_TASKS = 64  # of a call, so that progress shows and little is repeated
 _SHARE = 4  # calls for each place at least, so that all places end at about the same time
 _IN_FLIGHT = 2  # calls for each place of the cluster: one runs, one waits

@@ -34,8 +34,6 @@ from videoloader.workers.protocol import (
 )
 from videoloader.workers.shared_memory import SharedMemory, memory_file
 
-__all__ = ["Parcel", "Shared", "Start", "StartError", "WorkerProcess", "start_program", "vacant"]
-
 _START_LIMIT = 120.0  # seconds until a worker is ready
 # Limits in bytes for one message and for all queued messages: if the socket were full, sending
 # would block on a worker that hangs, or that waits until its results are read.

@@ -8,8 +8,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["CONTROL_GROUP", "cpu_quota", "machine_memory", "usable_processors"]
-
 CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 

@@ -55,22 +55,6 @@ from numpy.typing import NDArray
 from videoloader.sources.faults import as_video_error, is_mistake
 from videoloader.workers.shared_memory import MappedSegments, Place
 
-__all__ = [
-    "Answer",
-    "Fault",
-    "Header",
-    "Question",
-    "Reply",
-    "Worker",
-    "WorkerCommand",
-    "load",
-    "run_program",
-    "send_files",
-    "shared_array",
-    "shared_value",
-    "work",
-]
-
 _FILES = 250  # open files of one system call; Linux allows 253
 
 _Kept = TypeVar("_Kept")

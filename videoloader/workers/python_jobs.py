@@ -19,20 +19,6 @@ from videoloader.system.eager_calls import eager
 from videoloader.types.sample_info import BatchInfo, SampleInfo
 from videoloader.workers.protocol import Worker, work
 
-__all__ = [
-    "BatchJob",
-    "Column",
-    "IterableJob",
-    "Job",
-    "JobCommand",
-    "Layout",
-    "SampleJob",
-    "SampleRange",
-    "as_array",
-    "views",
-    "work_for_sources",
-]
-
 _ALIGNMENT = 64
 
 Column: TypeAlias = "NDArray[Any] | list[NDArray[Any]]"

@@ -31,8 +31,6 @@ from videoloader.workers.protocol import Answer, Question, Reply
 from videoloader.workers.python_jobs import Column, Job, JobCommand, views, work_for_sources
 from videoloader.workers.shared_memory import SharedMemory
 
-__all__ = ["Outcome", "PythonPool", "PythonWorkerError"]
-
 _AHEAD = 2  # orders per worker at a time: it continues while the first answer is read
 _SPARE = 4  # memory that was too small is replaced by 1/4 more than needed
 _KILL_LIMIT = 1.0  # seconds to wait for the end of a killed process

@@ -21,8 +21,6 @@ from videoloader.sources.faults import raise_shortage
 from videoloader.system.forking import ForkSafeLock, reset_after_fork
 from videoloader.workers.free_memory import check_room
 
-__all__ = ["MappedSegments", "Place", "SharedMemory", "memory_file"]
-
 _PAGE = mmap.PAGESIZE
 _WASTE = 2  # reuse a segment if it is at most this many times as large as needed
 _STEPS = 4  # make it up to an eighth larger, so that it fits batches of about the same size

@@ -25,8 +25,6 @@ from videoloader.workers.process import Parcel, StartError, WorkerProcess, start
 from videoloader.workers.protocol import Question
 from videoloader.workers.shared_memory import SharedMemory
 
-__all__ = ["NoWorkerError", "Result", "Supervisor", "TaskFailure", "WorkerLostError"]
-
 _STARTS = 3  # workers that may die before they begin a task
 _log = logging.getLogger(__name__)
 

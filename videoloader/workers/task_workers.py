@@ -15,8 +15,6 @@ from videoloader.workers.process import Parcel, Shared
 from videoloader.workers.protocol import Worker, load
 from videoloader.workers.supervisor import Supervisor, TaskFailure
 
-__all__ = ["Job", "TaskWorkers"]
-
 _LONG = 0.1  # seconds after which no more tasks of a group are begun
 
 

@@ -10,8 +10,6 @@ from videoloader.workers.on_ray import run_on_ray
 from videoloader.workers.processors import usable_processors
 from videoloader.workers.task_workers import Job, TaskWorkers
 
-__all__ = ["run_tasks"]
-
 _AHEAD = 128  # short tasks queued in a worker, so that it never waits for more
 
 

@@ -34,8 +34,6 @@ from videoloader.writing.formats import Muxer, muxer_of
 from videoloader.writing.output import muxing
 from videoloader.writing.sound import sound_of_span
 
-__all__ = ["CopyPlan", "copy_packets", "end_of", "plan_copy"]
-
 _AT_ONCE = 64  # packets read together
 _MOST_TICKS = (1 << 31) - 1  # a second
 # FourCC that FFmpeg's muxers would replace by another: decoders take the form of ProRes from it,

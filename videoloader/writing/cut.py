@@ -24,8 +24,6 @@ from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import Muxer, codecs_here, find_encoder, muxer_of
 from videoloader.writing.reencoding import encode_part
 
-__all__ = ["Cut", "cut"]
-
 Method = Literal["auto", "copy", "encode"]
 
 

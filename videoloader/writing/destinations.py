@@ -21,8 +21,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
 from videoloader.system.writing import written, written_whole
 
-__all__ = ["Folder", "Shards", "remove_partial"]
-
 _PARTIAL = re.compile(r"(\.\w+)\.[0-9a-f]{8}\.partial")  # ends of names of `written_whole`
 _STAGED = ".staged"
 

@@ -12,8 +12,6 @@ from typing import BinaryIO, NamedTuple
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
 
-__all__ = ["Shown", "write_edits"]
-
 
 class Shown(NamedTuple):
     """The part of a track that is shown, in seconds.

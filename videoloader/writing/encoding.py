@@ -10,8 +10,6 @@ from videoloader.errors import ArgumentError
 from videoloader.system.checks import whole_number
 from videoloader.writing.formats import Encoder, encoders_of, find_encoder
 
-__all__ = ["Encoding", "Quality"]
-
 Quality: TypeAlias = "int | Literal['lossless'] | None"
 
 

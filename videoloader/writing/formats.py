@@ -13,16 +13,6 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.system.checks import one_of
 from videoloader.system.spelling import did_you_mean
 
-__all__ = [
-    "CODECS",
-    "Encoder",
-    "Muxer",
-    "codecs_here",
-    "encoders_of",
-    "find_encoder",
-    "muxer_of",
-]
-
 _DEFAULT_CODEC = "h264"
 
 

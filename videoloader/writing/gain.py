@@ -17,8 +17,6 @@ from videoloader.indexing.video import index_video
 from videoloader.sampling import ClipSampler, generator, pad_frames, plan_decode, sample_frames
 from videoloader.sources.items import Item
 
-__all__ = ["Gain", "GainWatch"]
-
 _VIDEOS = 32  # that are looked at
 _CLIPS = 8  # drawn from each
 

@@ -27,8 +27,6 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LeRobot", "check_form", "form_of_video", "picture_sums"]
-
 _CHUNK = 1000  # files in a folder, and episodes in a file of `data`
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}"
 _DATA = f"data/{_FILE}.parquet"

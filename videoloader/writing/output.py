@@ -19,8 +19,6 @@ from videoloader.writing.sound import Sound
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["VideoOutput", "muxing"]
-
 
 class VideoOutput:
     """An encoded file in the making. Frames come in presentation order. Not for sharing.

@@ -21,8 +21,6 @@ from videoloader.indexing.packets import Orientation
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Form", "RgbPictures", "SurfacePictures", "form_for_rgb", "form_of", "is_rgb_name"]
-
 _RANGES = {"tv": 1, "pc": 2}
 _SCALED, _BT601 = (1, 4, 5, 6, 7, 9), 6  # code points of the matrices that swscale knows
 _WITH_MATRIX = {  # primaries and transfer that are tagged with a matrix chosen here

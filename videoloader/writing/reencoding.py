@@ -26,8 +26,6 @@ from videoloader.writing.output import VideoOutput
 from videoloader.writing.pictures import Form, SurfacePictures, form_of, is_rgb_name
 from videoloader.writing.sound import sound_of_span
 
-__all__ = ["encode_part"]
-
 _MOST_DENOMINATOR = 1001  # of the average rate
 
 

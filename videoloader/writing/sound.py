@@ -21,8 +21,6 @@ from videoloader.writing.formats import Muxer
 if TYPE_CHECKING:
     from av.container import OutputContainer
 
-__all__ = ["Sound", "samples_of", "sound_of_span"]
-
 # Lengths of Vorbis packets depend on their neighbours, which a cut parts; FFmpeg writes PCM in MP4
 # only with a known order of channels, which many files do not have.
 _NOT_COPIED = {"vorbis", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le"}

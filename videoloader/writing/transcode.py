@@ -34,8 +34,6 @@ from videoloader.writing.gain import Gain, GainWatch
 from videoloader.writing.lerobot import LeRobot, check_form, form_of_video, picture_sums
 from videoloader.writing.reencoding import encode_part
 
-__all__ = ["TranscodeFailure", "Transcoded", "transcode", "transcode_video"]
-
 _JOURNAL = "transcode.journal"
 _ANY_SIDE = 1 << 30
 

@@ -30,8 +30,6 @@ from videoloader.writing.output import VideoOutput
 from videoloader.writing.pictures import RgbPictures, form_for_rgb
 from videoloader.writing.sound import samples_of
 
-__all__ = ["write_video"]
-
 Frames: TypeAlias = "torch.Tensor | NDArray[Any] | Clip | Video | Iterable[Any]"
 
 _TYPES = (torch.uint8, torch.uint16)

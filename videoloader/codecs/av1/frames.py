@@ -16,8 +16,6 @@ from videoloader.codecs.bits import BitReader
 from videoloader.codecs.codec import CodedPicture
 from videoloader.errors import FormatError
 
-__all__ = ["Av1References", "is_disposable", "keep_frames"]
-
 _TILES, _REDUNDANT_HEADER, _TILE_LIST = 4, 7, 8
 _INTRA_ONLY, _SWITCH_FRAME = 2, 3
 _SLOTS, _REFERENCES = 8, 7

@@ -10,20 +10,6 @@ from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = [
-    "FRAME",
-    "FRAME_HEADER",
-    "KEY_FRAME",
-    "SELECT",
-    "SEQUENCE_HEADER",
-    "Sequence",
-    "parse_sequence",
-    "sequence_unit",
-    "shown_frames",
-    "temporal_units",
-    "units",
-]
-
 SEQUENCE_HEADER, _DELIMITER, FRAME_HEADER, FRAME = 1, 2, 3, 6
 KEY_FRAME = 0
 _LONGEST_HEAD = 10  # maximum bytes of an OBU's header and size

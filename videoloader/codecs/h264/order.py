@@ -8,8 +8,6 @@ from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.h264 import sequence as h264
 from videoloader.errors import FormatError
 
-__all__ = ["DisorderError", "H264Order"]
-
 _HEADER = 160  # bytes; enough for slice headers except those with the longest weight tables
 _P, _B, _SP = 0, 1, 3  # slice_type modulo 5
 _INTRA = (2, 4)

@@ -14,8 +14,6 @@ from videoloader.codecs.color import Color
 from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_start, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["PARAMETER_SETS", "SLICES", "Sequence", "parse_sequence"]
-
 SLICES = frozenset(range(1, 6))
 PARAMETER_SETS = frozenset({7, 8, 13, 15})
 

@@ -6,8 +6,6 @@ from videoloader.codecs.bits import BitReader, unescape
 from videoloader.codecs.hevc import sequence as hevc
 from videoloader.errors import FormatError
 
-__all__ = ["HevcOrder", "is_anchor", "whole_count"]
-
 _HEADER = 32  # bytes; enough for a slice header up to the picture order count
 _IDR = (19, 20)
 _BLA = (16, 17, 18)

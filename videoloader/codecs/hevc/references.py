@@ -17,8 +17,6 @@ from videoloader.codecs.hevc.order import is_anchor, whole_count
 from videoloader.codecs.hevc.sets import ReferenceSet, parse_set
 from videoloader.errors import FormatError
 
-__all__ = ["HevcReferences"]
-
 _HEADER = 64  # bytes; enough for a slice header up to its reference picture sets
 _IDR, _BLA, _RANDOM_ACCESS = (19, 20), (16, 17, 18), range(16, 24)
 _ENDS = (36, 37)

@@ -13,8 +13,6 @@ from videoloader.codecs.hevc.sets import ReferenceSet, parse_sets
 from videoloader.codecs.picture import PictureFormat, cropped_left, parse_vui_start, pixel_format
 from videoloader.errors import FormatError
 
-__all__ = ["PARAMETER_SETS", "ParameterSets", "Sequence", "Setup", "parse_sequence", "parse_setup"]
-
 PARAMETER_SETS = frozenset({32, 33, 34})
 _SEQUENCE, _PICTURE = 33, 34
 _MAX_LONG_TERM = 32

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from videoloader.codecs.bits import BitReader
 from videoloader.errors import FormatError
 
-__all__ = ["ReferenceSet", "parse_set", "parse_sets"]
-
 ReferenceSet = tuple[int, ...]
 """Picture order counts relative to the current picture: earlier pictures first, then later ones,
 each by increasing distance. The used_by_curr_pic flags are not kept."""

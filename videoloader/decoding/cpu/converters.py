@@ -15,8 +15,6 @@ from videoloader.errors import DecodeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation
 
-__all__ = ["SurfaceConverter", "converter_for"]
-
 
 class SurfaceConverter(Protocol):
     """Fills slots with the surfaces of one video. Not for sharing by threads."""

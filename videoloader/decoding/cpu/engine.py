@@ -30,8 +30,6 @@ from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock
 from videoloader.workers.supervisor import WorkerLostError
 
-__all__ = ["CpuEngine"]
-
 
 class CpuEngine:
     """Decodes runs in worker processes.

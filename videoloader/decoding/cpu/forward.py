@@ -28,8 +28,6 @@ from videoloader.sampling.plan import Run, plan_run
 if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame
 
-__all__ = ["ForwardReader", "Place"]
-
 _CHUNK = 16  # packets of the first run that are fetched at a time
 _LEAST_BYTES, _MOST_FETCHED = 1 << 17, 512  # bytes and packets of other runs
 _BEHIND = 48  # packets to feed behind a run; decoders hold back no more than 16 frames

@@ -31,8 +31,6 @@ from videoloader.system.forking import keep_forever, reset_after_fork
 if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame
 
-__all__ = ["CpuDecoder"]
-
 _Chunk: TypeAlias = "tuple[NDArray[np.int64], Iterable[bytes | None]]"
 
 _INT_MAX = (1 << 31) - 1

@@ -25,8 +25,6 @@ from videoloader.workers.protocol import Worker
 if TYPE_CHECKING:
     from videoloader.decoding.cpu.pool import CpuPool
 
-__all__ = ["Decoded", "ImageQueue", "ImageTask"]
-
 Decoded: TypeAlias = NDArray[Any] | Exception
 """The pixels of an image, or why there are none."""
 

@@ -27,8 +27,6 @@ from videoloader.sampling.plan import MergedRun
 from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock, Use, reset_after_fork
 
-__all__ = ["LocalEngine"]
-
 _FREE_BLOCKS = 2  # of memory, kept for the next batches
 _FEW_PACKETS = 32  # of a run, for which frame threads do not pay
 _PLACES = 2  # where decoders of a video stand, for readers that take turns

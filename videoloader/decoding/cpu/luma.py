@@ -16,8 +16,6 @@ from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.packets import Orientation
 
-__all__ = ["LumaConverter"]
-
 
 class LumaConverter:
     """Converts the luma of the surfaces of one video. Not for sharing by threads.

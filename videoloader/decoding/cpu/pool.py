@@ -26,8 +26,6 @@ from videoloader.workers.protocol import Worker
 from videoloader.workers.shared_memory import SharedMemory, memory_file
 from videoloader.workers.supervisor import Result, Supervisor
 
-__all__ = ["CpuPool", "SoundTask"]
-
 _MOST_FILES = 64  # of videos in memory
 
 

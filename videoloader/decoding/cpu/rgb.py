@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from av import VideoFrame
     from av.video.reformatter import VideoReformatter
 
-__all__ = ["RgbConverter"]
-
 _WHITE_16 = 65535.0
 # Pixels converted at a time: what is in between stays in the second-level cache.
 _BAND = 1 << 17

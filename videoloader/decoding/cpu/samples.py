@@ -19,8 +19,6 @@ from videoloader.indexing.packets import Orientation
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Box", "Planar", "Resampler", "coded_box", "planar"]
-
 
 class Box(NamedTuple):
     """A part of a coded picture."""

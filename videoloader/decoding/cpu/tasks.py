@@ -37,17 +37,6 @@ if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly
     from videoloader.sampling.plan import MergedRun, Want
 
-__all__ = [
-    "SPARE_THREADS",
-    "UNBALANCED",
-    "CpuTask",
-    "Decoders",
-    "Target",
-    "TaskSource",
-    "load_libraries",
-    "task_of",
-]
-
 TaskSource: TypeAlias = "str | bytes | memoryview | mmap | Item"
 """A path or URL, a video in memory (mapped in a worker), or one in an archive."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from videoloader.decoding.images.fields import Fields, ImageHeader, boxes
 from videoloader.errors import FormatError, UnsupportedError
 
-__all__ = ["read_heif", "read_jpeg2000"]
-
 _CODESTREAM = b"\xff\x4f\xff\x51"
 
 

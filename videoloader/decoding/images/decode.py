@@ -34,8 +34,6 @@ from videoloader.decoding.images.tiff import (
 )
 from videoloader.errors import DecodeError, UnsupportedError
 
-__all__ = ["check_size", "decode_image"]
-
 Pixels = NDArray[Any]
 
 _INT_MAX = (1 << 31) - 1

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from videoloader.errors import FormatError
 
-__all__ = ["Fields", "ImageHeader", "boxes", "orientation_of_exif"]
-
 _ORIENTATION = 0x112
 _MOST_ENTRIES = 1 << 12  # of a directory; files have some dozens
 

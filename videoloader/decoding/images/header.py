@@ -18,8 +18,6 @@ from videoloader.decoding.images.tiff import read_tiff
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
 from videoloader.sources.faults import blamed_on
 
-__all__ = ["named", "read_header"]
-
 _BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
 
 

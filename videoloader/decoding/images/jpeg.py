@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import DecodeError
 
-__all__ = ["codec", "decode_jpeg", "ended_early", "has_all_scans", "with_longer_scans"]
-
 _SOS, _EOI, _DHT, _JPG, _DAC = 0xDA, 0xD9, 0xC4, 0xC8, 0xCC
 _PROGRESSIVE = (0xC2, 0xCA)
 _COEFFICIENTS = 64  # of a block

@@ -15,8 +15,6 @@ from videoloader.decoding.images.pixels import YCBCR
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import UnsupportedError
 
-__all__ = ["decode_on_gpu"]
-
 _FORMATS = ("jpeg", "jpeg2000")
 _CONVERTED = ("BGR", "YCbCr")  # output types that are converted from RGB
 _ALIGNMENT = 256  # bytes; alignment of images in a block, as of CUDA allocations

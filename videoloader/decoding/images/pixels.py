@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GRAY_WEIGHTS", "YCBCR", "channels_of", "convert", "oriented"]
-
 Pixels = NDArray[Any]
 
 GRAY_WEIGHTS = (0.299, 0.587, 0.114)

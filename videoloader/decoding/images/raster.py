@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from videoloader.decoding.images.fields import Fields, ImageHeader, orientation_of_exif
 from videoloader.errors import FormatError, UnsupportedError
 
-__all__ = ["read_bmp", "read_gif", "read_jpeg", "read_png", "read_pnm", "read_webp"]
-
 _NO_LENGTH = {0x01, *range(0xD0, 0xD9)}
 _NO_FRAME = {0xC4, 0xC8, 0xCC}
 _EOI, _SOS, _APP1 = 0xD9, 0xDA, 0xE1

@@ -12,8 +12,6 @@ from videoloader.decoding.images.decode import decode_image
 from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.pixels import channels_of
 
-__all__ = ["ImageForm", "ImageRequest", "Window"]
-
 Window: TypeAlias = tuple[slice, slice]
 """Rows and columns of an image, after its orientation is applied."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["to_range"]
-
 
 def to_range(pixels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Rescale pixels to the range of another element type: 0 to 1, or 0 to the largest integer."""

@@ -17,8 +17,6 @@ from typing import Literal
 from videoloader.decoding.images.fields import Fields, ImageHeader
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
 
-__all__ = ["Directory", "as_strips_of_words", "check_strips", "read_tiff", "readable", "widened"]
-
 _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC = 256, 257, 258, 259, 262
 _STRIPS, _ORIENTATION, _CHANNELS, _STRIP_SIZES, _PLANES = 273, 274, 277, 279, 284
 _ROWS, _PREDICTOR, _PALETTE = 278, 317, 320

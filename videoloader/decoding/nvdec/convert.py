@@ -12,8 +12,6 @@ from videoloader.cuda.launching import launch_kernel
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.output import OutputFormat
 
-__all__ = ["Converter", "compile_options", "grid", "kernel_source", "pinned_table"]
-
 _ELEMENTS = {"uint8": 0, "uint16": 1, "float16": 2, "bfloat16": 3, "float32": 4}
 _TONE_MAPS = {"none": 0, "reinhard": 1, "hable": 2}
 _THREADS = 256

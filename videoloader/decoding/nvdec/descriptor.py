@@ -17,8 +17,6 @@ from videoloader.errors import ArgumentError
 from videoloader.indexing.packets import Orientation
 from videoloader.system.checks import one_of
 
-__all__ = ["SITINGS", "SURFACE_DTYPE", "MemoryFormat", "Picture", "describe", "describe_fill"]
-
 MemoryFormat: TypeAlias = Literal["nv12", "p016", "nv16", "p216", "yuv444", "yuv444p16"]
 
 # Position (x, y) of the first chroma sample in luma pixels, by FFmpeg's name of the siting.

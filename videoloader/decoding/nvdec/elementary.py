@@ -17,8 +17,6 @@ from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import Packets
 
-__all__ = ["ElementaryStream", "first_sequence"]
-
 _START_CODE = b"\x00\x00\x00\x01"
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from videoloader.decoding.nvdec.session import NvdecJob, Reading
     from videoloader.decoding.nvdec.targets import GpuClip
 
-__all__ = ["GpuEngine"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -14,24 +14,6 @@ from videoloader.decoding.pictures.matrix import MATRICES
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = [
-    "MAX_CALL",
-    "MAX_CALL_BYTES",
-    "Capabilities",
-    "DecoderKind",
-    "DecoderRoom",
-    "Excess",
-    "StreamNeeds",
-    "capabilities",
-    "decoder_kind",
-    "gpu_memory",
-    "library",
-    "stream_needs",
-    "surface_bytes",
-    "surface_shape",
-    "unsupported_reason",
-]
-
 MAX_CALL = 128
 """Maximum packets of one call. Of small pictures many: each return from a call waits for the
 interpreter lock."""

@@ -37,8 +37,6 @@ from videoloader.indexing.payloads import Packets
 from videoloader.sampling.plan import Run, plan_run
 from videoloader.sources.source import Source
 
-__all__ = ["Feeder", "HardwareDecoder"]
-
 _READ_AHEAD = 256  # packets to read from the file at a time
 _SMALL = 640 * 480  # pixels of a picture that NVDEC decodes sooner than Python reads its header
 _LEAST_BYTES = 1 << 17  # to read at first where a video is read on

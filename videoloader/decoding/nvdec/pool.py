@@ -36,8 +36,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
-__all__ = ["NvdecPool"]
-
 _THREADS_PER_ENGINE = 2
 _LEAST_MEMORY, _MEMORY_SHARE = 1 << 30, 16
 _MOST_PASSED = 16

@@ -28,8 +28,6 @@ from videoloader.runtime.run_stats import NoteWork, Work
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
-__all__ = ["NvdecJob", "Reading", "Session", "Stats"]
-
 _TABLE_ROWS = 512
 
 

@@ -18,8 +18,6 @@ from typing import TypeAlias
 from videoloader.decoding.nvdec.hardware import DecoderKind, StreamNeeds
 from videoloader.decoding.nvdec.session import Reading, Session
 
-__all__ = ["Sessions"]
-
 _Key: TypeAlias = tuple[DecoderKind, tuple[int, int] | None]
 """A kind of decoder and a coded size; None means any size."""
 

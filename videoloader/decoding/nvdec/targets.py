@@ -18,8 +18,6 @@ from videoloader.indexing.packets import Orientation
 from videoloader.sampling.plan import MergedRun
 from videoloader.sources.source import Source
 
-__all__ = ["GpuClip", "nvdec_job", "picture_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class GpuClip:

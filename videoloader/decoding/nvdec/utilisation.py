@@ -8,8 +8,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["nvdec_use"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -16,8 +16,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source
 from videoloader.system.forking import ForkSafeLock
 
-__all__ = ["IndexCache", "KeptIndexes"]
-
 _CACHED_BYTES = 1 << 28  # of indexes that are kept
 _OVERHEAD = 200  # bytes of a packed index besides its own
 

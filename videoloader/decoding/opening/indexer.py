@@ -15,8 +15,6 @@ from videoloader.workers.process import Parcel
 from videoloader.workers.protocol import Worker
 from videoloader.workers.supervisor import Supervisor
 
-__all__ = ["IndexCommand", "Indexer"]
-
 
 @dataclass(frozen=True, slots=True)
 class IndexCommand:

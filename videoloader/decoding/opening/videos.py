@@ -20,16 +20,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source, VideoSource
 
-__all__ = [
-    "OpenedVideo",
-    "identity",
-    "is_remote",
-    "lasting",
-    "open_any",
-    "open_videos",
-    "source_name",
-]
-
 _OPENED_AT_ONCE = 16  # sources behind URLs
 
 

@@ -16,8 +16,6 @@ from videoloader.indexing.payloads import PacketReader, Packets
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
-__all__ = ["DecoderCounts", "PacketFeed"]
-
 _LOCAL_BYTES, _REMOTE_BYTES = 1 << 20, 1 << 24
 _HEAD = 1 << 15  # bytes of a packet in which its first slice begins
 

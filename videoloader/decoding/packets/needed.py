@@ -20,8 +20,6 @@ from videoloader.indexing.payloads import Packets
 from videoloader.indexing.references import PictureReader, classify_packets
 from videoloader.sampling import Run, needed_pictures
 
-__all__ = ["Drop", "Fed", "needed_packets"]
-
 Drop = Literal["nothing", "disposable", "unneeded"]
 """What is left out: nothing, unwanted packets that nothing refers to, or all that no wanted frame
 depends on."""

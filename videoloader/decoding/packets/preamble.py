@@ -29,8 +29,6 @@ from videoloader.codecs.registry import codec_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import Packets
 
-__all__ = ["has_film_grain", "preamble"]
-
 _START = b"\x00\x00\x01"
 
 _GRAIN, _REGISTERED, _UNREGISTERED = 19, 4, 5  # types of messages (ITU-T H.274, section 8)

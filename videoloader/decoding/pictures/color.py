@@ -16,8 +16,6 @@ from videoloader.decoding.pictures.matrix import matrix_for
 if TYPE_CHECKING:
     from av import VideoFrame
 
-__all__ = ["Siting", "chroma_siting", "matrix_and_range", "resolve", "rgb_matrix"]
-
 Siting: TypeAlias = Literal["left", "center"]
 
 _MATRIX_NAMES = {1: "bt709", 4: "fcc", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m"}

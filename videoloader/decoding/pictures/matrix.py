@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 
-__all__ = ["MATRICES", "equations_of", "matrix_for"]
-
 # Kr and Kb (H.273, table 4). Constant luminance is taken as non-constant, as swscale does.
 _WEIGHTS = {
     "bt709": (0.2126, 0.0722),

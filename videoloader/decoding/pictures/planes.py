@@ -9,8 +9,6 @@ from videoloader.decoding.request import ClipRequest
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = ["PlaneShapes", "plane_shapes", "planes_view"]
-
 PlaneShapes: TypeAlias = tuple[tuple[int, int], ...]  # (rows, columns) of each plane
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from av.video.format import VideoFormat
     from av.video.plane import VideoPlane
 
-__all__ = ["Surface"]
-
 
 @dataclass(frozen=True, slots=True)
 class Surface:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from av import VideoFrame
     from av.video.reformatter import VideoReformatter
 
-__all__ = ["RgbScaler", "UnscaledRgb", "swscale_matrix", "to_rgb"]
-
 # FFmpeg's SWS_CS_* and AVCOL_RANGE_*.
 _MATRICES = {"bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 5, "smpte240m": 7, "bt2020nc": 9}
 _RANGES = {"tv": 1, "pc": 2}

@@ -12,8 +12,6 @@ from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.nal import annexb_units
 from videoloader.sources.source import Source, rows_at
 
-__all__ = ["Units", "find_units", "packet_begins", "split_pictures", "unit_bytes"]
-
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from videoloader.indexing.containers.container import Container
 from videoloader.sources.source import Source
 
-__all__ = ["ASF"]
-
 _FIRST = bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c")  # the first object of a file
 _FILE = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")  # the file properties object
 _SIZE = 16 + 8 + 16  # offset of the file size in the file properties object

@@ -26,8 +26,6 @@ from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["AVI", "index_avi"]
-
 _CODECS = {
     **dict.fromkeys((b"H264", b"X264", b"AVC1", b"DAVC"), "h264"),
     **dict.fromkeys((b"FMP4", b"XVID", b"DIVX", b"DX50", b"MP4V", b"M4S2"), "mpeg4"),

@@ -15,8 +15,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.traits import NO_AUDIO, NO_LIGHT, Audio, Light, StreamTraits
 from videoloader.sources.source import Fingerprint, Source
 
-__all__ = ["Container", "Indexed", "Parser", "past_the_end", "table_index"]
-
 Indexed: TypeAlias = "tuple[VideoIndex, bool] | None"
 """An index, and whether the order of its frames is known; None if FFmpeg's demuxer is needed."""
 

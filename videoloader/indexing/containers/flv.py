@@ -18,8 +18,6 @@ from videoloader.indexing.traits import NO_AUDIO, Audio, audio_of_aac
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["FLV", "index_flv"]
-
 _AUDIO, _VIDEO, _SCRIPT = 8, 9, 18
 _TAG_HEADER, _TAG_TRAILER = 11, 4
 _BODY = 16  # bytes of a tag; enough for the fields before the payload

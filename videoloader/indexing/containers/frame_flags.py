@@ -13,8 +13,6 @@ from videoloader.codecs.registry import codec_of
 from videoloader.indexing.packets import PacketFlags
 from videoloader.sources.source import Source
 
-__all__ = ["av1_flags", "vpx_flags"]
-
 Ints = NDArray[np.int64]
 
 

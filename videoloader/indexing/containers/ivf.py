@@ -20,8 +20,6 @@ from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["IVF", "index_ivf"]
-
 _CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
 Ints = NDArray[np.int64]
 

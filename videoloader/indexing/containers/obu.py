@@ -13,8 +13,6 @@ from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["OBU", "index_obu"]
-
 _FIRST = b"\x12\x00\x0a"  # a delimiter, and a sequence header OBU with a size field
 _TIME_BASE, _STEP = Fraction(1, 1_200_000), 48_000  # FFmpeg's defaults for raw streams: 25 fps
 

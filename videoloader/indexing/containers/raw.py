@@ -25,8 +25,6 @@ from videoloader.indexing.packets import NO_TIME, PacketFlags, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-__all__ = ["H264", "HEVC", "index_raw"]
-
 _TIME_BASE = Fraction(1, 1_200_000)  # FFmpeg's default for raw streams
 _RATE = Fraction(25)  # frames a second if the stream states no rate
 _START = b"\0\0\1"

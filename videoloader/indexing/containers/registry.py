@@ -17,8 +17,6 @@ from videoloader.indexing.containers.obu import OBU
 from videoloader.indexing.containers.raw import H264, HEVC
 from videoloader.sources.source import Source
 
-__all__ = ["CONTAINERS", "VIDEO_SUFFIXES", "container_of", "index_by_tables", "stated_end"]
-
 # Further raw streams that FFmpeg reads. It assumes 25 frames a second if they state no rate.
 _RAW = """
     apv avs avs2 avs3 cavsvideo dirac dnxhd evc h261 h263 m4v mjpeg_2000 mpegvideo vc1 vvc

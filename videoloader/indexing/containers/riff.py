@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from videoloader.sources.source import Source
 
-__all__ = ["Chunk", "Found", "find_packets", "riff_end", "walk_chunks"]
-
 Ints = NDArray[np.int64]
 
 _LISTS = (b"LIST", b"RIFF")

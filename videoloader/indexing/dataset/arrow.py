@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_array"]
-
 
 def as_array(values: Sequence[Any] | NDArray[Any], kind: pa.DataType) -> pa.Array:
     """An array of text, bytes, truth values, integers or floats; None is null.

@@ -33,17 +33,6 @@ from videoloader.system.writing import written, written_whole
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Cache",
-    "is_default_root",
-    "open_cache",
-    "read_batches",
-    "read_metadata",
-    "read_root",
-    "reading",
-    "resolve_root",
-]
-
 _MAGIC = b"VLCACHE3"
 _STATE = struct.Struct("<8sQQ")  # magic, size and modification time of the Parquet file
 _HEAD = struct.Struct("<8sQQQQII")  # the same; rows, failed rows, bytes of the root, check sum

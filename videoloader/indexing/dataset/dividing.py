@@ -14,8 +14,6 @@ from videoloader.system.checks import whole_number
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["first_by_hash", "parts_by_hash", "runs_by_size", "text_hashes"]
-
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 _WORD = 8  # bytes hashed at a time
 _ROUNDING = 1e-9  # by which fractions such as 0.7 + 0.2 + 0.1 may exceed 1

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-__all__ = ["Limits", "as_condition", "matching_rows"]
-
 _TURNED = (90, 270, -90, -270)  # rotations that swap width and height
 
 

@@ -31,8 +31,6 @@ from videoloader.system.writing import make_folder
 from videoloader.workers.supervisor import TaskFailure
 from videoloader.workers.tasks import run_tasks
 
-__all__ = ["Progress", "index_dataset", "part_of"]
-
 Progress = Callable[[int, int, int], None]
 """Called with (videos done, all videos, failed videos)."""
 

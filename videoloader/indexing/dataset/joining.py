@@ -19,22 +19,6 @@ from videoloader.sources.faults import unreadable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "LIKE_ON",
-    "OF_PLACES",
-    "ROW",
-    "On",
-    "as_table",
-    "check_columns",
-    "check_new_columns",
-    "find_rows",
-    "one_row_a_key",
-    "read_table",
-    "rows_once",
-    "rows_or_reported",
-    "texts_by",
-]
-
 _log = logging.getLogger(__name__)
 
 On: TypeAlias = "Literal['path', 'stem'] | Callable[[str], Any]"

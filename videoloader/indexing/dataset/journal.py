@@ -16,8 +16,6 @@ from videoloader.indexing.dataset.rows import Row
 from videoloader.sources.items import Item
 from videoloader.system.writing import written
 
-__all__ = ["Journal"]
-
 Place: TypeAlias = tuple[str, str, int, int]
 """Identifies a video: `Item.place`."""
 

@@ -22,8 +22,6 @@ from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
 from videoloader.sources.tar import Member, read_members
 
-__all__ = ["each_place", "find_items", "find_videos"]
-
 _LISTS = {".txt", ".list", ".lst"}
 _TABLES = {".csv", ".tsv"}
 _ARCHIVE = ".tar"

@@ -10,8 +10,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.traits import Audio
 
-__all__ = ["measures_of"]
-
 _FINE = 4  # ticks a frame, from which on steps of evenly spaced frames may differ by rounding
 _UNKNOWN_AUDIO = Audio()
 _INT32, _INT64 = 1 << 31, 1 << 63

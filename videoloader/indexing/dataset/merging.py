@@ -16,8 +16,6 @@ from videoloader.indexing.dataset.rows import Row, with_root
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.sources.items import as_root
 
-__all__ = ["merge_datasets"]
-
 
 def merge_datasets(
     parts: Iterable[str | os.PathLike[str]],

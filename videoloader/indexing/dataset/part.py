@@ -33,19 +33,6 @@ if TYPE_CHECKING:
 
     from videoloader.indexing.dataset.reader import DatasetIndex
 
-__all__ = [
-    "GROUP",
-    "is_part",
-    "read_rows",
-    "stored_skipped",
-    "stored_splits",
-    "table_path",
-    "table_writer",
-    "write_groups",
-    "write_part",
-    "write_rows",
-]
-
 GROUP = 4096  # rows in a row group
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`

@@ -29,8 +29,6 @@ from videoloader.views import rows_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DatasetIndex", "KnownUrls", "Sign", "open_dataset"]
-
 Sign: TypeAlias = Callable[[str], str]
 """Maps a stored URL, which has no user, password and query, to the URL to fetch."""
 

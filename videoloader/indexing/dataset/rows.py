@@ -24,23 +24,6 @@ from videoloader.workers.supervisor import TaskFailure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Begun",
-    "Row",
-    "as_error",
-    "begin_row",
-    "check_schema",
-    "completed",
-    "encoded_row",
-    "failed_row",
-    "make_row",
-    "schema",
-    "state_of",
-    "text_at",
-    "with_later_columns",
-    "with_root",
-]
-
 _LENGTH = struct.Struct("<I")
 _FORMAT = "5"  # of the columns
 _OF_5 = (

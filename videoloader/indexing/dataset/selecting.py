@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from videoloader.indexing.dataset.reader import DatasetIndex
     from videoloader.indexing.dataset.videos import Videos
 
-__all__ = ["Selecting"]
-
 By: TypeAlias = "str | Callable[[str], Any]"
 
 _SPLIT, _SAMPLE = 0, 1 << 32  # uses of hashes; further splits of parts count from _SPLIT

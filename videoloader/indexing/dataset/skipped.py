@@ -11,8 +11,6 @@ from contextlib import suppress
 from videoloader.errors import ArgumentError
 from videoloader.sources.items import Item, local_item
 
-__all__ = ["BROKEN", "HIDDEN", "PACKED", "UNREADABLE", "Skipped"]
-
 _log = logging.getLogger(__name__)
 
 PACKED = "compressed archives, which are not read: unpack them, or pack them as .tar"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from videoloader.indexing.dataset.reader import DatasetIndex
     from videoloader.indexing.dataset.videos import Videos
 
-__all__ = ["count_by", "query_rows"]
-
 _ALL = "*"
 _WANTED = "give what stands behind WHERE, such as codec = 'av1' and height >= 720"
 _TOTALS = ("num_frames", "duration")

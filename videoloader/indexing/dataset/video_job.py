@@ -23,8 +23,6 @@ from videoloader.sources.source import Fingerprint
 from videoloader.system.writing import make_folder, written_whole
 from videoloader.workers.tasks import run_tasks
 
-__all__ = ["VideoJob", "for_workers", "run_video_job", "states_of"]
-
 Task: TypeAlias = tuple[int, Item]
 """Number of a video in its data set, and where it is."""
 

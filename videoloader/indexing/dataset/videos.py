@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from videoloader.indexing.dataset.reader import DatasetIndex
 
-__all__ = ["Videos"]
-
 
 class Videos(Selecting):
     """The videos of a data set without its failures, numbered from 0; `rows` has their rows.

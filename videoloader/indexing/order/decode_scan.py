@@ -19,8 +19,6 @@ from videoloader.indexing.packets import NO_TIME, PacketFlags
 if TYPE_CHECKING:
     import av
 
-__all__ = ["scan_order"]
-
 # Limits on the cost of decoding a file: a fixed amount, plus an amount for each byte over a
 # million, since small files may legitimately hold many pixels.
 _MILLION = 1 << 20

@@ -14,8 +14,6 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.annexb import Units, unit_bytes
 from videoloader.sources.source import Source
 
-__all__ = ["SLICE_HEADER", "NalScan", "describe_start_coded", "scan_units"]
-
 SLICE_HEADER = 160
 """Bytes of a slice to read; enough for its header."""
 

@@ -18,8 +18,6 @@ from videoloader.indexing.packets import UNSEEN
 from videoloader.indexing.payloads import read_packets
 from videoloader.sources.source import Source
 
-__all__ = ["picture_order", "scan_packets", "with_order"]
-
 Units = Iterator[bytes] | Iterator[memoryview]
 
 _HEAD = 1 << 10  # bytes of a packet to read at a time

@@ -13,8 +13,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import packet_windows, read_packets
 from videoloader.sources.source import Source
 
-__all__ = ["all_slice_heads", "some_slice_heads"]
-
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 

@@ -28,8 +28,6 @@ from videoloader.indexing.packets import UNSEEN
 from videoloader.indexing.payloads import read_packets
 from videoloader.sources.source import Source
 
-__all__ = ["check_times"]
-
 Ints = NDArray[np.int64]
 
 _MAX_DELAY = 16  # packets by which a frame may be shown later than decoded

@@ -16,8 +16,6 @@ from videoloader.operators.operator import OPERATORS, Operator, declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 from videoloader.types import DataType
 
-__all__ = ["ARITHMETIC", "broadcast_shape", "common_layout"]
-
 _MOST_INPUTS = 3
 _EXPRESSION = Kind(
     TEXT.name, lambda value: value if isinstance(value, Expression) else TEXT.convert(value)

@@ -12,8 +12,6 @@ from videoloader.operators.arithmetic import integers
 from videoloader.operators.arithmetic.functions import FUNCTIONS, Function
 from videoloader.types import DataType, ScalarConstant
 
-__all__ = ["Expression"]
-
 
 @dataclass(frozen=True, slots=True)
 class Expression:

@@ -13,8 +13,6 @@ from videoloader.errors import ArgumentError
 from videoloader.operators.arithmetic import integers
 from videoloader.types import DataType
 
-__all__ = ["FUNCTIONS", "Function", "promote"]
-
 
 @cache
 def promote(left: DataType, right: DataType) -> DataType:

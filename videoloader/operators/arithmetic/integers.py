@@ -12,19 +12,6 @@ import torch
 from videoloader.errors import ArgumentError
 from videoloader.types import DataType
 
-__all__ = [
-    "carrier",
-    "divide",
-    "from_carrier",
-    "is_equal",
-    "is_less",
-    "power",
-    "remainder",
-    "shift_left",
-    "shift_right",
-    "to_carrier",
-]
-
 _CARRIERS = {
     torch.uint16: torch.int32,
     torch.uint32: torch.int64,

@@ -22,8 +22,6 @@ from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["SOUND_TYPE", "convert_sound"]
-
 SOUND_TYPE = Argument(
     "dtype",
     DTYPE,

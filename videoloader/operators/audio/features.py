@@ -12,8 +12,6 @@ from videoloader.errors import ArgumentTypeError
 from videoloader.operators.arguments import INT, Argument
 from videoloader.tensors.batch import Spec
 
-__all__ = ["POWER", "check_floating", "cosines", "magnitude", "mel_weights"]
-
 POWER = Argument("power", INT, 2, "exponent of the magnitude", choices=(1, 2))
 
 _BREAK = 1000.0  # hertz; Slaney's scale is linear below and logarithmic above

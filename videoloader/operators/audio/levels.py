@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["from_levels", "rounded", "to_levels"]
-
 
 def to_levels(samples: NDArray[Any]) -> NDArray[np.float32]:
     """Samples as float32 from -1 to 1; the middle of an unsigned type is 0.

@@ -19,8 +19,6 @@ from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["QUALITY", "resample_signal"]
-
 QUALITY = Argument(
     "quality",
     FLOAT,

@@ -17,8 +17,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec, parts
 
-__all__ = ["nonsilent_region", "power_spectrum", "preemphasis_filter"]
-
 
 def _infer_filtered(context: Context, signal: Spec, *, dtype: torch.dtype, **others: Any) -> Spec:
     return replace(signal, dtype=dtype)

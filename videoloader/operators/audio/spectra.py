@@ -24,8 +24,6 @@ from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec, parts
 
-__all__ = ["mel_filter_bank", "mfcc", "spectrogram", "to_decibels"]
-
 
 def _check_window(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     window, length, nfft = (arguments[name] for name in ("window_fn", "window_length", "nfft"))

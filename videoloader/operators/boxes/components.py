@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["boxes_around_parts"]
-
 Integers = NDArray[np.int64]
 
 

@@ -9,8 +9,6 @@ import torch
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.tensors.batch import Spec
 
-__all__ = ["check_boxes", "check_labels", "check_type", "check_whole_boxes", "columns"]
-
 
 def check_type(name: str, what: str, spec: Spec, dtype: torch.dtype) -> None:
     """Fail if an input has another element type."""

@@ -30,8 +30,6 @@ from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["random_bbox_crop", "ssd_random_crop"]
-
 _NAME = "random_bbox_crop"
 _logger = logging.getLogger("videoloader")
 

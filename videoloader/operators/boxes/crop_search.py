@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Crop", "SearchRules", "find_crop"]
-
 Floats = NDArray[np.float64]
 
 _PATIENCE = 100_000

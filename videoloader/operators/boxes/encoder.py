@@ -14,8 +14,6 @@ from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["box_encoder"]
-
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     anchors, means, stds = (arguments[name] for name in ("anchors", "means", "stds"))

@@ -13,8 +13,6 @@ from videoloader.operators.context import Context
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["bb_flip", "bbox_paste"]
-
 _LTRB = Argument(
     "ltrb",
     BOOL,

@@ -17,8 +17,6 @@ from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["random_mask_pixel", "select_masks"]
-
 
 def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:
     for shape in masks.shapes:

@@ -29,8 +29,6 @@ from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["random_object_bbox"]
-
 _NAME = "segmentation.random_object_bbox"
 _LABEL = np.iinfo(np.int32)
 

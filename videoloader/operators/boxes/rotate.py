@@ -29,8 +29,6 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["bbox_rotate"]
-
 _MODES = {"expand": 1.0, "halfway": 0.5, "fixed": 0.0}
 """How far boxes grow from their own size (0) to the one that holds the rotated box (1)."""
 

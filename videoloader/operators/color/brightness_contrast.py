@@ -22,8 +22,6 @@ from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec, parts
 
-__all__ = ["each_of", "largest", "middle"]
-
 _TABLES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 """Element types that OpenCV looks up in a table."""
 

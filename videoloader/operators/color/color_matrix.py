@@ -37,8 +37,6 @@ from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
-__all__ = ["COLOR_SPACE_CONVERSION", "color_space_conversion", "transform"]
-
 Matrix = NDArray[np.float64]
 """(..., channels out, channels in + 1): factors, and behind them what is added."""
 

@@ -24,8 +24,6 @@ from videoloader.operators.kernels import (
 )
 from videoloader.tensors.batch import Batch
 
-__all__ = ["MOST_STAGES", "ColorStage", "columns", "line_stage", "matrix_stage", "recolor"]
-
 MOST_STAGES = 6
 """Operators of a launch; the numbers of each take registers."""
 

@@ -20,8 +20,6 @@ from videoloader.operators.operator import Operator
 from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["color_run", "name_in_run"]
-
 
 def name_in_run(number: int, argument: str) -> str:
     """Name of an argument of the operator of a run that has this number."""

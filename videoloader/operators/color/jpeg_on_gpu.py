@@ -15,8 +15,6 @@ from videoloader.operators.kernels import Kernel, Launch, are_frames, row_type, 
 from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch
 
-__all__ = ["Qualities", "distort_on_gpu"]
-
 _ROW = row_type(("units", "u8"), ("scale", "i4"))
 _CODED = Kernel("color/jpeg.cu", "jpeg_blocks", _ROW)
 _SHOWN = Kernel("color/jpeg.cu", "jpeg_pixels", _ROW)

@@ -18,8 +18,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Shape, Spec
 
-__all__ = ["lookup_table", "one_hot"]
-
 _LARGEST_KEY = 65535
 _BYTES = 256  # values of a number of 8 bits
 

@@ -30,8 +30,6 @@ from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["clahe", "debayer", "equalize", "jpeg_compression_distortion"]
-
 Picture = NDArray[Any]
 
 

@@ -13,8 +13,6 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["dump_image"]
-
 
 def _infer(context: Context, images: Spec, *, suffix: str, input_layout: str) -> Spec:
     for shape in images.shapes:

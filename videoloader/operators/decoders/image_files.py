@@ -35,14 +35,6 @@ from videoloader.operators.random.random_windows import AREA, RATIO
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
-__all__ = [
-    "decode_crop",
-    "decode_random_crop",
-    "decode_slice",
-    "decode_whole",
-    "peek_image_shape",
-]
-
 FindWindow = Callable[[int, tuple[int, int]], Window | None]
 """The part of an image to keep, by the sample and its (height, width); asked for one by one."""
 

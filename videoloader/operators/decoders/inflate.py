@@ -16,8 +16,6 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["inflate"]
-
 _LARGEST = 255
 """Most bytes that a byte of LZ4 can stand for; data that claims more is damaged."""
 

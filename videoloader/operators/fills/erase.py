@@ -20,8 +20,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 from videoloader.tensors.conversion import copy_here
 
-__all__ = ["erase"]
-
 Region = tuple[slice, ...]
 
 

@@ -25,8 +25,6 @@ from videoloader.operators.kernels import (
 from videoloader.tensors import saturate, truncate
 from videoloader.tensors.batch import Batch
 
-__all__ = ["SIZES", "bits_of", "erase_regions", "mask_squares"]
-
 _ROW = row_type(
     ("fill", "u8", MOST_CHANNELS),
     ("first", "i4"),

@@ -15,8 +15,6 @@ from videoloader.operators.inputs import FRAMES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, parts
 
-__all__ = ["grid_mask"]
-
 
 def _on_gpu(context: Context, frames: Batch, **given: PerSample) -> Any:
     return mask_squares(context, frames, **{name: each.values for name, each in given.items()})

@@ -28,8 +28,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["correlate"]
-
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
 _BORDERS = {
     "101": "reflect_101",

@@ -30,8 +30,6 @@ from videoloader.operators.filters.separable import (
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["laplacian"]
-
 _LARGEST = 31  # window
 
 

@@ -26,8 +26,6 @@ from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.tensors.conversion import from_ordered, to_ordered
 
-__all__ = ["median_blur"]
-
 Pair = tuple[int, int]
 
 _BORDERS = {

@@ -22,8 +22,6 @@ from videoloader.operators.kernels import (
 )
 from videoloader.tensors.batch import Batch
 
-__all__ = ["correlate_on_gpu", "median_on_gpu"]
-
 Pair = tuple[int, int]
 
 _ROW = row_type(

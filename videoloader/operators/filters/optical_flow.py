@@ -18,8 +18,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import ImageType
 
-__all__ = ["optical_flow"]
-
 _PRESETS = {0.0: "MEDIUM", 0.5: "FAST", 1.0: "ULTRAFAST"}
 _CHANNELS = {ImageType.RGB: 3, ImageType.BGR: 3, ImageType.GRAY: 1}
 _LEAST_SIDE = 12  # of a picture that DIS takes

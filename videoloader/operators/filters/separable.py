@@ -34,22 +34,6 @@ from videoloader.system.forking import cached_property
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = [
-    "DTYPE_ARGUMENT",
-    "FRAMES_OR_VOLUME",
-    "Axes",
-    "Filtering",
-    "Term",
-    "Terms",
-    "filtered",
-    "gaussian_blur",
-    "infer_filtered",
-    "on_gpu",
-    "per_axis",
-    "picture_axes",
-    "planned",
-]
-
 FRAMES_OR_VOLUME = Input("frames", is_frames=True)
 DTYPE_ARGUMENT = Argument("dtype", DTYPE, None, "element type of the output: the input's or FLOAT")
 

@@ -22,8 +22,6 @@ from videoloader.operators.kernels import (
 )
 from videoloader.tensors.batch import Batch
 
-__all__ = ["Mask", "Pass", "extremes_on_gpu", "filter_on_gpu"]
-
 Window = NDArray[np.float32]
 T = TypeVar("T")
 

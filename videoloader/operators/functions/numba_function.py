@@ -16,8 +16,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import DataType
 
-__all__ = ["numba_function"]
-
 _compiled: WeakKeyDictionary[Callable[..., Any], Callable[..., None]] = WeakKeyDictionary()
 
 

@@ -22,8 +22,6 @@ from videoloader.system.eager_calls import eager
 from videoloader.tensors import to_tensor
 from videoloader.tensors.batch import Batch
 
-__all__ = ["dl_tensor_python_function", "python_function", "torch_python_function"]
-
 
 def _function(value: Any) -> Any:
     if not callable(value):

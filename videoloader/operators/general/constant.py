@@ -16,8 +16,6 @@ from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["CONSTANT", "constant"]
-
 
 def _numbers(dtype: torch.dtype) -> Any:
     def convert(value: Any) -> torch.Tensor:

@@ -17,8 +17,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["cast", "cast_like", "scale_and_shift"]
-
 
 def scale_and_shift(values: torch.Tensor, factor: Any, offset: Any, out: torch.Tensor) -> None:
     """Write values * factor + offset, computed in float32 and saturated, into `out`.

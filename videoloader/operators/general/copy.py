@@ -12,8 +12,6 @@ from videoloader.operators.context import Context
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["COPY", "PER_FRAME", "copy", "per_frame"]
-
 
 def _infer_copy(context: Context, values: Spec) -> Spec:
     return dataclasses.replace(values, device=context.device)

@@ -16,8 +16,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
-
 _SHAPE = Argument("shape", INTS, (), "of a sample; a scalar by default", per_sample=True, least=0)
 _LAYOUT = Argument("layout", TEXT, "", "of the output")
 _DTYPE = Argument("dtype", DTYPE, torch.int32, "element type of the output")

@@ -15,8 +15,6 @@ from videoloader.operators.inputs import Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["cat", "stack"]
-
 _INPUTS = (Input("data", is_repeated=True),)
 
 

@@ -19,8 +19,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Shape, Spec
 
-__all__ = ["normalize"]
-
 _MOST_DIMENSIONS = 64
 
 

@@ -16,8 +16,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["pad"]
-
 
 def _infer(
     context: Context,

@@ -10,8 +10,6 @@ from videoloader.operators.deprecated import Deprecated
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["get_property", "shapes"]
-
 
 def _infer_shapes(context: Context, values: Spec, *, dtype: torch.dtype) -> Spec:
     ndims = tuple((len(shape),) for shape in values.shapes)

@@ -17,14 +17,6 @@ from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = [
-    "batch_permutation",
-    "element_extract",
-    "permute_batch",
-    "sequence_rearrange",
-    "transpose",
-]
-
 
 def _permutation(perm: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if perm is None:

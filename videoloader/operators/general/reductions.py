@@ -18,8 +18,6 @@ from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.tensors.conversion import from_ordered, to_ordered
 
-__all__ = ["float_sum", "kept_shape"]
-
 _ARGUMENTS = (
     replace(AXES, doc=f"{AXES.doc}; all by default"),
     AXIS_NAMES,

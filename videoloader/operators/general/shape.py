@@ -16,8 +16,6 @@ from videoloader.operators.context import Context
 from videoloader.operators.operator import Check, declare
 from videoloader.tensors.batch import Batch, Shape, Spec
 
-__all__ = ["reinterpret", "reshape", "squeeze"]
-
 _TARGET = (
     Argument("shape", INTS, None, "of the output; -1: what fits", per_sample=True),
     Argument(

@@ -33,8 +33,6 @@ from videoloader.sampling import pad_frames
 from videoloader.tensors import truncate
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
-__all__ = ["SLICE", "SLICE_ARGUMENTS", "check_slice", "slice", "slice_windows"]
-
 _POLICIES = {
     "error": "error",
     "constant": "constant",

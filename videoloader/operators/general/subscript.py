@@ -15,8 +15,6 @@ from videoloader.operators.context import Context, Planned
 from videoloader.operators.operator import OPERATORS, declare
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
-__all__ = ["DIM_CHECK", "EXPAND_DIMS", "MOST_SUBSCRIPTS", "SUBSCRIPT", "index_tensor"]
-
 MOST_SUBSCRIPTS = 8
 """Dimensions that an index may have."""
 

@@ -19,8 +19,6 @@ from videoloader.decoding.memory import scratch
 from videoloader.operators.geometry.resampling import Axis
 from videoloader.types import InterpType
 
-__all__ = ["Grid", "grid_of", "resample_bytes"]
-
 _LINEAR = (InterpType.INTERP_LINEAR, InterpType.INTERP_TRIANGULAR)
 _FURTHEST = 256  # outputs that are computed and not used, to find a place where the grids meet
 _STEPS = np.arange(_FURTHEST, dtype=np.float64)

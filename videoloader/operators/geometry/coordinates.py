@@ -18,8 +18,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["coord_flip", "coord_transform"]
-
 
 def _table(name: str, rows: tuple[float, ...], columns: int, points: int) -> NDArray[np.float64]:
     """A matrix with so many columns, for points of so many coordinates."""

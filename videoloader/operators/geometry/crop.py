@@ -33,8 +33,6 @@ from videoloader.system.forking import cached_property
 from videoloader.tensors import truncate
 from videoloader.tensors.batch import Batch, Spec, parts
 
-__all__ = ["absorb_crop", "crop"]
-
 
 def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
     """The form behind `crop`."""

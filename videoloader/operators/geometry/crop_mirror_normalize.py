@@ -54,8 +54,6 @@ from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch, Shape, Spec, parts
 
-__all__ = ["crop_mirror_normalize"]
-
 
 def _absorb(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm | None:
     scale, shift = arguments["scale"], arguments["shift"]

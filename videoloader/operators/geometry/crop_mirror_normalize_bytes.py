@@ -18,8 +18,6 @@ from videoloader.decoding.memory import scratch
 from videoloader.operators.arguments import PerFrame
 from videoloader.operators.geometry.crop_windows import Windows
 
-__all__ = ["normalize_bytes", "takes_bytes"]
-
 _LEAST = 96 * 96
 """Pixels of a window; batches of smaller ones are made faster by the few calls of the reference."""
 

@@ -17,24 +17,6 @@ from videoloader.operators.context import once_for_equal
 from videoloader.tensors import truncate
 from videoloader.tensors.batch import Batch, Shape, Spec
 
-__all__ = [
-    "ABSORBED",
-    "BEYOND",
-    "CROPPED",
-    "CROP_ARGUMENTS",
-    "WINDOW",
-    "Window",
-    "Windows",
-    "anchor",
-    "check_crop",
-    "crop_window",
-    "crop_windows",
-    "cut",
-    "filled",
-    "is_one_view",
-    "window_shapes",
-]
-
 CROPPED = (
     *("HWC", "FHWC", "CHW", "FCHW", "CFHW"),
     *("DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"),

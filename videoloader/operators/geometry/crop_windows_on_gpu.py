@@ -27,15 +27,6 @@ from videoloader.operators.kernels import (
 )
 from videoloader.tensors.batch import Batch
 
-__all__ = [
-    "Lines",
-    "Moves",
-    "convert_on_gpu",
-    "moves_from",
-    "moves_of",
-    "windows_on_gpu",
-]
-
 _FARTHEST = 1 << 30  # a window's first pixel, which the kernel counts in 32 bits
 _ROW = row_type(
     ("fill", "u8", MOST_CHANNELS),

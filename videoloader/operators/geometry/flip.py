@@ -19,8 +19,6 @@ from videoloader.operators.operator import declare
 from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch, Spec, parts
 
-__all__ = ["flip", "mirrored"]
-
 _WHOLE = Window((0, 0), (0, 0))  # begins where frames begin; the output has their size
 _LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "DHWC", "FDHWC", "CDHW", "FCDHW")
 

@@ -19,8 +19,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["multi_paste"]
-
 _NAME = "multi_paste"
 _RELATIVE = ("in_anchors", "shapes", "out_anchors")
 

@@ -15,8 +15,6 @@ from videoloader.operators.inputs import FRAMES, UNNAMED_IMAGES, Input
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["paste"]
-
 
 def _place(name: str, doc: str) -> Argument:
     return Argument(name, FLOAT, 0.5, doc, per_sample=True, least=0, most=1)

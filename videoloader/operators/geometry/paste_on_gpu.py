@@ -24,8 +24,6 @@ from videoloader.operators.kernels import (
 )
 from videoloader.tensors.batch import Batch
 
-__all__ = ["Region", "paste_on_gpu"]
-
 _PASTE = Kernel(
     "geometry/paste.cu",
     "paste",

@@ -21,8 +21,6 @@ from videoloader.operators.operator import declare
 from videoloader.operators.random.random_windows import AREA, RATIO
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["random_resized_crop"]
-
 
 def _size(size: tuple[int, ...]) -> tuple[int, int]:
     if len(size) not in (1, 2) or min(size) < 1:

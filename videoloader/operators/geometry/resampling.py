@@ -18,8 +18,6 @@ from videoloader.operators.axes import storable
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
-__all__ = ["Axis", "Taps", "resample", "taps_of"]
-
 _CLOSE = 1e-9  # distances that are equal but for rounding
 _BLOCK = 16  # outputs whose weights are one dense matrix
 

@@ -36,16 +36,6 @@ from videoloader.system.forking import cached_property
 from videoloader.tensors.batch import Batch, Spec, parts
 from videoloader.types import InterpType
 
-__all__ = [
-    "RESIZE",
-    "Resampling",
-    "Resizing",
-    "fast_resize_crop_mirror",
-    "resize",
-    "resize_crop_mirror",
-    "resized",
-]
-
 _HINTS = ("minibatch_size", "temp_buffer_hint")
 
 

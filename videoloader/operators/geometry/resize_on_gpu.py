@@ -26,8 +26,6 @@ from videoloader.operators.kernels import (
 from videoloader.tensors.batch import Batch
 from videoloader.types import InterpType
 
-__all__ = ["Weights", "resize_on_gpu"]
-
 _AXIS = np.dtype(
     [
         *(("start", "f8"), ("end", "f8"), ("table", "u8")),

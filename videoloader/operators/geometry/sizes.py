@@ -25,21 +25,6 @@ from videoloader.operators.geometry.resampling import Axis
 from videoloader.tensors.batch import Spec
 from videoloader.types import InterpType
 
-__all__ = [
-    "FILTER_ARGUMENTS",
-    "FITTING",
-    "MODE",
-    "RESIZE_ARGUMENTS",
-    "SIDES",
-    "check_resize",
-    "for_samples",
-    "output_size",
-    "part_axis",
-    "resize_axes",
-    "rounded",
-    "sample_axes",
-]
-
 T = TypeVar("T")
 
 MODES = ("default", "stretch", "not_larger", "not_smaller")

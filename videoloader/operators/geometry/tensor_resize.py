@@ -27,8 +27,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
-__all__ = ["tensor_resize"]
-
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
     if not {"sizes", "scales"} & set(given):

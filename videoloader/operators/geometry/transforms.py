@@ -26,8 +26,6 @@ from videoloader.operators.geometry.warps.matrices import (
 from videoloader.operators.operator import declare
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["combine", "crop", "rotate", "scale", "shear", "translation"]
-
 _MOST = 14  # transforms that `combine` takes
 
 _LAYOUT = "**"

@@ -21,8 +21,6 @@ from videoloader.operators.random.random import SEED
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch
 
-__all__ = ["gaussian", "salt_and_pepper", "shot"]
-
 
 def _each(
     context: Context,

@@ -18,8 +18,6 @@ from videoloader.operators.operator import declare
 from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["SEED", "SHAPE", "SHAPE_LIKE", "beta", "choice", "coin_flip", "normal", "uniform"]
-
 SEED = Argument(
     "seed",
     INT,

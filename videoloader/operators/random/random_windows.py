@@ -16,9 +16,6 @@ from videoloader.operators.operator import declare
 from videoloader.operators.random.random import SEED, SHAPE_LIKE
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["AREA", "RATIO", "random_crop_generator", "roi_random_crop"]
-
-
 AREA = Argument("random_area", RANGE, (0.08, 1.0), "part of the image, equally likely")
 RATIO = Argument(
     "random_aspect_ratio",

@@ -21,8 +21,6 @@ from videoloader.errors import ArgumentError
 from videoloader.pipeline.conditionals.rewrite import RUNTIME, Function, rewrite
 from videoloader.system.callers import PACKAGE
 
-__all__ = ["NOT_A_DEFINITION", "Converter", "do_not_convert"]
-
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 _INSTALLED = tuple(

@@ -27,8 +27,6 @@ from typing import Any, TypeVar
 
 from videoloader.pipeline.conditionals.symbols import assigned
 
-__all__ = ["RUNTIME", "Function", "rewrite"]
-
 RUNTIME = "_vl"
 """The name of the runtime in rewritten code."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-__all__ = ["assigned"]
-
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 

@@ -13,8 +13,6 @@ from videoloader.pipeline.graph.merging import merge
 from videoloader.pipeline.graph.nodes import DataNode
 from videoloader.types import ArrayConstant, ScalarConstant
 
-__all__ = ["NOTHING", "Lacking", "merge_values"]
-
 _NUMBERS = bool | int | float | np.number | np.bool_
 
 

@@ -17,8 +17,6 @@ from videoloader.operators.general.copy import COPY
 from videoloader.pipeline.graph.graph import Graph, reached
 from videoloader.pipeline.graph.nodes import DataNode, Node
 
-__all__ = ["CompiledStage", "StageKind", "Step", "compile_graph"]
-
 StageKind: TypeAlias = Literal["plan", "decode", "cpu", "batch", "gpu"]
 
 _ORDER = ("plan", "decode", "cpu", "batch", "gpu")

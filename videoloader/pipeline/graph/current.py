@@ -7,16 +7,6 @@ from typing import Any, Protocol
 
 from videoloader.errors import ArgumentError
 
-__all__ = [
-    "Definer",
-    "Eager",
-    "current_eager",
-    "current_pipeline",
-    "is_defining",
-    "pop_current",
-    "push_current",
-]
-
 
 class Definer(Protocol):
     """A pipeline, as far as its definition knows it."""

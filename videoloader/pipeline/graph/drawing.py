@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from videoloader.pipeline.graph.compiler import CompiledStage
 from videoloader.pipeline.graph.nodes import DataNode, Node
 
-__all__ = ["to_dot"]
-
 _COLORS = {
     "plan": "lightgrey",
     "decode": "gold",

@@ -24,8 +24,6 @@ from videoloader.pipeline.graph.promotion import promote
 from videoloader.system.checks import one_of
 from videoloader.types import Constant, Operand, ScalarConstant
 
-__all__ = ["NewAxis", "expression", "newaxis"]
-
 
 class NewAxis:
     """A new dimension of size 1 in an index; `newaxis("C")` gives it a letter in the layout.

@@ -16,8 +16,6 @@ from videoloader.operators.arguments import PerSample
 from videoloader.operators.general.copy import COPY
 from videoloader.pipeline.graph.nodes import DataNode, Node, add_node
 
-__all__ = ["Graph", "reached"]
-
 
 def reached(nodes: Sequence[Node]) -> set[Node]:
     """The nodes, and all that they need."""

@@ -9,8 +9,6 @@ from videoloader.operators.conditional import MERGE, NOT, PREDICATE
 from videoloader.pipeline.graph.nodes import Branch, DataNode, add_node
 from videoloader.pipeline.graph.promotion import promote
 
-__all__ = ["merge", "negation", "predicate_node", "split"]
-
 
 def predicate_node(value: DataNode, what: str, *, only_bool: bool = False) -> DataNode:
     """A data node of bools: which samples of another one are not 0.

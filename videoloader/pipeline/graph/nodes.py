@@ -29,20 +29,6 @@ from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch
 from videoloader.types import Operand
 
-__all__ = [
-    "Branch",
-    "DataNode",
-    "Node",
-    "Outputs",
-    "Values",
-    "add_node",
-    "current_branch",
-    "inside",
-    "make_node",
-    "place_of_call",
-]
-
-
 _numbers = itertools.count()
 
 

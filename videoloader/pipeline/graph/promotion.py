@@ -12,8 +12,6 @@ from videoloader.pipeline.graph.current import current_eager
 from videoloader.pipeline.graph.nodes import DataNode, Outputs, add_node
 from videoloader.types import ArrayConstant, Constant, DataType, ScalarConstant
 
-__all__ = ["promote", "returned"]
-
 
 def promote(value: Any, what: str) -> DataNode:
     """The data node of a value; a data node is its own.

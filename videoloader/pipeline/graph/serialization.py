@@ -46,8 +46,6 @@ from videoloader.pipeline.graph.nodes import Branch, DataNode, Node, add_node, i
 from videoloader.sources.address import is_url, public
 from videoloader.types import DataType, ImageType, InterpType
 
-__all__ = ["decode", "encode", "read_graph", "refuse_untrusted", "write_graph"]
-
 _FORMAT, _VERSION = "videoloader pipeline", 1
 _DAMAGE = (
     ValueError,

@@ -24,8 +24,6 @@ from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.tensors.conversion import copy_here
 
-__all__ = ["BatchState", "Part", "Positions", "Slots", "Values", "taken"]
-
 T = TypeVar("T")
 
 Positions = Sequence[int]

@@ -12,8 +12,6 @@ from videoloader.errors import ArgumentError
 from videoloader.sampling.orders.reader_epochs import Division, Epochs
 from videoloader.sampling.orders.reader_order import ReaderOrder
 
-__all__ = ["Checkpoint", "Reader", "epochs_after", "readers"]
-
 _VERSION = 1
 
 

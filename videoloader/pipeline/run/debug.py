@@ -22,8 +22,6 @@ from videoloader.system.forking import ForkSafeLock, in_turn
 from videoloader.tensors import TensorList
 from videoloader.tensors.batch import Batch
 
-__all__ = ["DebugRun"]
-
 
 class DebugRun:
     """Runs a definition for every batch, each operator when it is called.

@@ -36,8 +36,6 @@ from videoloader.sources.items import Item
 from videoloader.system.callers import PACKAGE
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = ["Evaluator", "failure", "origin_of"]
-
 _LIBRARIES = (
     PACKAGE,
     sysconfig.get_path("stdlib"),

@@ -19,8 +19,6 @@ from videoloader.readers.external.parallel import ParallelSource
 from videoloader.readers.video.planned import ReadError
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["NOTHING", "Planned", "Sources"]
-
 Planned: TypeAlias = "Mapping[Node, Sequence[Any] | Columns]"
 """What sources put into a batch."""
 

@@ -21,16 +21,6 @@ from videoloader.pipeline.run.batch_state import BatchState, Part
 from videoloader.runtime.stage_thread import StageThread, is_wanted
 from videoloader.tensors.batch import Batch
 
-__all__ = [
-    "SamplePool",
-    "SampleSharing",
-    "cpus_near_gpu",
-    "pci_address",
-    "pin_thread",
-    "sample_pool",
-    "thread_cpus",
-]
-
 _AFFINITY = "DALI_AFFINITY_MASK"
 
 _PARTS = 2

@@ -13,8 +13,6 @@ import torch
 
 from videoloader.tensors.batch import Batch
 
-__all__ = ["Mark", "OutputMemory", "nvtx_ranges"]
-
 Mark = Callable[[str], AbstractContextManager[Any]]
 
 _PROFILERS = ("NSYS_PROFILING_SESSION_ID", "NVTX_INJECTION64_PATH")

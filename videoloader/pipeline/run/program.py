@@ -43,8 +43,6 @@ from videoloader.sampling.orders.reader_epochs import Epochs
 from videoloader.tensors.batch import Batch
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["Program"]
-
 
 class Program:
     """Makes batches. Knows nothing of queues, and of no pipeline.

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from videoloader.decoding.failures import FailurePolicy
 
-__all__ = ["RunOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:

@@ -13,8 +13,6 @@ from videoloader.runtime.run_stats import RunStats
 from videoloader.runtime.stages import StageRunner
 from videoloader.tensors import TensorList
 
-__all__ = ["StagedRun"]
-
 
 class StagedRun:
     """Runs a program from some batch on, ahead of the consumer.

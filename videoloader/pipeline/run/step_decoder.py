@@ -31,8 +31,6 @@ from videoloader.tensors.batch import Batch
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
 
-__all__ = ["StepDecoder"]
-
 
 class StepDecoder:
     """Runs steps whose operator decodes.

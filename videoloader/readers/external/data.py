@@ -19,9 +19,6 @@ from videoloader.tensors.batch import Batch, check_alike
 from videoloader.tensors.importing import is_array
 from videoloader.types import DataType
 
-__all__ = ["Output", "outputs_of"]
-
-
 _TEXTS = (str, bytes, bytearray, memoryview)
 _NO_LISTS = (np.ndarray, torch.Tensor, *_TEXTS)
 

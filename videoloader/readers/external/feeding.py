@@ -9,8 +9,6 @@ from videoloader.errors import ArgumentError
 if TYPE_CHECKING:
     from videoloader.readers.external.parallel import ParallelSource
 
-__all__ = ["FedSource"]
-
 
 class FedSource:
     """A source whose data is fed, or comes from Python code and may end.

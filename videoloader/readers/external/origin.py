@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeAlias
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.workers.python_jobs import IterableJob
 
-__all__ = ["Cycle", "Origin"]
-
 Cycle: TypeAlias = Literal["no", "quiet", "raise"]
 
 

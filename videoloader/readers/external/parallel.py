@@ -16,8 +16,6 @@ from videoloader.types.sample_info import BatchInfo
 from videoloader.workers.python_jobs import BatchJob, Column, Job, SampleJob, SampleRange
 from videoloader.workers.python_pool import Outcome, PythonPool
 
-__all__ = ["ParallelSource"]
-
 _SMALL = 1 << 18  # bytes of a batch that are copied sooner than kept apart
 PATIENCE = 10.0  # seconds between two looks at whether a worker is stopped
 _SLOT = 1 << 20  # bytes of shared memory for a piece of work, until more is seen to be needed

@@ -23,8 +23,6 @@ from videoloader.types.sample_info import BatchInfo, SampleInfo
 from videoloader.workers.python_jobs import BatchJob, Job, SampleJob
 from videoloader.workers.python_pool import PythonPool
 
-__all__ = ["ExternalSource", "external_source"]
-
 
 class ExternalSource(FedSource):
     """Source that asks Python code, one call at a time and in order, for samples or batches.

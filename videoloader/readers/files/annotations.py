@@ -17,8 +17,6 @@ from videoloader.readers.files.masks import label_image
 from videoloader.sources.address import scrubbed, shown
 from videoloader.sources.faults import unreadable
 
-__all__ = ["Annotated", "load_annotations", "read_annotations", "save_annotations"]
-
 _NAMES, _TABLE = "filenames.dat", "annotations.json"
 
 

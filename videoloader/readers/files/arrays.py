@@ -30,8 +30,6 @@ from videoloader.sources.local import MemorySource
 from videoloader.tensors.batch import Batch
 from videoloader.tensors.conversion import saturate
 
-__all__ = ["decode_numpy", "read_numpy"]
-
 _AS_SLICE = {
     **{f"roi_{place}": place for place in ("start", "end", "shape")},
     **{f"rel_roi_{place}": f"rel_{place}" for place in ("start", "end", "shape")},

@@ -24,8 +24,6 @@ from videoloader.readers.files.reader import TEXTS
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.faults import blamed_on
 
-__all__ = ["read_coco"]
-
 _SAVE, _SAVE_DIR = "save_preprocessed_annotations", "save_preprocessed_annotations_dir"
 
 

@@ -22,8 +22,6 @@ from videoloader.readers.files.reader import (
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.items import Item
 
-__all__ = ["read_fits"]
-
 
 def _num_outputs(arguments: Mapping[str, Any]) -> int:
     return len(arguments["hdu_indices"])

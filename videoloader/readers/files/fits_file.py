@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError, SourceError, UnsupportedError
 from videoloader.sources.source import Source
 
-__all__ = ["Hdu", "read_image"]
-
 _BLOCK, _CARD = 2880, 80
 _MOST_BLOCKS = 1 << 12  # of a header
 _TYPES = {8: "u1", 16: "i2", 32: "i4", 64: "i8", -32: "f4", -64: "f8"}

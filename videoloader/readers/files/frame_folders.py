@@ -16,8 +16,6 @@ from videoloader.readers.files.listing import StoredFiles, folders_below
 from videoloader.readers.stored_samples import declare_reader
 from videoloader.types import ImageType
 
-__all__ = ["read_sequence"]
-
 _IMAGE_TYPES = (ImageType.RGB, ImageType.BGR, ImageType.GRAY)
 
 

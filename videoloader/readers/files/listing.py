@@ -23,8 +23,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.lists import check_length
 from videoloader.sources.local import read_whole
 
-__all__ = ["PATHS", "StoredFiles", "folders_below", "listed", "matching"]
-
 _LABELLED = re.compile(r"(.*\S)\s+([+-]?[0-9]+)")
 _MOST_DIGITS = 40  # of a label
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 
-__all__ = ["label_image", "read_counts"]
-
 _SCALE = 5  # outlines are walked on a grid of fifths of a pixel, as COCO's own tools do
 _MOST_PIXELS = 1 << 27
 MOST_STEPS = 1 << 25  # of all outlines of an image, on that grid

@@ -28,8 +28,6 @@ from videoloader.sources.faults import unreadable
 from videoloader.sources.items import Item
 from videoloader.sources.lists import lines_of
 
-__all__ = ["read_nemo_asr"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Entry:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, UnsupportedError
 from videoloader.sources.source import Source
 
-__all__ = ["NpyHeader", "Region", "read_header", "read_region"]
-
 _MAGIC = b"\x93NUMPY"
 _HEAD = 12  # bytes up to the longest length of a header, version 2 and later
 _MOST_HEADER = 1 << 20

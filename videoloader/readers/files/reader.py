@@ -21,17 +21,6 @@ from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.tensors.batch import Batch, Spec
 
-__all__ = [
-    "FILES",
-    "FILE_LIST",
-    "FILE_ROOT",
-    "TEXTS",
-    "check_places",
-    "read_contents",
-    "read_files",
-    "stored_places",
-]
-
 _MEDIA = (
     "*.jpg *.jpeg *.png *.bmp *.tif *.tiff *.pnm *.ppm *.pgm *.pbm *.jp2 *.webp *.flac *.ogg *.wav"
 )

@@ -18,8 +18,6 @@ from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 from videoloader.sources.tar import read_members
 
-__all__ = ["Component", "read_archive", "read_index", "write_index"]
-
 _VERSIONS = {"v1.1": 3, "v1.2": 4}  # fields of a component in an index file
 
 

@@ -20,8 +20,6 @@ from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.address import shown
 from videoloader.sources.faults import blamed_on
 
-__all__ = ["read_caffe", "read_caffe2"]
-
 _SINGLE, _SPARSE, _DENSE, _WEIGHTED, _NONE = range(5)
 
 _PATH = Argument("path", TEXTS, REQUIRED, "folders of the databases")

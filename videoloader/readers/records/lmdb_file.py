@@ -19,8 +19,6 @@ from videoloader.sources.address import is_url
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
-__all__ = ["data_file", "find_values"]
-
 _HEADER = struct.Struct(
     "<QHHHH"
 )  # number, padding, kind, end of the node table, begin of the nodes

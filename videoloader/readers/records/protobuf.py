@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 
-__all__ = ["Field", "fields", "floats", "integers"]
-
 _WIDTHS = {1: 8, 5: 4}  # bytes of the fixed wire types
 _VARINT, _BYTES = 0, 2
 

@@ -13,16 +13,6 @@ from videoloader.sources.address import shown
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
-__all__ = [
-    "StoredRecords",
-    "find_tfrecords",
-    "read_offsets",
-    "recordio_payload",
-    "tfrecord_payload",
-    "write_recordio_index",
-    "write_tfrecord_index",
-]
-
 _MAGIC = 0xCED7230A  # of a part of a RecordIO record
 _PART_SIZE = (1 << 29) - 1
 _WHOLE, _FIRST, _LAST = 0, 1, 3  # the part of a record that a part is

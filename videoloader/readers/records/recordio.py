@@ -19,8 +19,6 @@ from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.faults import blamed_on
 from videoloader.sources.opening import open_source
 
-__all__ = ["read_mxnet"]
-
 _HEADER = struct.Struct("<IfQQ")  # number of labels behind it, the label if there are none, two ids
 
 

@@ -24,8 +24,6 @@ from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.faults import blamed_on
 from videoloader.tfrecord import Feature, FeatureType
 
-__all__ = ["read_tfrecord"]
-
 _DTYPES: dict[FeatureType, np.dtype[Any]] = {
     FeatureType.int64: np.dtype(np.int64),
     FeatureType.string: np.dtype(np.uint8),

@@ -18,8 +18,6 @@ from videoloader.readers.stored_samples import declare_reader
 from videoloader.sources.address import public, shown
 from videoloader.sources.opening import open_member
 
-__all__ = ["read_webdataset"]
-
 _MISSING = ("empty", "skip", "error")
 
 

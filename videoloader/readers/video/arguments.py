@@ -24,8 +24,6 @@ from videoloader.readers.video.shared_arguments import (
     TIMESTAMPS,
 )
 
-__all__ = ["ARGUMENTS"]
-
 
 def _labels(value: Any) -> Any:
     if isinstance(value, Mapping | LabelColumn) or callable(value):

@@ -30,8 +30,6 @@ from videoloader.tensors.batch import Batch
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
 
-__all__ = ["DecodedClips", "DecoderSetup", "cache_of", "decode_planned"]
-
 _COLORS = ("color_range", "matrix")
 _RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
 

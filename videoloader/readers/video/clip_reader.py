@@ -22,8 +22,6 @@ from videoloader.sampling.orders.reader_epochs import Epochs, Place
 from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sampling.several_clips import usual_length
 
-__all__ = ["ClipReader"]
-
 
 @dataclass(slots=True)
 class ClipReader:

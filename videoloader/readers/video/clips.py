@@ -25,8 +25,6 @@ from videoloader.sampling.sampler import check_sampler
 from videoloader.sampling.several_clips import clip_at
 from videoloader.system.forking import cached_property
 
-__all__ = ["Clips", "clip_rule"]
-
 
 @dataclass(frozen=True)
 class Clips:

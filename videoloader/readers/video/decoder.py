@@ -33,9 +33,6 @@ from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_at_rate, 
 from videoloader.sampling.clips import check_length
 from videoloader.sources.items import Item
 
-__all__ = ["EXACT", "decode_video", "frame_outputs"]
-
-
 EXACT = "exact"
 """The `pad_mode` of eager calls without one: a frame outside the video is an error."""
 

@@ -21,8 +21,6 @@ from videoloader.sources.address import shown
 from videoloader.sources.faults import unreadable
 from videoloader.sources.lists import check_length, exact_number, lines_of
 
-__all__ = ["ROUNDINGS", "Entry", "FrameRange", "list_folders", "read_file_list"]
-
 ROUNDINGS = {
     "start_down_end_up": (False, True),
     "start_up_end_down": (True, False),

@@ -30,8 +30,6 @@ from videoloader.sampling import FILLED
 from videoloader.sources.items import Item
 from videoloader.tensors import TensorList
 
-__all__ = ["VideoInput", "video_input"]
-
 
 class VideoInput(FedSource):
     """Videos that were fed, as batches of sequences. A batch has sequences of one video only."""

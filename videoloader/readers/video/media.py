@@ -25,14 +25,6 @@ from videoloader.sources.items import Item
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
 
-__all__ = [
-    "check_gpu",
-    "clip_decoder",
-    "frames_at_seconds",
-    "index_video",
-    "seconds",
-]
-
 
 def index_video(video: Item | bytes, indexer: Indexer) -> VideoIndex:
     """The index of a video, made in a worker process where FFmpeg has to look at it."""

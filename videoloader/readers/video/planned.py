@@ -27,19 +27,6 @@ from videoloader.operators.context import Sample
 from videoloader.sources.address import shown
 from videoloader.sources.items import Item
 
-__all__ = [
-    "Companion",
-    "Decoded",
-    "Identity",
-    "Numbered",
-    "PlannedClip",
-    "ReadError",
-    "ReadSample",
-    "Selection",
-    "SharedClip",
-    "public_name",
-]
-
 
 class Identity(NamedTuple):
     """The number and epoch of a sample; its random draws depend on nothing else."""

@@ -31,9 +31,6 @@ from videoloader.sampling.orders.weighted import WeightedDraws, balanced_weights
 from videoloader.sources.items import Item
 from videoloader.types import ImageType
 
-__all__ = ["READ_VIDEO", "read_video", "read_video_resized"]
-
-
 _RULE = (
     *("sequence_length", "stride", "step", "uniform_sample", "sampler", "pad_mode"),
     *("fps", "clips_per_video"),

@@ -32,8 +32,6 @@ from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.sources.items import Item
 
-__all__ = ["Scopes"]
-
 _READY_BYTES = 1 << 24  # of packet tables that a reader keeps
 KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
 _AT_ONCE = 1 << 10  # videos that are handed to threads together

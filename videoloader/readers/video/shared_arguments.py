@@ -13,8 +13,6 @@ from videoloader.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.sampling import PAD_MODES, SNAPS
 from videoloader.types import ImageType
 
-__all__ = ["COLOR", "DECODING", "FILL", "FRAME_NUM", "PAD", "TIMESTAMPS", "check_color"]
-
 
 def _frame_num(value: Any) -> str:
     if isinstance(value, bool):  # DALI before 2.4

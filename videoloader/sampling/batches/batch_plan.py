@@ -21,14 +21,6 @@ from videoloader.sampling.orders.permutation import Permutation
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.system.checks import one_of
 
-__all__ = [
-    "BatchList",
-    "BatchPlan",
-    "OnUnfit",
-    "Shape",
-    "check_unfit",
-]
-
 OnUnfit = Literal["error", "skip"]
 Shape = tuple[int, int, int]
 """Frames, height and width of a clip."""

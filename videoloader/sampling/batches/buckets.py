@@ -29,8 +29,6 @@ from videoloader.sampling.sampler import ClipSampler
 from videoloader.system.checks import one_of, real_number, whole_number
 from videoloader.system.spelling import suggests_names
 
-__all__ = ["RATIOS", "Buckets", "aspect_buckets"]
-
 RATIOS = (9 / 21, 9 / 16, 2 / 3, 3 / 4, 1.0, 4 / 3, 3 / 2, 16 / 9, 21 / 9)
 """Width divided by height, from tall to wide."""
 

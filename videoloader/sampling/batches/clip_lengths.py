@@ -13,8 +13,6 @@ from videoloader.sampling.clips import RandomClip, UniformClip
 from videoloader.sampling.sampler import ClipSampler
 from videoloader.sampling.times import NANOSECOND
 
-__all__ = ["check_length_varies", "frames_offered", "with_count"]
-
 
 def frames_offered(sampler: ClipSampler, videos: VideoSizes) -> NDArray[np.int64]:
     """The maximum frames of a clip of each video that does not extend past its end.

@@ -26,8 +26,6 @@ from videoloader.sampling.sampler import ClipSampler
 from videoloader.system.checks import whole_number
 from videoloader.system.spelling import suggests_names
 
-__all__ = ["Packing", "pack_first_fit"]
-
 _WINDOWS = 256  # windows that are packed at once
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["VideoSizes"]
-
 _PART = 1 << 16
 
 

@@ -12,14 +12,6 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.system.checks import one_of, whole_number
 
-__all__ = [
-    "BatchOrder",
-    "OrderOptions",
-    "Places",
-    "Remainder",
-    "state_number",
-]
-
 Remainder = Literal["keep", "drop", "repeat"]
 
 

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.random import generator
 
-__all__ = ["GROUPS", "GroupPermutation", "Permutation", "mix"]
-
 GROUPS = 2
 """Draw number of random keys of groups and windows; permutations and offsets have 0 and 1."""
 

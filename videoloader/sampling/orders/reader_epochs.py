@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["Division", "Epochs", "Left", "Place"]
-
 
 class Place(NamedTuple):
     """A sample in the stream: its epoch and its position within that epoch's shard."""

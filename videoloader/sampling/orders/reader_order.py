@@ -26,8 +26,6 @@ from videoloader.sampling.orders.reader_epochs import Epochs, Left, Place
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.random import generator
 
-__all__ = ["COMMON_SEED", "ReaderOrder"]
-
 COMMON_SEED = 0x5EED
 """Seed of the order of samples, which all shards share."""
 

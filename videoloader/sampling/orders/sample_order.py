@@ -21,8 +21,6 @@ from videoloader.sampling.orders.weighted import DRAWING, WeightedDraws, balance
 from videoloader.sampling.random import generator
 from videoloader.system.checks import whole_number
 
-__all__ = ["ONCE", "EpochSamples", "SampleOrder", "check_together"]
-
 _CHUNK = 1 << 17  # places of an order that are computed at once
 _INT32 = np.iinfo(np.int32).max
 

@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from videoloader.errors import ArgumentError
 from videoloader.sampling.random import generator
 
-__all__ = ["DRAWING", "WeightedDraws", "balanced_weights"]
-
 DRAWING = 3
 """Random stage of the draws of samples; larger than the stages of samples themselves."""
 

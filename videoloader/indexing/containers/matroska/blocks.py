@@ -15,8 +15,6 @@ from videoloader.indexing.containers.matroska.ebml import NeedsDemuxerError
 from videoloader.indexing.containers.matroska.heads import read_numbers
 from videoloader.sources.source import Source
 
-__all__ = ["BlockTable", "Frames", "read_blocks", "unlace"]
-
 Ints = NDArray[np.int64]
 
 _KEY, _LACING = 0x80, 0x06

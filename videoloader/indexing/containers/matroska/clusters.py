@@ -28,8 +28,6 @@ from videoloader.indexing.containers.matroska.heads import (
 )
 from videoloader.sources.source import Source, rows_at
 
-__all__ = ["Blocks", "scan_clusters"]
-
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 

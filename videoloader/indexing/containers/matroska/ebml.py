@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from videoloader.errors import FormatError
 
-__all__ = ["LEVEL_1", "MAX_HEAD", "Element", "Id", "NeedsDemuxerError", "read_head"]
-
 MAX_HEAD = 12
 """Maximum bytes of an element header: 4 of ID, 8 of size."""
 

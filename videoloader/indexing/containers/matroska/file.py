@@ -39,8 +39,6 @@ from videoloader.indexing.rates import rate_of_duration
 from videoloader.indexing.traits import NO_AUDIO
 from videoloader.sources.source import Source
 
-__all__ = ["MATROSKA", "index_matroska"]
-
 _CODECS = {
     "V_MPEG4/ISO/AVC": "h264",
     "V_MPEGH/ISO/HEVC": "hevc",

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from videoloader.codecs.nal import Reader
 from videoloader.indexing.containers.matroska.ebml import Id
 
-__all__ = ["HEAD", "Heads", "follow_simple_blocks", "read_heads", "read_numbers"]
-
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 

@@ -19,8 +19,6 @@ from videoloader.indexing.containers.matroska.ebml import (
 from videoloader.indexing.containers.matroska.tracks import Track, read_tracks
 from videoloader.sources.source import Source
 
-__all__ = ["Segment", "begins_with_ebml", "read_segment", "segment_end"]
-
 _MAX_BEFORE_CLUSTERS = 1 << 16
 _MAX_SCALE = 1 << 32
 _MAX_TABLE = 1 << 26  # maximum bytes of a table

@@ -18,8 +18,6 @@ from videoloader.indexing.containers.matroska.traits import (
 from videoloader.indexing.packets import Orientation
 from videoloader.indexing.traits import Audio, Light
 
-__all__ = ["AUDIO", "VIDEO", "Track", "check_is_readable", "read_tracks"]
-
 VIDEO, AUDIO = 1, 2
 # Track type and first letter of the codec ID of tracks that FFmpeg makes streams of.
 _STREAMS = {1: "V", 2: "A", 0x11: "DS", 0x21: "DS"}

@@ -19,8 +19,6 @@ from videoloader.indexing.traits import (
     display_text,
 )
 
-__all__ = ["read_aspect", "read_audio", "read_interlaced", "read_light"]
-
 Fields: TypeAlias = Mapping[int, Element]
 
 _CODECS = {

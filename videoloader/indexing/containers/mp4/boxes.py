@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError
 
-__all__ = ["Box", "Tables", "box_name", "box_ranges"]
-
 _HEADER = struct.Struct(">I4s").unpack_from
 _LONG_SIZE = struct.Struct(">Q").unpack_from
 

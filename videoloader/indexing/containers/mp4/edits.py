@@ -19,17 +19,6 @@ from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.runs import Added
 from videoloader.indexing.containers.mp4.samples import Ints, Samples
 
-__all__ = [
-    "Edit",
-    "RepetitionError",
-    "Timeline",
-    "add_fragments",
-    "edit_timeline",
-    "initial_delay",
-    "plain_timeline",
-    "read_edits",
-]
-
 _EMPTY = -1
 _MAX_TIME = 1 << 60
 _MAX_EDITS = 1 << 14

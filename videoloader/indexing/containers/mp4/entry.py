@@ -21,8 +21,6 @@ from videoloader.indexing.containers.mp4.traits import read_aspect, read_light
 from videoloader.indexing.order.nal_scan import describe_start_coded
 from videoloader.indexing.traits import Light
 
-__all__ = ["VIDEO_KINDS", "VisualEntry", "read_entries"]
-
 _VISUAL_HEADER = 78  # bytes before the boxes inside a visual sample entry
 _CODECS = {
     b"avc1": "h264",

@@ -27,8 +27,6 @@ from videoloader.indexing.containers.mp4.runs import (
 )
 from videoloader.indexing.containers.mp4.samples import NO_SAMPLES
 
-__all__ = ["Defaults", "read_defaults", "read_fragments", "read_segment_times"]
-
 # Flags of `tfhd`; each marks a field as present (section 8.8.7.1).
 _BASE, _ENTRY, _DURATION, _SIZE, _FLAGS = 1, 2, 8, 0x10, 0x20
 _BASE_IS_MOOF = 0x20000

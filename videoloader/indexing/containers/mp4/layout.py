@@ -16,8 +16,6 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.boxes import Box, box_name
 from videoloader.sources.source import Source
 
-__all__ = ["Fragment", "Layout", "begins_with_box", "read_layout", "referenced_end"]
-
 # Box types that a file may begin with; otherwise it is another format.
 _FIRST = {b"ftyp", b"styp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot", b"uuid", b"moof"}
 _OF_MEDIA = (b"mdat", b"mfra")

@@ -55,8 +55,6 @@ from videoloader.indexing.packets import PACKET_DTYPE, Orientation, PacketFlags,
 from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.source import Source
 
-__all__ = ["MP4", "index_mp4"]
-
 _MAX_TRACKS = 64  # video tracks
 _SAMPLE = 1 << 20  # bytes of a sample to search for its headers
 _SPARE = 1 << 20  # total bytes by which samples may overlap

@@ -16,8 +16,6 @@ from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.samples import Samples
 from videoloader.sources.source import Source
 
-__all__ = ["OLDER_KINDS", "declared_codec", "describe", "read_descriptors", "tells_order"]
-
 _PRORES = {b"apch": 10, b"apcn": 10, b"apcs": 10, b"apco": 10, b"ap4h": 12, b"ap4x": 12}
 _MPEG2 = {b"m2v1", b"mp2v", b"hdv1", b"hdv2", b"hdv3", b"xdv1", b"xdv2", b"xdv3", b"xdvb", b"mx3p"}
 _CODECS = {

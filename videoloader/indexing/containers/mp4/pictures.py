@@ -35,8 +35,6 @@ from videoloader.indexing.packets import PacketFlags
 from videoloader.indexing.payloads import packet_windows
 from videoloader.sources.source import Source
 
-__all__ = ["hide_before_keyframe", "keys_of_pictures", "settle_order"]
-
 _LOOKS, _REMOTE_LOOKS = 256, 64  # packets to examine; fewer if each takes a request
 _SLICES, _IDR, _MESSAGE = (1, 2, 5), 5, 6  # types of NAL units of H.264
 _P, _B = 0, 1  # slice_type, modulo 5

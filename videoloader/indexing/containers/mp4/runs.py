@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.samples import Ints, Samples, sums_before
 
-__all__ = ["ALL_FIELDS", "ROW_BYTES", "Added", "Run", "end_of_data", "samples_of"]
-
 # Flags of `trun` for the fields of each sample (section 8.8.8.1).
 _DURATION, _SIZE, _FLAGS, _COMPOSITION = 0x100, 0x200, 0x400, 0x800
 _FIELDS = (_DURATION, _SIZE, _FLAGS, _COMPOSITION)

@@ -15,16 +15,6 @@ from numpy.typing import NDArray
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.boxes import Box, Tables
 
-__all__ = [
-    "NO_SAMPLES",
-    "Ints",
-    "Samples",
-    "check_sizes",
-    "concatenate",
-    "read_samples",
-    "sums_before",
-]
-
 Ints = NDArray[np.int64]
 
 _KINDS = {b"stsz", b"stz2", b"stco", b"co64", b"stsc", b"stts", b"ctts", b"stss", b"stps", b"sbgp"}

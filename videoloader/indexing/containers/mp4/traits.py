@@ -19,8 +19,6 @@ from videoloader.indexing.traits import (
     display_text,
 )
 
-__all__ = ["read_aspect", "read_audio", "read_light"]
-
 # AudioSampleEntry before its boxes: version (of QuickTime), channels, rate (16.16 bits).
 _ENTRY = struct.Struct(">8xH6xH6xI")
 _FIXED = {"opus": (48000, 0), "amr_nb": (8000, 1), "amr_wb": (16000, 1)}

@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source, rows_at
 
-__all__ = [
-    "PACKET",
-    "Grid",
-    "beginnings",
-    "begins_with_packets",
-    "payload_starts",
-    "pid_of",
-    "read_grid",
-    "read_headers",
-    "transport_end",
-]
-
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Headers = NDArray[np.uint32]

@@ -19,8 +19,6 @@ from videoloader.indexing.containers.mpegts.grid import (
 from videoloader.indexing.packets import NO_TIME
 from videoloader.sources.source import rows_at
 
-__all__ = ["PesPackets", "elementary_bytes", "elementary_starts", "read_pes", "unwrap"]
-
 _PAYLOAD = PACKET - 4  # most bytes of payload in a transport packet
 _HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
 _ERROR = 0x800000  # transport_error_indicator

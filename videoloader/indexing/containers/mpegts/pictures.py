@@ -17,8 +17,6 @@ from videoloader.indexing.containers.mpegts.grid import Bytes, Grid, Ints
 from videoloader.indexing.containers.mpegts.pes import PesPackets
 from videoloader.indexing.containers.mpegts.units import Units, pes_bytes
 
-__all__ = ["Pictures", "read_pictures"]
-
 Flags = NDArray[np.bool_]
 
 _INTRA, _BIDIRECTIONAL = 2, 1  # slice types of H.264, modulo 5

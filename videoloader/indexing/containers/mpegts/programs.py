@@ -11,8 +11,6 @@ from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Int
 from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.source import rows_at
 
-__all__ = ["ElementaryStream", "read_streams"]
-
 CODECS = {0x01: "mpeg2video", 0x02: "mpeg2video", 0x1B: "h264", 0x24: "hevc"}
 """Supported stream types."""
 

@@ -43,8 +43,6 @@ from videoloader.indexing.transport_layout import TransportLayout
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
-__all__ = ["MPEGTS", "index_mpegts"]
-
 _TICKS = 90000
 _MAX_SIZE = 1 << 29
 _MAX_UNALIGNED = 1 << 28  # bytes of a stream to hold in memory

@@ -20,8 +20,6 @@ from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Int
 from videoloader.indexing.containers.mpegts.pes import PesPackets, elementary_bytes
 from videoloader.sources.source import rows_at
 
-__all__ = ["HEADER", "Units", "count_pictures", "pes_bytes", "read_units"]
-
 HEADER = 14  # bytes of a picture's header to keep, type byte first
 
 # Role of a unit in the splitting into access units, as in FFmpeg's parsers.

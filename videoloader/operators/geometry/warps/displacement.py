@@ -20,8 +20,6 @@ from videoloader.tensors import saturate
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
-__all__ = ["jitter", "sphere", "water"]
-
 _FRAMES = Input("frames", FRAMES, unnamed=UNNAMED_IMAGES)
 _ARGUMENTS = (
     Argument("mask", INT, 1, "0 leaves a sample as it is", per_sample=True, choices=(0, 1)),

@@ -13,19 +13,6 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError
 from videoloader.operators.arguments import Kind
 
-__all__ = [
-    "MATRIX",
-    "Matrix",
-    "Rows",
-    "about",
-    "affine",
-    "composed",
-    "inverse",
-    "numbers",
-    "rotation",
-    "shape_of",
-]
-
 Matrix = NDArray[np.float64]
 """(n, n + 1): a linear part, and what is added to it."""
 

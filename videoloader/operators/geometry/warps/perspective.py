@@ -33,8 +33,6 @@ from videoloader.tensors import saturate, saturate_numbers
 from videoloader.tensors.batch import Batch, Spec
 from videoloader.types import InterpType
 
-__all__ = ["remap", "warp_perspective"]
-
 _LAYOUTS = (*FRAMES, "HW", "FHW")
 _MATRIX = Kind("matrix of float, (3, 3) or its rows in one list", numbers, rank=2)
 _INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR, InterpType.INTERP_CUBIC)

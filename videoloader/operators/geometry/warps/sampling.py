@@ -12,8 +12,6 @@ from videoloader.operators.axes import for_each, storable
 from videoloader.tensors import saturate
 from videoloader.types import InterpType
 
-__all__ = ["BORDERS", "chunks", "opencv_border", "pixel_places", "sample_at"]
-
 _MOST_PIXELS = 1 << 22  # that are sampled at a time on the CPU
 _MARGIN = 2  # pixels around a place that cubic interpolation reads
 

@@ -37,8 +37,6 @@ from videoloader.tensors import saturate, saturate_numbers
 from videoloader.tensors.batch import Batch, Shape, Spec
 from videoloader.types import InterpType
 
-__all__ = ["Warping", "canvas_size", "rotate", "warp_affine"]
-
 _FRAMES = (*FRAMES, "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 
 _ARGUMENTS = (

@@ -12,8 +12,6 @@ from videoloader.operators.geometry.warps.matrices import Matrix
 from videoloader.operators.geometry.warps.sampling import opencv_border
 from videoloader.types import InterpType
 
-__all__ = ["can_warp", "warp_pictures"]
-
 _DTYPES = (torch.uint8, torch.uint16, torch.float32)
 _CHANNELS = (1, 3, 4)
 _MOST_PIXELS = 32767  # along a side

@@ -26,8 +26,6 @@ from videoloader.tensors import saturate_numbers
 from videoloader.tensors.batch import Batch
 from videoloader.types import InterpType
 
-__all__ = ["displace_on_gpu", "remap_on_gpu", "warp_on_gpu"]
-
 _PLACES = ("matrix", "sphere", "water", "moves", "maps")  # as in warp.cu
 _INTERPOLATIONS = (InterpType.INTERP_NN, InterpType.INTERP_LINEAR, InterpType.INTERP_CUBIC)
 _TILE = 32
