@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch.utils.data import Dataset, get_worker_info
 
 from videoloader.clip_samples.batch_content import transformed
-from videoloader.clip_samples.collating import Sample, collate_samples
+from videoloader.clip_samples.collating import collate_samples
 from videoloader.clip_samples.decoding import SampleDecoder
 from videoloader.clip_samples.epoch_samples import check_clips
 from videoloader.clip_samples.known_bad import kept_videos
@@ -316,13 +316,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self, clip: Clip, shape: tuple[int, ...], draw: Draw, asked: Draw, error: str
     ) -> Any:
         framing = self._requests.framing
-        sample = Sample(
-            frames=views(clip.frames, self._output.layout, shape, framing),
-            frame_numbers=torch.from_numpy(of_views(clip.indices, shape, framing)),
-            times=torch.from_numpy(of_views(clip.times, shape, framing)),
-            mask=torch.from_numpy(of_views(clip.mask, shape, framing)),
-            sample=self._row(draw),
-        )
+        sample: dict[str, Any] = {
+            "frames": views(clip.frames, self._output.layout, shape, framing),
+            "frame_numbers": torch.from_numpy(of_views(clip.indices, shape, framing)),
+            "times": torch.from_numpy(of_views(clip.times, shape, framing)),
+            "mask": torch.from_numpy(of_views(clip.mask, shape, framing)),
+            "sample": self._row(draw),
+        }
         if clip.audio is not None:
             sample["audio"], sample["audio_lengths"] = clip.audio, len(clip.audio)
             if len(shape) > 1:

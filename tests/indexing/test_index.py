@@ -205,3 +205,10 @@ def test_leading_frames_are_told_and_begin_one_keyframe_earlier(tmp_path):
         assert start == keys[keys <= packet][-2]
     settled = np.flatnonzero(~index.leading)
     assert (index.seek_packets[settled] <= index.frame_packets[settled]).all()
+
+
+def test_only_frames_have_times(clip):
+    index = vl.index_video(clip)
+    assert index.seconds(np.array([-1, 0])).tolist() == [-1, 0]
+    with pytest.raises(IndexError):
+        index.seconds(np.array([len(index)]))

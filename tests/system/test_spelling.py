@@ -11,7 +11,7 @@ from videoloader import fn, ops, pipeline_def
 from videoloader.errors import ArgumentTypeError
 from videoloader.experimental import dynamic
 from videoloader.indexing.dataset.filtering import Limits
-from videoloader.system.spelling import did_you_mean
+from videoloader.system.spelling import did_you_mean, suggests_attributes
 
 
 @pytest.mark.parametrize(
@@ -148,3 +148,17 @@ def test_a_definition_may_have_no_name():
         assert len(pipe.run()[0]) == 1
     with pytest.raises(ArgumentTypeError, match=r"^the definition\(\) has no argument 'batchsize'"):
         make(batchsize=1)
+
+
+@suggests_attributes
+class Film:
+    @property
+    def length(self):
+        return {}.missing
+
+
+def test_an_error_inside_a_property_is_that_of_the_property():
+    with pytest.raises(AttributeError, match="'dict' object has no attribute 'missing'"):
+        _ = Film().length
+    with pytest.raises(AttributeError, match="'Film' object has no attribute 'width'"):
+        _ = Film().width

@@ -76,6 +76,17 @@ def test_memory_that_is_used_again_needs_no_room(room, make, allocate):
     assert allocate(memory, 32 * MIB).__array_interface__["data"][0] == address
 
 
+def test_memory_that_nobody_uses_is_given_back_first(room, monkeypatch):
+    memory = SharedMemory()
+    room(64 * MIB)
+    kept = shared(memory, 32 * MIB)
+    del kept
+    monkeypatch.setattr(free_memory, "available_memory", lambda: (32 if memory._free else 64) * MIB)
+    shared(memory, 48 * MIB)
+    with pytest.raises(vl.ResourceError):
+        shared(memory, 80 * MIB)
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_batches_that_are_kept_are_counted(tmp_path, room, workers, on_error):

@@ -232,13 +232,17 @@ class VideoIndex:
 
     def seconds(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
         """Presentation times of frames in seconds; -1 for a filled frame (-1)."""
-        return self._seconds[frames]
+        if not self.num_frames:
+            return np.full(frames.shape, -1.0)
+        times = self._seconds[frames]
+        times[frames < 0] = -1.0
+        return times
 
     @cached_property
     def _seconds(self) -> NDArray[np.float64]:
-        """Presentation time of each frame in seconds, and -1 behind them, where -1 leads to."""
+        """Presentation time of each frame in seconds."""
         base = self.time_base
-        return np.append(self.pts.astype(np.float64) * base.numerator / base.denominator, -1.0)
+        return self.pts.astype(np.float64) * base.numerator / base.denominator
 
     @cached_property
     def boundaries(self) -> NDArray[np.float64]:

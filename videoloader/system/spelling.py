@@ -138,7 +138,9 @@ def suggests_attributes(made: type[_T]) -> type[_T]:
     """Decorator: an attribute that a class lacks is answered with what there is in its place."""
 
     def no_such_attribute(self: Any, name: str) -> Any:
-        text = f"{made.__name__!r} object has no attribute {name!r}"
+        if hasattr(type(self), name):  # a property whose own error this hides: once more
+            return object.__getattribute__(self, name)
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
         hint = _ATTRIBUTES.get(made.__name__, {}).get(name)
         raise AttributeError(f"{text}; {hint}" if hint else text, name=name, obj=self)
 

@@ -146,7 +146,14 @@ class SharedMemory:
             segment = min(fitting, key=lambda s: s.size)
             self._free.remove(segment)
             return segment
-        check_room(size, [(each.address, each.wanted) for each in self._live.values()])
+        promised = [(each.address, each.wanted) for each in self._live.values()]
+        try:
+            check_room(size, promised)
+        except ResourceError:
+            if not self._free:
+                raise
+            self._free.clear()  # which take memory, too
+            check_room(size, promised)
         self._next += 1
         step = max(_PAGE, 1 << max(size.bit_length() - _STEPS, 0))
         return _Segment(self._next, -(-size // step) * step)

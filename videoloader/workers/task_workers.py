@@ -16,6 +16,7 @@ from videoloader.workers.protocol import Worker, load
 from videoloader.workers.supervisor import Supervisor, TaskFailure
 
 _LONG = 0.1  # seconds after which no more tasks of a group are begun
+_SHARE = 4  # groups for each worker at least, so that all end at about the same time
 
 
 class Job(NamedTuple):
@@ -90,6 +91,7 @@ class TaskWorkers:
 
     def __init__(self, job: Job, *, workers: int, ahead: int) -> None:
         self._shared = Shared(0, job)
+        self._workers = workers
         self._supervisor: Supervisor[Any] = Supervisor(
             lambda tasks: Parcel(_Calls(tasks, self._shared.value), values=[self._shared]),
             workers=workers,
@@ -113,7 +115,10 @@ class TaskWorkers:
         """
         if job is not self._shared.value:
             self._shared = Shared(self._shared.number + 1, job)
-        groups = _Groups(tasks, job.together)
+        size = job.together
+        if job.threads == 1:  # of few tasks, each worker gets some
+            size = max(1, min(size, len(tasks) // (_SHARE * self._workers)))
+        groups = _Groups(tasks, size)
         for at, results, failure, loss in self._supervisor.run(groups):
             group = groups.given[at]
             if isinstance(failure, ResourceError):

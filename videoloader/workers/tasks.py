@@ -30,9 +30,9 @@ def run_tasks(
 ) -> Iterator[tuple[Any, Any]]:
     """Call a function on each task; yields (task, result) in order of completion.
 
-    A task whose worker dies, or exceeds the time limit, is not retried: its result is a
-    `TaskFailure`, and another worker continues with the rest. If the function raises an error, the
-    result is a `TaskFailure` too.
+    A task whose worker dies, or exceeds the time limit, is not retried, unless it was one of a
+    group: its result is a `TaskFailure`, and another worker continues with the rest. If the
+    function raises an error, the result is a `TaskFailure` too.
 
     Args:
         function: see `Job`, as for `time_limit` to `memory_limit`, `threads`, `group` and

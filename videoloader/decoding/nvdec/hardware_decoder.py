@@ -332,7 +332,8 @@ class _ShownOrder:
             last: packet of the last frame of the first run.
             length: frames of each run behind it, but for one that ends with the last frame of all.
         """
-        first, final, ranks = self._ranks[last], len(self._packets) - 1, self._ranks
+        ranks, final = self._ranks, len(self._packets) - 1
+        first = ranks.get(last, final + 1)  # behind all, if other extradata apply to it
         found = ((place, ranks.get(packet, -1)) for place, packet in enumerate(packets))
         return [
             place
