@@ -249,6 +249,14 @@ def test_a_chunk_with_a_lost_picture_is_decoded_by_itself(open_video, fake_gpu, 
         assert numbers(video[start : start + 5]) == list(range(start, start + 5))
 
 
+def test_chunks_of_changing_lengths_fail_no_session(open_video, fake_gpu, demo_folder):
+    video, place = open_video(demo_folder / "h264.mp4"), 0
+    for count in [9, 9, 2, 5, 1, 7, 12, 3, 3, 1, 20, 2]:
+        assert numbers(video[place : place + count]) == list(range(place, place + count))
+        place += count
+    assert len(fake_gpu.made) <= 2
+
+
 @pytest.mark.parametrize("name", ["h264.mp4", "h264_open_gop.mp4", "vp9.webm"])
 def test_no_walk_takes_a_lost_picture_for_the_next_one(open_video, fake_gpu, demo_folder, name):
     draw = random.Random(name)
