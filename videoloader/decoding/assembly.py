@@ -97,9 +97,9 @@ class _Result(NamedTuple):
 
 
 class Assembly:
-    """The requests of one batch on their way to clips, which go by the number of their request.
+    """Makes the clips of one batch; each has the number of the request that it is made for.
 
-    Clips have one block of memory if they are wanted `together` and all have one shape.
+    Clips share one block of memory if they are wanted `together` and all have one shape.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ def to_ordered(values: torch.Tensor) -> torch.Tensor:
 
 
 def from_ordered(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The values of a type of which `to_ordered` gives these."""
+    """Undo `to_ordered`: the values in their own type, which is `dtype`."""
     return (values ^ _LOWEST).view(dtype) if dtype == torch.uint64 else values.to(dtype)
 
 

@@ -153,7 +153,7 @@ class _Groups:
         self.add(range(len(tasks)), size=size)
 
     def add(self, numbers: range, *, size: int) -> None:
-        """Add tasks in groups of `size`, the last of which may be smaller."""
+        """Add tasks in groups of `size`; the last group may be smaller."""
         self._waiting += (numbers[at : at + size] for at in range(0, len(numbers), size))
 
     def __iter__(self) -> Iterator[list[Any]]:

@@ -152,7 +152,10 @@ class Feeder:
         return self.is_empty and not self._held
 
     def leads_to(self, run: Run) -> bool:
-        """Whether going on to a run costs less than beginning at its keyframe."""
+        """Whether going on to a run is possible, and costs less than beginning at its keyframe.
+
+        Its last frame has to begin a call, which shows that no frame before it is missing.
+        """
         last = _last_packet(run)
         return (
             self._begin <= run.packets[0]
@@ -279,10 +282,13 @@ class Feeder:
         """The frames of a call that are missing; those behind them are held for later runs."""
         found = [pair for pair in frames if pair[0] in missing]
         missing.difference_update([packet for packet, _ in found])
-        if self._reads_on and not missing:
+        if not self._reads_on:
+            return found
+        if missing:
+            self._held = []
+        else:
             self._order.check(self._last_packet)
-        if self._reads_on:
-            self._held = [] if missing else frames[frames.index(found[-1]) + 1 if found else 0 :]
+            self._held = frames[frames.index(found[-1]) + 1 if found else 0 :]
         return found
 
 
@@ -325,12 +331,12 @@ class _ShownOrder:
         return (self._number << _RANK_BITS | rank) << _ROOM_BITS
 
     def ends(self, packets: list[int], last: int, length: int) -> list[int]:
-        """Places of those of these packets whose frames end a run, or one of many of a length.
+        """Positions in `packets` at which a call should begin: there a run ends, or may end.
 
         Args:
             packets: to search.
-            last: packet of the last frame of the first run.
-            length: frames of each run behind it, but for one that ends with the last frame of all.
+            last: packet of the last frame of the current run.
+            length: frames that each later run is expected to have; the last may have fewer.
         """
         ranks, final = self._ranks, len(self._packets) - 1
         first = ranks.get(last, final + 1)  # behind all, if other extradata apply to it
