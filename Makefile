@@ -24,7 +24,7 @@ ROWS ?=
 PYAV ?= 15 16 17 18 19
 PYAV_TESTS := tests/audio tests/indexing tests/decoding tests/test_video.py tests/test_video_outputs.py
 
-# A folder with test modules of NVIDIA DALI, media for them and a runner; docs/dali.md.
+# A folder with test modules of NVIDIA DALI, media for them and a runner; docs/dali/from-dali.md.
 DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
 MODULES ?=
@@ -32,9 +32,12 @@ MODULES ?=
 # One worker more than processors: many tests wait for processes of their own.
 WORKERS = -n $(shell echo $$(($$(nproc) + 1)))
 
-# Tests that start no process and decode little.
-QUICK := tests/sampling tests/codecs tests/tensors tests/fn tests/test_types.py \
-	videoloader/sampling videoloader/codecs
+# Tests of the core's pure layers: they start no process and decode little.
+QUICK := tests/sampling tests/codecs videoloader/errors.py videoloader/sampling videoloader/codecs
+
+# Halves of the tests: `make test PART=core` leaves out DALI's programming model, `PART=dali` runs it alone.
+PART_core := --ignore=tests/dali --ignore=videoloader/dali
+PART_dali := tests/dali videoloader/dali
 
 # Our own clips when empty; `make demo VIDEOS=folder` for one's own.
 VIDEOS ?=
@@ -59,8 +62,8 @@ check: $(VENV)/.installed-test ## lint, types and the quick tests of pure layers
 quick: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest -n auto -q $(QUICK)
 
-test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them
-	$(VENV)/bin/python -m pytest $(WORKERS)
+test: $(VENV)/.installed-test lint types ## lint, types and tests, as CI runs them; PART=core or PART=dali: one half
+	$(VENV)/bin/python -m pytest $(WORKERS) $(PART_$(PART))
 
 lint: $(VENV)/.installed-test ## ruff's rules and format
 	$(VENV)/bin/ruff check .

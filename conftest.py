@@ -44,9 +44,9 @@ def folder_of_examples(request: pytest.FixtureRequest) -> Iterator[None]:
     if not any(name in example.source for example in examples for name in FILES):
         yield
         return
+    from videoloader.datasets import transcode
     from videoloader.decoding import batch_decoder
-    from videoloader.workers import tasks
-    from videoloader.writing import transcode
+    from videoloader.machinery.workers import tasks
 
     folder = request.getfixturevalue("tmp_path") / "examples"
     shutil.copytree(request.getfixturevalue("example_files"), folder)

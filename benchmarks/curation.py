@@ -35,8 +35,8 @@ from machine import RESULTS, machine, today
 from numpy.typing import NDArray
 
 import videoloader as vl
-from videoloader.curation import hash_video, picture_hash
-from videoloader.curation.duplicates import near_pairs
+from videoloader.datasets import hash_video, picture_hash
+from videoloader.datasets.duplicates import near_pairs
 from videoloader.demo.shots import draw_shot, encode_pictures, encode_shots
 
 FOLDER = DATA / "curation"

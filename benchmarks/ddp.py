@@ -46,7 +46,7 @@ from rich.console import Console
 from rich.table import Table
 
 import videoloader as vl
-from videoloader.pipeline.run.pool import cpus_near_gpu, pci_address
+from videoloader.dali.pipeline.run.pool import cpus_near_gpu, pci_address
 
 PACKAGES = ("videoloader", "PyNvVideoCodec", "torch", "numpy", "av")
 WARM_BATCHES = 8

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from videoloader.demo.videos import BLOCKS, ROW_SHARE, read_frame_number
 from videoloader.errors import ArgumentError
-from videoloader.system.scheduling import kept_scheduling
+from videoloader.machinery.system.scheduling import kept_scheduling
 
 DATA = Path(__file__).parent / "data"
 FPS = 30

@@ -215,7 +215,7 @@ def main() -> None:
     if arguments.headers:
         dataset = vl.index_dataset(files, str(DATA / "host_time.parquet"), headers=True)
     stages = Stages()
-    loaders: Any = importlib.import_module("videoloader.loader")
+    loaders: Any = importlib.import_module("videoloader.training.loader")
     decoder = pretend(KINDS[arguments.video].size)
     loaders.shared_decoder = lambda *_, **__: decoder
     loader = vl.Loader(

@@ -26,14 +26,14 @@ from machine import RESULTS, machine, today
 from rich.console import Console
 from rich.table import Table
 
-from videoloader import types
-from videoloader.operators import applying
-from videoloader.operators.color.color_run import color_run, name_in_run
-from videoloader.operators.context import Context
-from videoloader.operators.kernels import has_cupy
-from videoloader.operators.operator import OPERATORS, Operator
+from videoloader.dali import types
+from videoloader.dali.operators import applying
+from videoloader.dali.operators.color.color_run import color_run, name_in_run
+from videoloader.dali.operators.context import Context
+from videoloader.dali.operators.kernels import has_cupy
+from videoloader.dali.operators.operator import OPERATORS, Operator
+from videoloader.dali.tensors.batch import Batch
 from videoloader.sampling import generator
-from videoloader.tensors.batch import Batch
 
 BATCH, FRAMES = 8, 16
 SIZES = {"224x224": (224, 224), "1080p": (1080, 1920)}

@@ -41,8 +41,8 @@ from training import (
 )
 
 import videoloader as vl
-from videoloader import fn, pipeline_def, types
-from videoloader.plugin.pytorch import proxy
+from videoloader.dali import fn, pipeline_def, types
+from videoloader.dali.plugin.pytorch import proxy
 
 GOAL = 0.9
 MATRIX = ("h264-1080p", "h264-360p", "h264-240p", "hevc-1080p")

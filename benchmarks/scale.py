@@ -1,4 +1,4 @@
-"""Clips for Ray Data: `videoloader.ray.read_clips` beside `ray.data.read_videos`, same frames.
+"""Clips for Ray Data: `datasets.ray.read_clips` beside `ray.data.read_videos`, same frames.
 
     python benchmarks/scale.py            a minute, behind the first encoding of the videos
     python benchmarks/scale.py --save     and keep the figures
@@ -64,7 +64,7 @@ def digest(frame: NDArray[np.uint8]) -> str:
 
 
 def ours(dataset: vl.DatasetIndex) -> Frames:
-    from videoloader.ray import read_clips
+    from videoloader.datasets.ray import read_clips
 
     paths = [dataset.item(row).path for row in range(len(dataset))]
     found = {}

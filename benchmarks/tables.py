@@ -408,7 +408,7 @@ def ray_data() -> str:
     ):
         ours, peer = (run[name][each] / unit for each in ("videoloader", "ray.data.read_videos"))
         rows.append([text, f"**{ours:,.1f}**", f"{peer:,.1f}", f"{peer / ours:.1f}"])
-    head = ["", "videoloader.ray.read_clips", "ray.data.read_videos", "times"]
+    head = ["", "videoloader.datasets.ray.read_clips", "ray.data.read_videos", "times"]
     return "\n\n".join([intro, as_table(head, rows)])
 
 

@@ -58,8 +58,8 @@ from rich.table import Table
 from torch.utils.data import DataLoader, Dataset
 
 import videoloader as vl
-from videoloader import fn, pipeline_def, types
-from videoloader.plugin.pytorch import GenericIterator
+from videoloader.dali import fn, pipeline_def, types
+from videoloader.dali.plugin.pytorch import GenericIterator
 
 SIDE, COUNT, STRIDE = 224, 16, 4
 MEAN = (123.675, 116.28, 103.53)

@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import videoloader as vl
-from videoloader import fn, pipeline_def
+from videoloader.dali import fn, pipeline_def
 from videoloader.demo.videos import encode_video
 
 ROOT = str(Path(vl.__file__).parent) + "/"

@@ -46,7 +46,7 @@ from rich.table import Table
 import videoloader as vl
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.system.scheduling import kept_scheduling
+from videoloader.machinery.system.scheduling import kept_scheduling
 
 FOLDER = DATA / "web"
 STREAMS, CUTS, SECONDS, FPS = 120, 10, 60, 25

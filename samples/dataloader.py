@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch.utils.data import DataLoader
 
-from videoloader import ClipDataset, EpochSampler, RandomClip, fn
+from videoloader import ClipDataset, EpochSampler, RandomClip
+from videoloader.dali import fn
 
 
 def augment(frames: torch.Tensor) -> torch.Tensor:

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset
 
-from videoloader import Draw, EpochSampler, RandomClip, fn, index_video, pipeline_def
+from videoloader import Draw, EpochSampler, RandomClip, index_video
+from videoloader.dali import fn, pipeline_def
+from videoloader.dali.plugin.pytorch import proxy
 from videoloader.indexing.dataset import find_videos
-from videoloader.plugin.pytorch import proxy
 from videoloader.sampling import generator, sample_frames
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from videoloader import fn, pipeline_def
+from videoloader.dali import fn, pipeline_def
+from videoloader.dali.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.indexing.dataset import find_videos
-from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
 
 @pipeline_def

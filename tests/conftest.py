@@ -23,7 +23,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # JAX then has several devices on the CPU, as on a host with several GPUs; it is not imported yet.
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "4")
 
-collect_ignore = ["attacks", "references"]  # programs of their own
+collect_ignore = ["attacks", "dali/references"]  # programs of their own
 
 # A shell that starts tests in the background has them ignore Ctrl-C, and programs that tests start
 # would inherit that.
@@ -105,7 +105,7 @@ def cluster():
 @pytest.fixture
 def eager():
     """Operators run at once in the test, without data too."""
-    with videoloader.eager():
+    with videoloader.dali.eager():
         yield
 
 
@@ -114,7 +114,7 @@ def videos(monkeypatch):
     """Videos without files, which readers open in the test."""
     from fake_videos import FakeVideos
 
-    from videoloader.readers.video import media
+    from videoloader.dali.readers.video import media
 
     fake = FakeVideos()
     monkeypatch.setattr(media, "index_video", fake.index)

@@ -28,7 +28,7 @@ def encoded(pixels, extension, *options):
 @cache
 def references():
     """Arrays by name: files, and for "name TYPE" what DALI makes of them."""
-    with np.load(Path(__file__).parent / "references" / "images.npz") as stored:
+    with np.load(Path(__file__).parent / "dali" / "references" / "images.npz") as stored:
         return dict(stored)
 
 

@@ -18,18 +18,18 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader import fn
-from videoloader.cuda import launching
+from videoloader.dali import fn
+from videoloader.dali.operators import kernels
+from videoloader.dali.operators.applying import apply_operator
+from videoloader.dali.operators.context import Context
+from videoloader.dali.operators.kernels import packed
+from videoloader.dali.operators.operator import OPERATORS
+from videoloader.dali.tensors import TensorList
+from videoloader.dali.tensors.batch import Batch
 from videoloader.decoding.nvdec.convert import Converter, compile_options, grid, kernel_source
 from videoloader.decoding.output import OutputFormat
-from videoloader.operators import kernels
-from videoloader.operators.applying import apply_operator
-from videoloader.operators.context import Context
-from videoloader.operators.kernels import packed
-from videoloader.operators.operator import OPERATORS
+from videoloader.machinery.cuda import launching
 from videoloader.sampling import generator
-from videoloader.tensors import TensorList
-from videoloader.tensors.batch import Batch
 
 # What CUDA brings along. Blocks run one after another, a block's threads as threads if TEAM.
 CUDA_IN_CPP = r"""
@@ -255,11 +255,11 @@ class OperatorKernelsOnGpu:
     """Runs operators on a GPU, and counts launches like `OperatorKernels`."""
 
     def __init__(self, monkeypatch):
-        import videoloader.operators.kernels
+        import videoloader.dali.operators.kernels
 
         self.launched, self.uploaded = Counter(), Counter()
-        queue = videoloader.operators.kernels.queue
-        launch = videoloader.operators.kernels.launch_kernel
+        queue = videoloader.dali.operators.kernels.queue
+        launch = videoloader.dali.operators.kernels.launch_kernel
 
         def counted(kernel, *arguments):
             self.launched[kernel.name] += 1
@@ -269,10 +269,10 @@ class OperatorKernelsOnGpu:
             launch(*arguments)
             self.uploaded["all"] += 1
 
-        monkeypatch.setattr("videoloader.operators.kernels.queue", counted)
-        monkeypatch.setattr("videoloader.operators.kernels.launch_kernel", counted_upload)
+        monkeypatch.setattr("videoloader.dali.operators.kernels.queue", counted)
+        monkeypatch.setattr("videoloader.dali.operators.kernels.launch_kernel", counted_upload)
         # Launches that a plan keeps are repeated without `queue`, and would not be counted.
-        monkeypatch.setattr("videoloader.operators.launches.Launches.of", lambda *_: None)
+        monkeypatch.setattr("videoloader.dali.operators.launches.Launches.of", lambda *_: None)
 
     def run(self, name, inputs, arguments):
         made = operator.attrgetter(name)(fn)(*map(self._put, inputs), **arguments)

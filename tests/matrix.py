@@ -27,9 +27,15 @@ PAGE = ROOT / "docs" / "installing.md"
 BUILD = ROOT / "build" / "matrix"
 HEAD = "| row | Python | PyAV | PyTorch | NumPy | pyarrow | OpenCV | result | date |"
 TESTS = (
-    *("tests/sampling", "tests/codecs", "tests/tensors", "tests/fn", "tests/test_types.py"),
-    *("tests/test_video.py", "tests/test_loader.py", "tests/decoding/test_batch.py"),
-    *("tests/indexing/test_containers.py", "tests/test_command.py"),
+    *(
+        "tests/sampling",
+        "tests/codecs",
+        "tests/dali/tensors",
+        "tests/dali/fn",
+        "tests/dali/test_types.py",
+    ),
+    *("tests/test_video.py", "tests/training/test_loader.py", "tests/decoding/test_batch.py"),
+    *("tests/indexing/test_containers.py", "tests/cli/test_command.py"),
 )
 PACKAGE = ("videoloader", "pyproject.toml", "README.md", "LICENSE")
 # What tests read, beside themselves.

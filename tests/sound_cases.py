@@ -1,4 +1,4 @@
-"""WAV files and calls of `fn.decoders.audio`; `references/sound.npz` has what DALI gives."""
+"""WAV files and calls of `fn.decoders.audio`; `dali/references/sound.npz` has what DALI gives."""
 
 import struct
 

@@ -53,11 +53,13 @@ def test_all_that_the_recipes_for_additions_name_is_there():
 
 
 def test_the_page_of_operators_links_to_code_that_names_them():
-    sections = re.split(r"^## fn\.", (ROOT / "docs" / "operators.md").read_text(), flags=re.M)[1:]
+    sections = re.split(
+        r"^## fn\.", (ROOT / "docs" / "dali" / "operators.md").read_text(), flags=re.M
+    )[1:]
     assert len(sections) > 100
     for section in sections:
         name, _, rest = section.partition("\n")
-        link = re.search(r"Code: \[(.+)\]\(\.\./\1\)", rest)
+        link = re.search(r"Code: \[(.+)\]\(\.\./\.\./\1\)", rest)
         text = (ROOT / link[1]).read_text()
         assert f'"{name}"' in text or f'"{name.rpartition(".")[2]}"' in text, name
 

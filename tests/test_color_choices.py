@@ -14,8 +14,8 @@ from torch.nn.functional import interpolate
 from typer.testing import CliRunner
 
 import videoloader as vl
-from videoloader import fn, pipeline_def
 from videoloader.cli import app
+from videoloader.dali import fn, pipeline_def
 from videoloader.decoding.pictures import swscale
 
 CHOSEN = {"bt601": "smpte170m", "bt709": "bt709", "bt2020": "bt2020nc"}
@@ -208,7 +208,7 @@ def test_a_matrix_that_swscale_lacks_is_an_error_that_names_it(tmp_path):
     index = replace(index, color=replace(index.color, matrix="ycgco"))
     with (
         vl.Video(path, index=index, matrix="swscale") as video,
-        pytest.raises(vl.UnsupportedError, match=r"'ycgco'.*auto"),
+        pytest.raises(vl.errors.UnsupportedError, match=r"'ycgco'.*auto"),
     ):
         video[0]
 

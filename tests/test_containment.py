@@ -14,10 +14,10 @@ from child_processes import children
 from misbehaving import Misbehaving
 
 import videoloader as vl
-from videoloader import fn
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.pipeline import pipeline_def
 from videoloader.sources.items import Item
 
 LIMITS = {"time_limit": 1.5, "memory_limit": 400 << 20}
@@ -162,7 +162,7 @@ def test_a_pipeline_outlives_batches_that_misbehave(videos, way, wanted):
     with pipeline(definition, batch_size=1, prefetch_queue_depth=1) as pipe:
         for number in wanted:
             if number in BAD:
-                with pytest.raises(vl.OperatorError, match=BAD[number]) as caught:
+                with pytest.raises(vl.errors.OperatorError, match=BAD[number]) as caught:
                     pipe.run()
                 assert isinstance(caught.value.__cause__, vl.VideoError)
             else:
@@ -173,7 +173,7 @@ def test_a_pipeline_outlives_batches_that_misbehave(videos, way, wanted):
 def test_limits_are_checked_where_they_are_given(videos):
     for wrong in ({"time_limit": 0}, {"memory_limit": -1}, {"time_limit": "long"}):
         (name,) = wrong
-        with pytest.raises(vl.ArgumentError, match=name):
+        with pytest.raises(vl.errors.ArgumentError, match=name):
             loader(videos, **wrong)
-        with pytest.raises(vl.ArgumentError, match=name):
+        with pytest.raises(vl.errors.ArgumentError, match=name):
             pipeline(lambda wrong=wrong: fn.readers.video(filenames=["a"], **wrong))

@@ -50,7 +50,7 @@ def test_element_types_are_taken_by_name_and_as_torch_and_numpy_have_them(clip, 
     with vl.Video(clip) as video:
         assert video.get_frames([0], dtype=torch.bfloat16).frames.dtype == torch.bfloat16
     for wrong in (torch.int64, np.float64, float, 3):
-        with pytest.raises(vl.ArgumentError, match="dtype must be one of uint8"):
+        with pytest.raises(vl.errors.ArgumentError, match="dtype must be one of uint8"):
             vl.decode_batch([(clip, [0])], workers=0, dtype=wrong)
 
 
@@ -67,7 +67,9 @@ def test_mean_and_std_of_pixels_from_0_to_1_are_refused_everywhere(clip, mean, s
         lambda: vl.ClipDataset([clip], CLIP, **options),
         lambda: vl.decode_batch([(clip, [0])], workers=0, **options),
     ):
-        with pytest.raises(vl.ArgumentError, match="0 to 255; multiply those of 0 to 1 by 255"):
+        with pytest.raises(
+            vl.errors.ArgumentError, match="0 to 255; multiply those of 0 to 1 by 255"
+        ):
             read()
 
 
@@ -81,9 +83,11 @@ def test_mean_and_std_that_may_be_meant_so_are_taken(clip, mean, std):
 
 @pytest.mark.parametrize("layout", ["TCHW", "NCHW", "CTHW"])
 def test_layouts_of_other_libraries_are_answered_with_ours(clip, layout):
-    with pytest.raises(vl.ArgumentError, match=r"F is frames: TCHW is FCHW here, .* is CFHW"):
+    with pytest.raises(
+        vl.errors.ArgumentError, match=r"F is frames: TCHW is FCHW here, .* is CFHW"
+    ):
         vl.decode_batch([(clip, [0])], workers=0, layout=layout)
-    with pytest.raises(vl.ArgumentError, match=r"FHWC, FCHW, CFHW, got 'HWC'$"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"FHWC, FCHW, CFHW, got 'HWC'$"):
         vl.decode_batch([(clip, [0])], workers=0, layout="HWC")
 
 
@@ -113,12 +117,12 @@ def test_sizes_that_contradict_each_other_are_refused_everywhere(clip, wrong):
             lambda: vl.Loader([clip], CLIP, batch_size=1, **wrong),
         ]
         for way in ways:
-            with pytest.raises(vl.ArgumentError, match="resize_shorter"):
+            with pytest.raises(vl.errors.ArgumentError, match="resize_shorter"):
                 way()
 
 
 def test_planes_have_no_shorter_side(clip):
-    with pytest.raises(vl.ArgumentError, match="leave size, crop, flip"):
+    with pytest.raises(vl.errors.ArgumentError, match="leave size, crop, flip"):
         vl.decode_batch([(clip, [0])], workers=0, output="yuv", resize_shorter=60)
 
 
@@ -158,14 +162,14 @@ def test_few_frames_at_a_target_rate_are_called_that(folder, clip, tmp_path, bat
         "buckets": (vl.Buckets([(2, 64, 64)], batch_size=1), "Buckets"),
     }[batches]
     message = r"1 of 1 videos are in no batch: 1 with too few frames \(RandomClip\(.*fps=8"
-    with pytest.raises(vl.ArgumentError, match=message) as caught:
+    with pytest.raises(vl.errors.ArgumentError, match=message) as caught:
         vl.Loader(index, vl.RandomClip(16, fps=8), batches=made)
     assert f'{name}(..., on_unfit="skip") leaves them out' in str(caught.value)
     small = {
         "packs": (vl.Packing(4096, patchify=(2, 256, 16)), "smaller than a patch of 256x16"),
         "buckets": (vl.Buckets([(2, 256, 64)], batch_size=1), "fill none of the buckets"),
     }[batches]
-    with pytest.raises(vl.ArgumentError, match=small[1]):
+    with pytest.raises(vl.errors.ArgumentError, match=small[1]):
         vl.Loader(index, vl.RandomClip(2), batches=small[0])
 
 
@@ -239,7 +243,7 @@ def test_index_counts_what_it_skips_by_reason(folder, tmp_path, caplog):
     assert all(reason in record.message for reason in expected)
     (place / "a.mp4").unlink()
     (place / "b.tar").unlink()
-    with pytest.raises(vl.SourceError, match=r"skipped: .*1 compressed archives"):
+    with pytest.raises(vl.errors.SourceError, match=r"skipped: .*1 compressed archives"):
         find_items(place)
     shutil.rmtree(place)
     place.mkdir()
@@ -254,10 +258,10 @@ def test_decoders_of_pipelines_take_the_shorter_side(clip, tmp_path):
     tall = encode_video(tmp_path / "tall.mp4", frames=2, size=(120, 160), codec="mpeg4")
 
     def graph(**options):
-        @vl.pipeline_def(batch_size=2, num_threads=1, device_id=None)
+        @vl.dali.pipeline_def(batch_size=2, num_threads=1, device_id=None)
         def define():
-            encoded, _ = vl.fn.readers.file(files=[clip, tall])
-            return vl.fn.decoders.video(encoded, frames=[1], **options)
+            encoded, _ = vl.dali.fn.readers.file(files=[clip, tall])
+            return vl.dali.fn.decoders.video(encoded, frames=[1], **options)
 
         return define()
 
@@ -270,5 +274,5 @@ def test_decoders_of_pipelines_take_the_shorter_side(clip, tmp_path):
     with vl.Video(clip) as video:
         expected = video.get_frames([1], size=(60, 80)).frames
     assert torch.equal(torch.as_tensor(np.asarray(frames.at(0))), expected)
-    with pytest.raises(vl.ArgumentError, match="give size or resize_shorter"):
+    with pytest.raises(vl.errors.ArgumentError, match="give size or resize_shorter"):
         graph(resize_shorter=60, size=60)

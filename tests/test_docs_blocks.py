@@ -20,16 +20,19 @@ from typer.testing import CliRunner
 import videoloader as vl
 from videoloader.cli import app
 from videoloader.compat.decord import bridge
+from videoloader.datasets import transcode
 from videoloader.decoding import batch_decoder
 from videoloader.demo.videos import encode_video
-from videoloader.workers import tasks
-from videoloader.writing import transcode
+from videoloader.machinery.workers import tasks
 
 DOCS = Path(__file__).parents[1] / "docs"
 # A block that imports one of these is left out where it is missing.
 PEERS = ("dask", "decord", "duckdb", "pandas", "polars", "pyspark")
 ON_CLUSTERS = {"ray"}  # blocks that import it are run in `test_ray`
-ELSEWHERE = ("dali.md", "drop-ins-hooks.md")  # a test of its own; snippets for other libraries
+ELSEWHERE = (
+    "dali/from-dali.md",
+    "drop-ins-hooks.md",
+)  # a test of its own; snippets for other libraries
 STAND_INS = {"decord", "torchcodec"}  # `install` of a drop-in puts modules of these names in place
 
 
@@ -44,13 +47,14 @@ def blocks_of(page, language="python"):
     ]
 
 
-PATHS = [*DOCS.glob("*.md"), *DOCS.glob("how/*.md"), *DOCS.glob("migrate/*.md")]
+FOLDERS = ("", "dali/", "how/", "migrate/")
+PATHS = [path for folder in FOLDERS for path in DOCS.glob(f"{folder}*.md")]
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in PATHS)
 PAGES = [page for page in PAGES if blocks_of(page)]
 for page in ELSEWHERE:
     PAGES.remove(page)
 MARKS = {
-    "frameworks.md": (
+    "dali/frameworks.md": (
         pytest.mark.needs("jax", "paddle", "tensorflow"),
         pytest.mark.filterwarnings("ignore"),  # what they say when they are imported
     ),

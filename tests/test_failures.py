@@ -20,12 +20,12 @@ from misbehaving import InDecoder
 from torch.utils.data import DataLoader
 
 import videoloader as vl
-from videoloader import fn
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
+from videoloader.dali.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.decoding.check import check_dataset
 from videoloader.decoding.failures import FailurePolicy, Failures
 from videoloader.demo.videos import read_frame_number
-from videoloader.pipeline import pipeline_def
-from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.sources.items import Item
 
 DAMAGED, UNREADABLE = 1, 3
@@ -74,7 +74,7 @@ def shown(frames):
 
 @pytest.mark.parametrize("most", [-1, -0.1, 1.5, True, "3", float("nan")])
 def test_max_errors_is_a_number_or_a_share(most):
-    with pytest.raises(vl.ArgumentError, match="max_errors is a number of failures"):
+    with pytest.raises(vl.errors.ArgumentError, match="max_errors is a number of failures"):
         FailurePolicy("skip", most)
 
 
@@ -83,11 +83,11 @@ def test_wrong_policies_are_refused_in_every_way_in(paths):
         lambda **wrong: loader(paths, **wrong),
         lambda **wrong: vl.ClipDataset(paths, WHOLE, **wrong),
         lambda **wrong: reader(paths, **wrong).build(),
-        lambda **wrong: vl.Pipeline(batch_size=1, **wrong),
+        lambda **wrong: vl.dali.Pipeline(batch_size=1, **wrong),
     ):
-        with pytest.raises(vl.ArgumentError, match="on_error"):
+        with pytest.raises(vl.errors.ArgumentError, match="on_error"):
             make(on_error="ignore")
-        with pytest.raises(vl.ArgumentError, match="max_errors goes with"):
+        with pytest.raises(vl.errors.ArgumentError, match="max_errors goes with"):
             make(max_errors=3)
 
 
@@ -99,22 +99,22 @@ def test_one_failure_more_than_allowed_is_an_error_that_counts_and_names(most, a
     failures = Failures(FailurePolicy("skip", most))
     failures.ask(asked)
     for number in range(allowed):
-        failures.add(Item(f"{number}.mp4"), vl.DecodeError(f"{number}.mp4: broken"))
+        failures.add(Item(f"{number}.mp4"), vl.errors.DecodeError(f"{number}.mp4: broken"))
     assert failures.count == allowed
     if most is None:
         return
-    with pytest.raises(vl.TooManyFailuresError) as caught:
-        failures.add(Item("last.mp4"), vl.DecodeError("last.mp4: broken"))
+    with pytest.raises(vl.errors.TooManyFailuresError) as caught:
+        failures.add(Item("last.mp4"), vl.errors.DecodeError("last.mp4: broken"))
     assert f"{allowed + 1} of {asked} samples" in str(caught.value)
     assert "last.mp4: broken" in str(caught.value)
     assert f"max_errors={most}" in str(caught.value)
-    assert isinstance(caught.value.__cause__, vl.DecodeError)
+    assert isinstance(caught.value.__cause__, vl.errors.DecodeError)
 
 
 def test_a_long_run_keeps_the_first_failures_and_counts_all():
     failures = Failures(FailurePolicy("skip"))
     for number in range(10_010):
-        failures.add(Item("a.mp4"), vl.DecodeError("a.mp4: broken"), sample=number)
+        failures.add(Item("a.mp4"), vl.errors.DecodeError("a.mp4: broken"), sample=number)
     kept = list(failures)
     assert failures.count == 10_010
     assert [failure.sample for failure in kept] == list(range(10_000))
@@ -137,16 +137,16 @@ def test_a_failure_says_file_frame_class_sample_epoch_and_time(paths):
     assert begin <= damaged.time <= time.time()
     assert damaged.process == os.getpid()
     assert (name_of(unreadable), unreadable.frame, unreadable.kind) == ("3", None, "FormatError")
-    assert isinstance(unreadable.error, vl.FormatError)
+    assert isinstance(unreadable.error, vl.errors.FormatError)
     assert str(unreadable.error) == unreadable.reason
 
 
 def test_failures_of_raise_are_recorded_too(paths, tmp_path):
     log = tmp_path / "errors.jsonl"
     dataset = vl.ClipDataset(paths, WHOLE, error_log=log)
-    with pytest.raises(vl.DecodeError):
+    with pytest.raises(vl.errors.DecodeError):
         dataset[DAMAGED]
-    with reader(paths, error_log=str(log)) as pipe, pytest.raises(vl.OperatorError):
+    with reader(paths, error_log=str(log)) as pipe, pytest.raises(vl.errors.OperatorError):
         pipe.run()
     with loader(paths, error_log=log) as batches, pytest.raises(vl.VideoError):
         list(batches)
@@ -164,7 +164,7 @@ def test_many_processes_append_whole_lines_to_one_log(paths, tmp_path):
         "from videoloader.sources.items import Item\n"
         "failures = Failures(FailurePolicy('skip', error_log=sys.argv[1]))\n"
         "for n in range(200):\n"
-        "    failures.add(Item('a.mp4'), vl.DecodeError('x' * n), sample=n)\n"
+        "    failures.add(Item('a.mp4'), vl.errors.DecodeError('x' * n), sample=n)\n"
     )
     jobs = [subprocess.Popen([sys.executable, "-c", program, str(log)]) for _ in range(2)]
     try:
@@ -182,7 +182,7 @@ def test_many_processes_append_whole_lines_to_one_log(paths, tmp_path):
 
 def test_a_log_that_cannot_be_written_is_an_error_at_once(paths, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(vl.SourceError, match="cannot be written"):
+    with pytest.raises(vl.errors.SourceError, match="cannot be written"):
         loader(paths, on_error="skip", error_log=tmp_path / "file" / "errors.jsonl")
 
 
@@ -209,7 +209,7 @@ def test_a_log_that_fills_the_disk_does_not_end_the_run(paths, tmp_path, monkeyp
 def test_a_loader_ends_with_too_many_failures(paths):
     with (
         loader(paths, on_error="replace", max_errors=1) as batches,
-        pytest.raises(vl.TooManyFailuresError, match=r"2 of \d .*max_errors=1 .*3\.mp4"),
+        pytest.raises(vl.errors.TooManyFailuresError, match=r"2 of \d .*max_errors=1 .*3\.mp4"),
     ):
         list(batches)  # two threads decode, so that either batch may be the one that is too many
     with loader(paths, on_error="replace", max_errors=2) as batches:
@@ -283,7 +283,7 @@ def test_failures_of_workers_are_seen_where_the_data_set_was_made(paths, tmp_pat
 
 def test_max_errors_counts_the_failures_of_all_workers(paths):
     dataset = vl.ClipDataset(paths, WHOLE, on_error="replace", max_errors=1)
-    with pytest.raises(vl.TooManyFailuresError, match="2 of "):
+    with pytest.raises(vl.errors.TooManyFailuresError, match="2 of "):
         for _ in DataLoader(dataset, 3, num_workers=2):
             pass
     assert len(dataset.failures) == 2
@@ -379,9 +379,9 @@ def test_supervised_decoding_gives_the_same_samples(paths):
 
 
 def test_how_to_decode_is_checked(paths):
-    with pytest.raises(vl.ArgumentError, match="decode must be"):
+    with pytest.raises(vl.errors.ArgumentError, match="decode must be"):
         vl.ClipDataset(paths, WHOLE, decode="thread")
-    with pytest.raises(vl.ArgumentError, match="time_limit"):
+    with pytest.raises(vl.errors.ArgumentError, match="time_limit"):
         vl.ClipDataset(paths, WHOLE, decode="worker", time_limit=0)
 
 
@@ -460,12 +460,12 @@ def test_iterators_count_the_samples_that_are_left(paths):
 def test_too_many_failures_of_a_reader_end_the_run(paths):
     with (
         reader(paths, batch_size=3, on_error="replace", max_errors=1) as pipe,
-        pytest.raises(vl.TooManyFailuresError, match=r"\d of \d+ samples"),
+        pytest.raises(vl.errors.TooManyFailuresError, match=r"\d of \d+ samples"),
     ):
         assert not [pipe.run() for _ in range(2)]
     with (
         reader(paths, batch_size=6, pipe_on_error="mask", pipe_max_errors=1) as pipe,
-        pytest.raises(vl.TooManyFailuresError, match=r"\d of \d+ samples"),
+        pytest.raises(vl.errors.TooManyFailuresError, match=r"\d of \d+ samples"),
     ):
         pipe.run()
 
@@ -631,14 +631,14 @@ def test_members_of_archives_are_known_by_their_names(paths, tmp_path):
 def test_files_that_say_nothing_of_failures_are_refused(paths, tmp_path):
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text('{"a": 1}\n')
-    with pytest.raises(vl.SourceError, match="no log of failures"):
+    with pytest.raises(vl.errors.SourceError, match="no log of failures"):
         loader(paths, skip_known=wrong)
     wrong.write_text("nonsense\n{}\n")
-    with pytest.raises(vl.SourceError, match="line 1 is no JSON"):
+    with pytest.raises(vl.errors.SourceError, match="line 1 is no JSON"):
         loader(paths, skip_known=wrong)
-    with pytest.raises(vl.SourceError, match=r"none\.jsonl"):
+    with pytest.raises(vl.errors.SourceError, match=r"none\.jsonl"):
         loader(paths, skip_known=tmp_path / "none.jsonl")
-    with pytest.raises(vl.SourceError, match=r"none\.parquet"):
+    with pytest.raises(vl.errors.SourceError, match=r"none\.parquet"):
         loader(paths, skip_known=tmp_path / "none.parquet")
 
 
@@ -649,5 +649,5 @@ def test_a_line_that_a_killed_process_cut_off_is_passed_over(paths, log):
 
 
 def test_nothing_left_is_an_error(paths, log):
-    with pytest.raises(vl.ArgumentError, match="skip_known leaves none of the 2 videos"):
+    with pytest.raises(vl.errors.ArgumentError, match="skip_known leaves none of the 2 videos"):
         loader([paths[1], paths[3]], skip_known=log)

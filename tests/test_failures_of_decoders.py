@@ -8,10 +8,10 @@ from damaged_videos import make_videos
 from torch.utils.data import Dataset
 
 import videoloader as vl
-from videoloader import fn
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
+from videoloader.dali.plugin.pytorch import proxy
 from videoloader.demo.videos import encode_video
-from videoloader.pipeline import pipeline_def
-from videoloader.plugin.pytorch import proxy
 
 DAMAGED, UNREADABLE = 1, 3
 FRAMES = [0, 4, 7, 11]
@@ -116,9 +116,9 @@ def test_a_video_in_the_place_of_another_is_a_copy_that_may_be_changed(paths, tm
 
 def test_a_video_that_fails_ends_its_batch_by_default(paths):
     with named(paths, batch_size=2) as pipe:
-        with pytest.raises(vl.OperatorError, match=Path(paths[DAMAGED]).name):
+        with pytest.raises(vl.errors.OperatorError, match=Path(paths[DAMAGED]).name):
             pipe.run()
-        with pytest.raises(vl.OperatorError, match=Path(paths[UNREADABLE]).name):
+        with pytest.raises(vl.errors.OperatorError, match=Path(paths[UNREADABLE]).name):
             pipe.run()
         assert [each.item() for each in pipe.run()[2]] == [4, 5]
 
@@ -126,7 +126,7 @@ def test_a_video_that_fails_ends_its_batch_by_default(paths):
 @pytest.mark.parametrize("policy", ["skip", "replace"])
 def test_where_nothing_of_a_batch_decodes_it_fails(paths, policy):
     with named([paths[UNREADABLE], paths[0]], batch_size=1, on_error=policy) as pipe:
-        with pytest.raises(vl.OperatorError, match=Path(paths[UNREADABLE]).name):
+        with pytest.raises(vl.errors.OperatorError, match=Path(paths[UNREADABLE]).name):
             pipe.run()
         assert len(pipe.run()[0]) == 1
 
@@ -134,7 +134,7 @@ def test_where_nothing_of_a_batch_decodes_it_fails(paths, policy):
 def test_too_many_failures_of_a_decoder_end_the_run(paths):
     with (
         named(paths, on_error="mask", max_errors=1) as pipe,
-        pytest.raises(vl.TooManyFailuresError),
+        pytest.raises(vl.errors.TooManyFailuresError),
     ):
         pipe.run()
 
@@ -151,7 +151,7 @@ def test_beside_conditionals_no_decoder_leaves_samples_out(paths, policy):
         return clip
 
     pipe = definition()
-    with pytest.raises(vl.ArgumentError, match=rf'on_error="{policy}".*places.*"mask"'):
+    with pytest.raises(vl.errors.ArgumentError, match=rf'on_error="{policy}".*places.*"mask"'):
         pipe.build()
 
 
@@ -188,7 +188,7 @@ def test_sequences_of_a_fed_video_are_masked_or_left_out(paths):
         assert len(found) == 4
         assert [each for each in found if each in left] == found
         assert {each[0] for each in found} == {each[0] for each in left}
-    with made("raise") as pipe, pytest.raises(vl.OperatorError):
+    with made("raise") as pipe, pytest.raises(vl.errors.OperatorError):
         pipe.run()
 
 
@@ -274,5 +274,5 @@ def test_a_proxy_gives_masked_samples(paths):
 
 @pytest.mark.parametrize("policy", ["skip", "replace"])
 def test_a_proxy_cannot_leave_samples_out(policy):
-    with served(policy) as pipe, pytest.raises(vl.ArgumentError, match='on_error="mask"'):
+    with served(policy) as pipe, pytest.raises(vl.errors.ArgumentError, match='on_error="mask"'):
         proxy.Server(pipe)

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import videoloader as vl
-from videoloader import fn
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
+from videoloader.dali.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.demo.videos import encode_video
-from videoloader.pipeline import pipeline_def
-from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
 
 CUT, NO_IMAGE = 2, 4
 SIZE = (40, 56)
@@ -68,7 +68,7 @@ def values(output):
 @pytest.mark.parametrize("cut", [CUT, NO_IMAGE])
 def test_an_image_that_fails_ends_its_batch_by_default(paths, cut):
     with images([paths[cut], paths[0]], batch_size=1) as pipe:
-        with pytest.raises(vl.OperatorError, match=f"{cut}.png"):
+        with pytest.raises(vl.errors.OperatorError, match=f"{cut}.png"):
             pipe.run()
         assert greys(pipe.run()[0]) == [10]
 
@@ -126,7 +126,7 @@ def test_a_masked_image_is_black_and_has_its_own_size_or_that_of_another(paths, 
 def test_where_no_size_is_known_a_masked_image_is_an_error_that_says_so(paths):
     with (
         images([paths[NO_IMAGE]], batch_size=1, on_error="mask") as pipe,
-        pytest.raises(vl.OperatorError, match=r'4\.png.*size is unknown.*on_error="skip"'),
+        pytest.raises(vl.errors.OperatorError, match=r'4\.png.*size is unknown.*on_error="skip"'),
     ):
         pipe.run()
 
@@ -135,7 +135,7 @@ def test_where_no_size_is_known_a_masked_image_is_an_error_that_says_so(paths):
 def test_where_nothing_of_a_batch_decodes_it_fails(paths, policy):
     with (
         images([paths[NO_IMAGE], paths[CUT]], batch_size=2, on_error=policy) as pipe,
-        pytest.raises(vl.OperatorError, match=r"\.png"),
+        pytest.raises(vl.errors.OperatorError, match=r"\.png"),
     ):
         pipe.run()
 
@@ -143,7 +143,7 @@ def test_where_nothing_of_a_batch_decodes_it_fails(paths, policy):
 def test_too_many_images_that_fail_end_the_run(paths):
     with (
         images(paths, on_error="replace", max_errors=1) as pipe,
-        pytest.raises(vl.TooManyFailuresError),
+        pytest.raises(vl.errors.TooManyFailuresError),
     ):
         pipe.run()
 
@@ -185,7 +185,7 @@ def test_sounds_that_fail_are_left_out_replaced_or_empty(sounds):
     assert run("skip") == (kept, [8000] * 3, [0, 2, 3])
     assert run("replace") == ([lengths[0], lengths[2], *lengths[2:]], [8000] * 4, [0, 2, 2, 3])
     assert run("mask") == ([lengths[0], (0, 1), *lengths[2:]], [8000, 0, 8000, 8000], [0, 1, 2, 3])
-    with pytest.raises(vl.OperatorError, match=r"1\.wav"):
+    with pytest.raises(vl.errors.OperatorError, match=r"1\.wav"):
         run("raise")
 
 
@@ -202,7 +202,9 @@ def test_beside_conditionals_leaving_images_out_is_refused_when_the_pipeline_is_
         return image
 
     pipe = definition()
-    with pytest.raises(vl.ArgumentError, match=f'decoders.image.*on_error="{policy}".*"mask"'):
+    with pytest.raises(
+        vl.errors.ArgumentError, match=f'decoders.image.*on_error="{policy}".*"mask"'
+    ):
         pipe.build()
 
 
@@ -213,7 +215,7 @@ def test_beside_conditionals_images_are_masked(paths):
         if number[0] > 2:
             image = fn.decoders.image(encoded)
         else:
-            image = fn.decoders.image(encoded, output_type=vl.types.GRAY)
+            image = fn.decoders.image(encoded, output_type=vl.dali.types.GRAY)
             image = fn.cat(image, image, image, axis=2)
         return image
 
@@ -227,7 +229,7 @@ def test_in_debug_mode_images_are_masked_but_not_left_out(paths):
         assert greys(pipe.run()[0]) == [10, 50, 0, 130, 0, 210]
     with (
         images(paths, debug=True, on_error="skip") as pipe,
-        pytest.raises(vl.ArgumentError, match="debug mode"),
+        pytest.raises(vl.errors.ArgumentError, match="debug mode"),
     ):
         pipe.run()
 
@@ -313,7 +315,7 @@ def test_an_error_names_no_file_of_another_reader(paths):
         bad, _ = fn.readers.file(files=[paths[1], paths[NO_IMAGE]])
         return fn.decoders.image(good), fn.decoders.video(bad, frames=[0])
 
-    with definition() as pipe, pytest.raises(vl.OperatorError) as caught:
+    with definition() as pipe, pytest.raises(vl.errors.OperatorError) as caught:
         pipe.run()
     assert paths[NO_IMAGE] in str(caught.value)
     assert paths[1] not in str(caught.value)
@@ -330,6 +332,6 @@ def test_an_error_of_a_reader_of_videos_names_its_own_file_alone(tmp_path):
     def definition():
         return tuple(fn.readers.video(filenames=[path], sequence_length=2) for path in (good, bad))
 
-    with definition() as pipe, pytest.raises(vl.OperatorError, match=r"bad\.mp4") as caught:
+    with definition() as pipe, pytest.raises(vl.errors.OperatorError, match=r"bad\.mp4") as caught:
         pipe.run()
     assert "good.mp4" not in str(caught.value)

@@ -19,9 +19,9 @@ from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.opening import videos as opening
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import video as indexing
+from videoloader.machinery.workers import shared_memory as shared
 from videoloader.sources import local
 from videoloader.sources.items import Item
-from videoloader.workers import shared_memory as shared
 
 KINDS = [
     OSError(errno.EPERM, "Operation not permitted"),
@@ -184,7 +184,7 @@ def test_files_that_run_out_while_a_batch_gets_its_memory(folder, monkeypatch):
     monkeypatch.setattr(shared.os, "memfd_create", failing)
     with (
         vl.BatchDecoder(workers=1) as batches,
-        pytest.raises(vl.ResourceError, match="ulimit -n"),
+        pytest.raises(vl.errors.ResourceError, match="ulimit -n"),
     ):
         batches.decode([(folder / "a.mp4", [1])], on_error="skip")
     assert calls
@@ -265,7 +265,7 @@ def test_a_gpu_without_memory_costs_the_clips_that_need_it(decoder, folder, monk
     requests = [(folder / "a.mp4", [1]), vl.ClipRequest(folder / BAD, [2], size=400)]
     batch = decoder.decode(requests, on_error="skip", size=100)
     assert batch.requests.tolist() == [0]
-    assert isinstance(batch.failures[0].error, vl.OutOfMemoryError)
+    assert isinstance(batch.failures[0].error, vl.errors.OutOfMemoryError)
     lost = RuntimeError("CUDA error: an illegal memory access was encountered")
     inject(monkeypatch, engine, "allocate", lost)
     with pytest.raises(RuntimeError, match="illegal"):

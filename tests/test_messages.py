@@ -113,7 +113,7 @@ def take(path, *frames, **options):
     ],
 )
 def test_an_argument_of_another_type_is_told_by_name_and_range(path, call, words):
-    with pytest.raises(vl.ArgumentTypeError, match=words):
+    with pytest.raises(vl.errors.ArgumentTypeError, match=words):
         call(path)
 
 
@@ -132,7 +132,7 @@ def test_numbers_of_numpy_and_torch_are_numbers(path):
 def test_a_video_without_frames_is_named_where_clips_are_sampled(path, sampler):
     empty = {str(path): hidden(vl.index_video(path))}
     dataset = vl.ClipDataset([path], sampler, indexes=empty)
-    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: cannot sample .* of 0 frames"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"clip\.mp4: cannot sample .* of 0 frames"):
         dataset[0]
 
 
@@ -142,7 +142,7 @@ def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
     packets["duration"] = packets["pts"] = 0
     index = replace(index, packets=packets)
     dataset = vl.ClipDataset([path], vl.RandomClip(4, fps=3), indexes={str(path): index})
-    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4: a sampler with fps="):
+    with pytest.raises(vl.errors.ArgumentError, match=r"clip\.mp4: a sampler with fps="):
         dataset[0]
 
 
@@ -151,20 +151,22 @@ def test_a_video_without_a_rate_is_named_where_one_is_needed(path):
 
 @pytest.mark.parametrize("device", ["gpu", "mixed"])
 def test_devices_of_dali_are_answered_with_ours(path, device):
-    with pytest.raises(vl.ArgumentError, match=f'got {device!r}; "cuda" decodes on the GPU'):
+    with pytest.raises(vl.errors.ArgumentError, match=f'got {device!r}; "cuda" decodes on the GPU'):
         vl.Video(path, device=device)
 
 
 def test_a_size_that_is_text_is_told_as_text(path):
-    with pytest.raises(vl.ArgumentError, match=r"whole pixels, 1 to 32768, got '224'$"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"whole pixels, 1 to 32768, got '224'$"):
         vl.ClipDataset([path], vl.UniformClip(2), size="224")
 
 
 def test_a_negative_frame_number_is_told_with_what_is_meant(path):
     with vl.Video(path) as video:
-        with pytest.raises(vl.FrameRangeError, match=r"before the video, video\[-1\] is its last"):
+        with pytest.raises(
+            vl.errors.FrameRangeError, match=r"before the video, video\[-1\] is its last"
+        ):
             video.get_frames([-1])
-        with pytest.raises(vl.FrameRangeError, match=r"to repeat the edge frame$"):
+        with pytest.raises(vl.errors.FrameRangeError, match=r"to repeat the edge frame$"):
             video.get_frames([len(video)])
 
 
@@ -181,14 +183,16 @@ def test_a_negative_frame_number_is_told_with_what_is_meant(path):
 )
 def test_what_is_no_request_is_an_error_that_shows_one(path, wrong, words):
     with vl.BatchDecoder(workers=0) as decoder:
-        with pytest.raises(vl.ArgumentError, match=rf"request 1 is a {words}.*\(source, frames\)"):
+        with pytest.raises(
+            vl.errors.ArgumentError, match=rf"request 1 is a {words}.*\(source, frames\)"
+        ):
             decoder.decode([(path, [0]), wrong(path)])
         assert decoder.decode([[path, [0]]]).frames.shape[:2] == (1, 1)
 
 
 @pytest.mark.parametrize("clips", [1.5, -1, "2", None])
 def test_a_number_of_clips_is_a_whole_number(path, clips):
-    with pytest.raises(vl.ArgumentError, match="clips must be a whole number of at least 0"):
+    with pytest.raises(vl.errors.ArgumentError, match="clips must be a whole number of at least 0"):
         vl.ClipRequest(path, [0, 1], clips=clips)
 
 
@@ -202,7 +206,7 @@ def test_a_frame_out_of_range_is_told_in_one_sentence_everywhere(path):
             lambda: decord.VideoReader(str(path))[number],
             lambda: decord.VideoReader(str(path)).get_batch([0, number]),
         ):
-            with pytest.raises(vl.FrameRangeError) as error:
+            with pytest.raises(vl.errors.FrameRangeError) as error:
                 read()
             assert str(error.value).startswith(said)
 
@@ -222,13 +226,13 @@ def test_errors_that_are_raised_by_default_name_on_error_in_a_note(path, tmp_pat
         (note,) = error.value.__notes__
         assert all(f'"{choice}" ' in note for choice in ("skip", "replace", "mask"))
         assert "docs/" not in note  # which an installed package does not have
-    with vl.Video(path) as video, pytest.raises(vl.FrameRangeError) as error:
+    with vl.Video(path) as video, pytest.raises(vl.errors.FrameRangeError) as error:
         video.get_frames([-1])  # which has no on_error
     assert not hasattr(error.value, "__notes__")
 
 
 def test_an_index_of_a_request_is_an_index(path):
-    with pytest.raises(vl.ArgumentTypeError, match=r"VideoIndex.*int 3"):
+    with pytest.raises(vl.errors.ArgumentTypeError, match=r"VideoIndex.*int 3"):
         vl.ClipRequest(path, [1], 3)
     with pytest.raises(TypeError):
         vl.ClipRequest(path, [1], str(path))
@@ -241,25 +245,25 @@ def test_a_closed_video_is_told_as_closed(path):
     with vl.Video(path) as video:
         pass
     for read in (lambda: video[0], lambda: next(iter(video)), lambda: video.picture_types):
-        with pytest.raises(vl.ClosedError, match=r"clip\.mp4: is closed$"):
+        with pytest.raises(vl.errors.ClosedError, match=r"clip\.mp4: is closed$"):
             read()
 
 
 def test_a_missing_table_of_labels_is_told_in_few_words(path, tmp_path):
     for name in ("none.csv", "none.parquet"):
-        with pytest.raises(vl.SourceError, match=rf"{name}: no such file$"):
+        with pytest.raises(vl.errors.SourceError, match=rf"{name}: no such file$"):
             vl.ClipDataset([path], vl.UniformClip(2), labels=vl.LabelColumn(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["out_index", "set.parq", "parquet"])
 def test_a_data_set_index_is_written_under_a_name_that_loaders_know(path, tmp_path, name):
     message = rf"{name}: the name of a Parquet table ends in \.parquet, .*/{name}\.parquet$"
-    with pytest.raises(vl.ArgumentError, match=message):
+    with pytest.raises(vl.errors.ArgumentError, match=message):
         vl.index_dataset(path, tmp_path / name, workers=0)
     dataset = vl.index_dataset(path, tmp_path / "set.parquet", workers=0)
-    with pytest.raises(vl.ArgumentError, match=message):
+    with pytest.raises(vl.errors.ArgumentError, match=message):
         dataset.videos.write(tmp_path / name)
-    with pytest.raises(vl.ArgumentError, match=message):
+    with pytest.raises(vl.errors.ArgumentError, match=message):
         merge_datasets([tmp_path / "set.parquet"], tmp_path / name)
     assert not (tmp_path / name).exists()
 
@@ -281,11 +285,14 @@ def test_errors_in_an_archive_name_it_and_the_member(archive):
     member = r"shard\.tar/a/clip\.mp4"
     with vl.Video(good) as video:
         assert repr(video).startswith(f"<Video {archive}/a/clip.mp4: 20 frames")
-        with pytest.raises(vl.FrameRangeError, match=member):
+        with pytest.raises(vl.errors.FrameRangeError, match=member):
             video.get_frames([99])
-        with pytest.raises(vl.SourceError, match=member):
+        with pytest.raises(vl.errors.SourceError, match=member):
             video._source.read(10**9, 5)
-    with vl.Video(bad) as video, pytest.raises(vl.DecodeError, match=r"shard\.tar/b/bad\.mp4"):
+    with (
+        vl.Video(bad) as video,
+        pytest.raises(vl.errors.DecodeError, match=r"shard\.tar/b/bad\.mp4"),
+    ):
         video[:]
     with vl.BatchDecoder(workers=0) as decoder:
         batch = decoder.decode([(bad, range(20))], on_error="mask")
@@ -293,7 +300,7 @@ def test_errors_in_an_archive_name_it_and_the_member(archive):
     assert batch.failures
     with pytest.raises(vl.VideoError, match=r"shard\.tar/c/none\.mp4"):
         vl.Video(none)
-    with pytest.raises(vl.SourceError, match=r"shard\.tar.*a/clip\.mp4"):
+    with pytest.raises(vl.errors.SourceError, match=r"shard\.tar.*a/clip\.mp4"):
         replace(good, offset=10**9).open()
 
 
@@ -318,7 +325,9 @@ def test_a_video_and_its_index_say_the_size_alike(path, demo_folder):
 @pytest.mark.parametrize("key", [[1, 2], (1, 2), np.array([1, 2]), torch.tensor([1, 2]), 1.0, "1"])
 def test_a_subscript_that_is_no_number_names_get_frames(path, key):
     with vl.Video(path) as video:
-        with pytest.raises(vl.ArgumentTypeError, match=r"clip\.mp4: .*get_frames\(\[1, 2\]\)"):
+        with pytest.raises(
+            vl.errors.ArgumentTypeError, match=r"clip\.mp4: .*get_frames\(\[1, 2\]\)"
+        ):
             video[key]
         with pytest.raises(TypeError):
             video[key]
@@ -407,7 +416,7 @@ def test_a_video_whose_file_changed_is_not_unpickled(path, tmp_path):
     with vl.Video(copy) as video:
         text = pickle.dumps(video)
     copy.write_bytes(path.read_bytes() + b"more")
-    with pytest.raises(vl.StaleIndexError, match=r"copy\.mp4"):
+    with pytest.raises(vl.errors.StaleIndexError, match=r"copy\.mp4"):
         pickle.loads(text)
 
 
@@ -415,7 +424,7 @@ def test_a_video_of_an_open_file_says_how_to_pickle_it(path, archive):
     words = r"clip\.mp4: .* does not pickle.* path, .*item of a data set"
     with open(path, "rb") as file:
         for source in (file, find_items(archive)[0].open()):
-            with vl.Video(source) as video, pytest.raises(vl.ArgumentTypeError, match=words):
+            with vl.Video(source) as video, pytest.raises(vl.errors.ArgumentTypeError, match=words):
                 pickle.dumps(video)
 
 
@@ -448,7 +457,7 @@ def test_a_change_of_resolution_in_a_batch_is_an_error_or_scaled(growing):
     for workers in (0, 1):
         with vl.BatchDecoder(workers=workers) as decoder:
             with pytest.raises(
-                vl.DecodeError, match=r"growing.*160x120.*96x64.*resolution_change=.scale"
+                vl.errors.DecodeError, match=r"growing.*160x120.*96x64.*resolution_change=.scale"
             ):
                 decoder.decode([request])
             batch = decoder.decode([request], resolution_change="scale")
@@ -482,7 +491,7 @@ def test_what_the_error_of_a_change_of_resolution_advises_helps_in_a_data_set_an
     ):
         assert all(torch.equal(found, expected) for found in samples(**options))
     made = samples()
-    with pytest.raises(vl.DecodeError, match=r"resolution_change=.scale"):
+    with pytest.raises(vl.errors.DecodeError, match=r"resolution_change=.scale"):
         next(made)
 
 
@@ -496,19 +505,19 @@ def test_a_crop_of_frames_of_another_size_is_an_error_that_says_so(growing):
     assert "crop" in str(failure.error)
     with (
         vl.Video(growing, resolution_change="scale") as video,
-        pytest.raises(vl.DecodeError, match=r"frame 6 .*crop"),
+        pytest.raises(vl.errors.DecodeError, match=r"frame 6 .*crop"),
     ):
         video.get_frames([1, 6], crop=(0, 0, 20, 30))
 
 
 def test_only_two_ways_to_meet_a_change_of_resolution(path):
     for wrong in ("crop", None, True):
-        with pytest.raises(vl.ArgumentError, match="one of error, scale"):
+        with pytest.raises(vl.errors.ArgumentError, match="one of error, scale"):
             vl.decode_batch([(path, [0])], workers=0, resolution_change=wrong)
 
 
 def test_a_gpu_leaves_a_change_of_resolution_to_the_cpu_and_counts_it(decoder, growing):
-    with pytest.raises(vl.DecodeError, match="resolution_change"):
+    with pytest.raises(vl.errors.DecodeError, match="resolution_change"):
         decoder.decode([(growing, [1, 6])])
     batch = decoder.decode([(growing, [1, 6])], resolution_change="scale")
     assert numbers_of(batch.frames[0]) == [1, 2]
@@ -538,7 +547,7 @@ def test_a_video_on_a_gpu_treats_a_change_of_resolution_as_on_the_cpu(
     with vl.Video(growing) as video:
         video.device = torch.device("cuda", 0)
         video._is_on_gpu = True
-        with pytest.raises(vl.DecodeError, match="resolution_change"):
+        with pytest.raises(vl.errors.DecodeError, match="resolution_change"):
             video.get_frames([1, 6])
 
 
@@ -560,18 +569,20 @@ def test_iterating_on_a_gpu_tells_from_where_on_the_cpu_decodes(
 
 @pytest.mark.parametrize("kind", [str, Path, vl.ClipRequest])
 def test_one_request_is_no_list_of_requests(path, kind):
-    with pytest.raises(vl.ArgumentTypeError, match=r"requests are a list .*\.mp4"):
+    with pytest.raises(vl.errors.ArgumentTypeError, match=r"requests are a list .*\.mp4"):
         vl.decode_batch(kind(path))
 
 
 def test_frames_and_path_in_another_order_are_told(path, tmp_path):
-    with pytest.raises(vl.ArgumentTypeError, match=r"takes the frames first, got Tensor as path"):
+    with pytest.raises(
+        vl.errors.ArgumentTypeError, match=r"takes the frames first, got Tensor as path"
+    ):
         vl.write_video(tmp_path / "a.mp4", torch.zeros(2, 8, 8, 3, dtype=torch.uint8))
 
 
 def test_what_get_frames_does_not_take_is_told_with_what_does(path):
     with vl.Video(path) as video:
-        with pytest.raises(vl.ArgumentError, match=r"a slice; give range\(start, stop\)"):
+        with pytest.raises(vl.errors.ArgumentError, match=r"a slice; give range\(start, stop\)"):
             video.get_frames(slice(0, 4))
         with pytest.raises(TypeError, match=r"; video\.get_frames_at_times takes seconds"):
             video.get_frames(times=[0.5])

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 import videoloader as vl
-from videoloader import fn, loader
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
+from videoloader.dali.readers.video import media
 from videoloader.decoding.cpu import frame_decoder
-from videoloader.pipeline import pipeline_def
-from videoloader.readers.video import media
+from videoloader.training import loader
 
 CLIPS = [list(range(first, first + 16)) for first in range(0, 80, 10)]
 

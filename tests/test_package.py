@@ -160,7 +160,7 @@ def test_no_module_imports_itself_by_way_of_others():
 
 
 def test_no_module_of_a_pipeline_needs_itself_for_types():
-    assert import_cycles(import_graph(ROOT, PACKAGE / "pipeline", with_types=True)) == []
+    assert import_cycles(import_graph(ROOT, PACKAGE / "dali" / "pipeline", with_types=True)) == []
 
 
 def test_the_law_of_cycles_sees_lazy_imports_and_lets_types_pass(tmp_path):
@@ -190,67 +190,69 @@ def is_inside(module, packages):
 
 
 # From the bottom up: a package or module of ours, and those of ours that it may import, be it
-# inside a function. What a layer below may use, those above may too.
+# inside a function or for types.
 LAYERS = {
     "errors": "",
-    "views": "",
-    "system": "errors",
-    "runtime": "errors system",
-    "cuda": "",
-    "types": "errors system",
-    "tfrecord": "errors",
-    "tensors": "errors views types",
-    "backend": "errors system tensors",
+    "machinery": "errors",
     "codecs": "errors",
-    "sampling": "errors system",
-    "sources": "errors system",
-    "workers": "errors system types sources",
-    "indexing": "errors views system codecs sampling sources workers",
-    "audio": "errors system sources indexing",
-    "decoding": "errors views system runtime cuda codecs sampling sources workers indexing audio",
-    "clip_samples": "errors system tensors sampling sources indexing decoding",
-    "operators": "errors system cuda types tensors sampling audio decoding",
-    "readers": "errors system runtime types tfrecord tensors sampling sources workers indexing "
-    "audio decoding clip_samples operators",
-    "tools": "errors readers",
-    "pipeline": "errors system runtime cuda types tensors sampling sources workers decoding "
-    "operators readers",
-    "fn": "errors system types tensors sampling operators readers pipeline",
-    "math": "types pipeline fn",
-    "auto_aug": "errors system types pipeline fn math",
-    "ops": "errors operators pipeline fn",
-    "experimental": "errors system types tensors sampling workers operators pipeline fn math ops",
-    "plugin": "errors system runtime cuda tensors sampling sources clip_samples readers "
-    "pipeline fn ops",
-    "video": "errors views system sampling sources workers indexing decoding",
-    "writing": "errors system codecs sampling sources workers indexing audio decoding video",
-    "compat": "errors system sampling sources workers indexing audio decoding video",
-    "epoch_sampler": "errors system sampling",
-    "dataset": "errors system runtime sampling sources indexing decoding clip_samples "
-    "epoch_sampler",
-    "loader": "errors system runtime cuda sampling indexing decoding clip_samples",
-    "ray": "errors system sampling workers decoding clip_samples",
-    "curation": "errors system codecs sampling sources workers indexing audio decoding "
-    "clip_samples video",
-    "report": "errors views system runtime codecs sources workers indexing decoding video",
-    "demo": "errors views system sampling indexing fn plugin report",
-    "cli": "errors views sampling sources indexing decoding video writing curation report demo",
+    "sampling": "errors machinery",
+    "sources": "errors machinery codecs",
+    "indexing": "errors machinery codecs sampling sources",
+    "audio": "errors machinery codecs sources",
+    "decoding": "errors machinery codecs sampling sources indexing audio",
+    "video": "errors machinery sampling sources indexing decoding",
+    "training": "errors machinery sampling sources indexing decoding",
+    "writing": "errors machinery codecs sampling sources indexing audio decoding video",
+    "datasets": "errors machinery codecs sampling sources indexing audio decoding video training "
+    "writing",
+    "compat": "errors machinery sampling sources indexing audio decoding video",
+    "dali": "errors machinery sampling sources indexing audio decoding training",
+    "demo": "errors machinery sampling indexing video training dali",
+    "cli": "errors machinery codecs sampling sources indexing decoding video writing datasets demo",
 }
 
-USERS = {"demo", "cli"}  # take public names from the package itself, as its users do
+ABOVE_DALI = {"demo", "cli"}  # the layers that may import `videoloader.dali`
+
+# The rooms of a layer from the bottom up, and those of the same layer that each may import.
+ROOMS = {
+    "machinery": {
+        "views": "",
+        "system": "",
+        "runtime": "system",
+        "cuda": "",
+        "workers": "system",
+    },
+    "dali": {
+        "types": "",
+        "tfrecord": "",
+        "tensors": "types",
+        "backend": "tensors",
+        "operators": "types tensors",
+        "readers": "types tfrecord tensors operators",
+        "tools": "readers",
+        "pipeline": "types tensors operators readers",
+        "fn": "types tensors operators readers pipeline",
+        "math": "types pipeline fn",
+        "auto_aug": "types pipeline fn math",
+        "ops": "operators pipeline fn",
+        "experimental": "types tensors operators pipeline fn math ops",
+        "plugin": "tensors readers pipeline fn ops",
+    },
+    "dali/pipeline": {"graph": "", "conditionals": "graph", "run": "graph"},
+}
 
 # Layers that run without torch and without a decoder: what else they may import when they are
 # imported, and what inside a function.
 PURE = {
     "errors": ((), ()),
-    "views": (("numpy",), ("cv2",)),
-    "system": ((), ()),
-    "runtime": ((), ()),
-    "sources": (("numpy",), ("obstore",)),
-    "codecs": (("numpy",), ()),
+    "machinery/views": (("numpy",), ("cv2",)),
+    "machinery/system": ((), ()),
+    "machinery/runtime": ((), ()),
+    "machinery/workers": (("numpy",), ("av", "ray")),
+    "codecs": (("numpy",), ("av",)),
     "sampling": (("numpy",), ()),
-    "workers": (("numpy",), ("av", "ray")),
-    "indexing": (("numpy",), ("av", "duckdb", "polars", "pyarrow")),
+    "sources": (("numpy",), ("av", "obstore")),
+    "indexing": (("numpy",), ("av", "cv2", "duckdb", "matplotlib", "polars", "pyarrow", "rich")),
 }
 
 
@@ -267,25 +269,85 @@ def test_contributing_names_each_layer_once_in_its_order():
     assert [name for row in rows for name in re.findall(r"`(\w+)/?`", row)] == list(LAYERS)
 
 
+def names_below(names, folder=""):
+    """The modules of some names in a folder of the package."""
+    place = ["videoloader", *filter(None, folder.split("/"))]
+    return [".".join([*place, name]) for name in names]
+
+
+def wrong_imports(folder, allowed):
+    """What a layer or room imports of this package beside what it may; the package itself too."""
+    return [
+        f"{path.relative_to(ROOT)}:{line}: imports {module} {when}"
+        for path in modules(folder)
+        for module, line, when in imports(path)
+        if is_inside(module, ["videoloader"]) and not is_inside(module, allowed)
+    ]
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_imports_only_what_is_below_it(layer):
     names = list(LAYERS)
     below = LAYERS[layer].split()
     assert all(names.index(name) < names.index(layer) for name in below)
-    allowed = [f"videoloader.{name}" for name in (*below, layer)]
+    assert not wrong_imports(layer, names_below([*below, layer]))
+
+
+def test_nothing_below_imports_the_programming_model_of_dali():
+    assert {name for name, below in LAYERS.items() if "dali" in below.split()} <= ABOVE_DALI
+    package = [(PACKAGE / name) for name in ("__init__.py", "__main__.py")]
+    assert not [each for path in package for each in imports(path) if "dali" in each[0]]
+
+
+@pytest.mark.parametrize("layer", LAYERS["dali"].split()[1:])
+def test_dali_imports_of_a_layer_what_the_layer_lists_for_it(layer):
+    """And the layer lists no more; its package itself, where it has public names, always."""
+    text = ast.get_docstring(tree_of(PACKAGE / layer / "__init__.py"))
+    listed = re.search(r"For `videoloader\.dali`: ([^.]+\.py`(?:,\s+`[\w/]+\.py`)*)\.", text)
+    listed = {
+        f"videoloader.{layer}.{name.replace('/', '.')}"
+        for name in re.findall(r"`([\w/]+)\.py`", listed[1])
+    }
+    taken = {
+        other
+        for name, others in import_graph(ROOT, PACKAGE, with_types=True).items()
+        for other in others
+        if is_inside(name, ["videoloader.dali"]) and is_inside(other, [f"videoloader.{layer}"])
+    }
+    assert taken - {f"videoloader.{layer}"} == listed
+
+
+@pytest.mark.parametrize(
+    ("layer", "room"), [(layer, room) for layer in ROOMS for room in ROOMS[layer]]
+)
+def test_a_room_imports_only_rooms_below_it(layer, room):
+    names = list(ROOMS[layer])
+    below = ROOMS[layer][room].split()
+    assert all(names.index(name) < names.index(room) for name in below)
+    beside = names_below(names, layer)
+    allowed = names_below([*below, room], layer)
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: imports {module} {when}"
-        for path in modules(layer)
+        for path in modules(f"{layer}/{room}")
         for module, line, when in imports(path)
-        if module.startswith("videoloader.") and when != "for types only"
-        if not is_inside(module, allowed)
-        if not (layer in USERS and module.split(".")[1] not in LAYERS)
+        if is_inside(module, beside) and not is_inside(module, allowed)
     ]
     assert not wrong
 
 
+def test_every_room_is_listed():
+    for layer in ("machinery", "dali"):
+        there = {path.name.removesuffix(".py") for path in (PACKAGE / layer).iterdir()}
+        assert there - {"__init__", "__pycache__"} == set(ROOMS[layer])
+
+
+def test_the_package_has_few_entries():
+    there = {path.name for path in PACKAGE.iterdir()}
+    assert len(there - {"__init__.py", "__main__.py", "__pycache__", "py.typed"}) <= 16
+
+
 def test_a_pipeline_is_made_of_parts_and_inherits_from_no_class_beside_it():
-    trees = [tree_of(path) for path in modules("pipeline")]
+    trees = [tree_of(path) for path in modules("dali/pipeline")]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     names = {each.name for each in classes}
     bases = {(each.name, ast.unparse(base)) for each in classes for base in each.bases}
@@ -296,22 +358,6 @@ def test_a_pipeline_is_made_of_parts_and_inherits_from_no_class_beside_it():
 def is_stub(node):
     """Whether a statement says that a subclass has the method."""
     return isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
-
-
-# The rooms of pipeline/ from the bottom up, and those that each may import, be it for types.
-FLOORS = {"graph": (), "conditionals": ("graph",), "run": ("graph",)}
-
-
-@pytest.mark.parametrize("floor", FLOORS)
-def test_a_floor_of_the_pipeline_imports_only_what_is_below_it(floor):
-    allowed = [f"videoloader.pipeline.{name}" for name in (*FLOORS[floor], floor)]
-    wrong = [
-        f"{path.relative_to(ROOT)}:{line}: imports {module} {when}"
-        for path in modules(f"pipeline/{floor}")
-        for module, line, when in imports(path)
-        if is_inside(module, ["videoloader.pipeline"]) and not is_inside(module, allowed)
-    ]
-    assert not wrong
 
 
 @pytest.mark.parametrize("layer", PURE)
@@ -333,12 +379,12 @@ def test_a_pure_layer_imports_no_heavy_library(layer):
 
 def test_what_is_neutral_in_iterators_imports_no_framework():
     for name in ("iteration", "epoch_plan", "base_iterator"):
-        tops = {module for module, _, _ in imports(PACKAGE / "plugin" / f"{name}.py")}
+        tops = {module for module, _, _ in imports(PACKAGE / "dali" / "plugin" / f"{name}.py")}
         assert not [
             module
             for module in tops
             if module.split(".")[0] in ("torch", "jax", "tensorflow")
-            or module.startswith("videoloader.plugin.pytorch")
+            or module.startswith("videoloader.dali.plugin.pytorch")
         ]
 
 
@@ -446,8 +492,15 @@ def test_the_law_of_codec_names_sees_tests_and_lets_data_pass():
 
 def test_importing_the_package_loads_nothing_heavy():
     heavy = ("torch", "cv2", "av", "pyarrow", "cupy", "multiprocessing", "concurrent", "asyncio")
-    heavy += ("subprocess", "socket", "ssl", "http", "videoloader.workers", "videoloader.decoding")
-    heavy += ("videoloader.indexing.dataset", "videoloader.pipeline", "videoloader.fn")
+    heavy += (
+        "subprocess",
+        "socket",
+        "ssl",
+        "http",
+        "videoloader.machinery.workers",
+        "videoloader.decoding",
+    )
+    heavy += ("videoloader.indexing.dataset", "videoloader.dali.pipeline", "videoloader.dali.fn")
     code = f"import sys, videoloader; print(*(m for m in {heavy} if m in sys.modules))"
     assert run_python("-c", code).split() == []
 
@@ -515,9 +568,8 @@ def test_a_wheel_holds_every_module_the_marker_and_the_licence(wheel):
         assert path.relative_to(ROOT).as_posix() in names
     assert "videoloader/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert {
-        f"videoloader/report/{name}" for name in ("page.html", "page.js", "doctor.mp4")
-    } <= names
+    data = ("datasets/report/page.html", "datasets/report/page.js", "cli/doctor.mp4")
+    assert {f"videoloader/{name}" for name in data} <= names
     tops = {name.partition("/")[0] for name in names if "/" in name}
     assert {top.partition("-")[0] for top in tops} == {"videoloader"}
 

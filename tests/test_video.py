@@ -59,7 +59,7 @@ def test_iteration_may_begin_anywhere_at_any_size(video):
     assert torch.equal(
         small, video.get_frames([30], size=(48, 64), interpolation="bicubic").frames[0]
     )
-    with pytest.raises(vl.FrameRangeError, match=f"frame {COUNT + 1} .*{COUNT}"):
+    with pytest.raises(vl.errors.FrameRangeError, match=f"frame {COUNT + 1} .*{COUNT}"):
         next(video.iterate(COUNT + 1))
 
 
@@ -117,16 +117,16 @@ def test_a_clip_can_be_padded(video):
     assert clip.mask.tolist() == [False, True, False]
     assert clip.times.tolist() == pytest.approx([-1, 0.1, -1])
     assert (clip.frames[0] == torch.tensor([1, 2, 3], dtype=torch.uint8)).all()
-    with pytest.raises(vl.FrameRangeError, match=r"clip\.mp4: frame 99"):
+    with pytest.raises(vl.errors.FrameRangeError, match=r"clip\.mp4: frame 99"):
         video.get_frames([3, 99])
 
 
 def test_ranges_run_both_ways(video):
     assert video.get_frames(start=4, stop=20, stride=5).indices.tolist() == [4, 9, 14, 19]
     assert video.get_frames(start=9, stride=-4).indices.tolist() == [9, 5, 1]
-    with pytest.raises(vl.ArgumentError, match="stride"):
+    with pytest.raises(vl.errors.ArgumentError, match="stride"):
         video.get_frames(stride=0)
-    with pytest.raises(vl.ArgumentError, match="not both"):
+    with pytest.raises(vl.errors.ArgumentError, match="not both"):
         video.get_frames([1], start=2)
 
 
@@ -138,11 +138,11 @@ def test_times_find_the_frame_on_screen(video):
     again = video.get_frames_at_times(everything.times)
     assert again.indices.tolist() == list(range(COUNT))
     for wrong in (-0.1, COUNT / 30 + 0.01):
-        with pytest.raises(vl.FrameRangeError, match=r"runs from 0 to 1\.5 s"):
+        with pytest.raises(vl.errors.FrameRangeError, match=r"runs from 0 to 1\.5 s"):
             video.get_frames_at_times([wrong])
         padded = video.get_frames_at_times([wrong], pad_mode="edge")
         assert padded.indices.tolist() == [0 if wrong < 0 else COUNT - 1]
-    with pytest.raises(vl.ArgumentError, match="finite"):
+    with pytest.raises(vl.errors.ArgumentError, match="finite"):
         video.get_frames_at_times([float("nan")])
 
 
@@ -166,7 +166,7 @@ def test_the_nearest_frame_to_a_time_can_be_had(video):
 def test_a_time_far_from_its_frame_is_an_error_with_a_tolerance(video):
     assert numbers(video.get_frames_at_times([0.1001], tolerance=1e-3).frames) == [3]
     found = r"clip\.mp4: time 0\.11 s .* frame is 3 at 0\.1 s, 0\.01 s away"
-    with pytest.raises(vl.FrameRangeError, match=found):
+    with pytest.raises(vl.errors.FrameRangeError, match=found):
         video.get_frames_at_times([0.1, 0.11], nearest=True, tolerance=1e-3)
 
 
@@ -214,7 +214,7 @@ def test_a_size_is_reached_while_decoding(video):
     expected = torch.nn.functional.interpolate(full, (30, 40), mode="bilinear", antialias=True)
     assert small.shape == (1, 3, 30, 40)
     assert (small - expected).abs().mean() < 2
-    with pytest.raises(vl.ArgumentError, match="size"):
+    with pytest.raises(vl.errors.ArgumentError, match="size"):
         video.get_frames([2], size=(0, 5))
 
 
@@ -261,15 +261,17 @@ def test_codec_threads_change_nothing(path, threads):
 
 
 def test_no_threads_are_refused(path):
-    with pytest.raises(vl.ArgumentError, match="threads must be a whole number of at least 1"):
+    with pytest.raises(
+        vl.errors.ArgumentError, match="threads must be a whole number of at least 1"
+    ):
         vl.Video(path, threads=0)
 
 
 def test_wrong_devices_are_refused(path):
-    with pytest.raises(vl.ArgumentError, match="device"):
+    with pytest.raises(vl.errors.ArgumentError, match="device"):
         vl.Video(path, device="tpu")
     if not torch.cuda.is_available():
-        with pytest.raises(vl.UnsupportedError, match="no GPU"):
+        with pytest.raises(vl.errors.UnsupportedError, match="no GPU"):
             vl.Video(path, device="cuda")
 
 
@@ -289,7 +291,7 @@ def test_wrong_devices_are_refused(path):
     ],
 )
 def test_arguments_without_a_meaning_are_refused_by_name(video, arguments, words):
-    with pytest.raises(vl.ArgumentError, match=words):
+    with pytest.raises(vl.errors.ArgumentError, match=words):
         video.get_frames(**arguments)
 
 
@@ -332,7 +334,9 @@ def test_a_change_of_resolution_is_an_error_or_scaled(corpus):
     with vl.Video(file) as video:
         last = len(video) - 1
         assert {p.shape for _, s in video.decode([last]) for p in s.planes[:1]} == {(150, 200)}
-        with pytest.raises(vl.DecodeError, match=rf"frame {last} is 200x150.*resolution_change"):
+        with pytest.raises(
+            vl.errors.DecodeError, match=rf"frame {last} is 200x150.*resolution_change"
+        ):
             video.get_frames([last])
         assert video.get_frames([0, last], size=(30, 40)).frames.shape == (2, 30, 40, 3)
     with vl.Video(file, resolution_change="scale") as video:

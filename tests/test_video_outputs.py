@@ -11,9 +11,9 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 from torch.nn.functional import interpolate
 
 import videoloader as vl
-from videoloader.clip_samples.samples import divided
 from videoloader.decoding.framing import Framing
 from videoloader.demo.videos import X264, encode_video
+from videoloader.training.samples import divided
 
 COUNT = 30
 
@@ -133,7 +133,7 @@ def test_gray_is_cropped_resized_turned_and_normalised(path, demo_folder):
 
 def test_pictures_without_luma_are_refused_by_name(tmp_path):
     path = encoded(tmp_path / "a.mkv", "ffv1", "bgra")
-    with vl.Video(path) as video, pytest.raises(vl.UnsupportedError, match=r"a\.mkv.*luma"):
+    with vl.Video(path) as video, pytest.raises(vl.errors.UnsupportedError, match=r"a\.mkv.*luma"):
         video.get_frames([0], output="gray")
 
 
@@ -179,19 +179,19 @@ def test_planes_come_from_batches_and_workers_too(path):
     ],
 )
 def test_planes_are_not_changed(path, options, message):
-    with vl.Video(path) as video, pytest.raises(vl.ArgumentError, match=message):
+    with vl.Video(path) as video, pytest.raises(vl.errors.ArgumentError, match=message):
         video.get_frames([0], output="yuv", **options)
 
 
 def test_planes_of_deep_samples_need_a_wide_type(tmp_path):
     path = encoded(tmp_path / "a.mkv", "ffv1", "yuv420p10le")
-    with vl.Video(path) as video, pytest.raises(vl.ArgumentError, match=r"10 bits.*uint16"):
+    with vl.Video(path) as video, pytest.raises(vl.errors.ArgumentError, match=r"10 bits.*uint16"):
         video.get_frames([0], output="yuv")
 
 
 def test_interleaved_components_have_no_planes(tmp_path):
     path = encoded(tmp_path / "a.mkv", "ffv1", "bgra")
-    with vl.Video(path) as video, pytest.raises(vl.UnsupportedError, match=r"Video\.decode"):
+    with vl.Video(path) as video, pytest.raises(vl.errors.UnsupportedError, match=r"Video\.decode"):
         video.get_frames([0], output="yuv")
 
 
@@ -216,7 +216,7 @@ def test_frames_snap_to_the_keyframe_before(path):
         assert times.indices.tolist() == [0, 12]
         padded = video.get_frames([-1, 40], snap="keyframe", pad_mode="constant")
         assert padded.indices.tolist() == [-1, -1]
-        with pytest.raises(vl.ArgumentError, match="keyframe"):
+        with pytest.raises(vl.errors.ArgumentError, match="keyframe"):
             video.get_frames([0], snap="nearest")
 
 
@@ -255,13 +255,13 @@ def test_motion_vectors_are_those_of_a_full_decode(path):
             for name in found.dtype.names:
                 assert np.array_equal(found[name], wanted[name]), name
         assert not len(vectors[1])
-        with pytest.raises(vl.FrameRangeError):
+        with pytest.raises(vl.errors.FrameRangeError):
             video.motion_vectors([COUNT])
 
 
 def test_codecs_without_motion_vectors_are_refused_by_name(tmp_path):
     path = encoded(tmp_path / "a.mkv", "ffv1", "yuv420p")
-    with vl.Video(path) as video, pytest.raises(vl.UnsupportedError, match="ffv1"):
+    with vl.Video(path) as video, pytest.raises(vl.errors.UnsupportedError, match="ffv1"):
         video.motion_vectors([0])
 
 

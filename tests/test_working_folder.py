@@ -9,10 +9,10 @@ import tarfile
 import pytest
 
 import videoloader as vl
-from videoloader import fn
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.pipeline import pipeline_def
 from videoloader.sources.items import Item
 
 NAME = "clip.mp4"

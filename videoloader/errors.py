@@ -158,7 +158,7 @@ class ArgumentIndexError(ArgumentError, IndexError):
     """A position outside what is indexed, such as a sample that a batch does not have.
 
     >>> import torch
-    >>> from videoloader.tensors import TensorList
+    >>> from videoloader.dali.tensors import TensorList
     >>> TensorList([torch.zeros(2), torch.zeros(2)])[5]
     Traceback (most recent call last):
     videoloader.errors.ArgumentIndexError: sample 5 is out of range: the batch has 2
@@ -229,7 +229,7 @@ class OperatorError(VideoError, RuntimeError):
     Attributes:
         sample: the place of the sample in its batch; None if the whole batch failed.
 
-    >>> from videoloader import Pipeline, fn
+    >>> from videoloader.dali import Pipeline, fn
     >>> with Pipeline(batch_size=2, num_threads=1) as pipe:
     ...     pipe.set_outputs(fn.python_function(fn.zeros(shape=[4]), function=lambda x: x / "2"))
     >>> with pipe:
@@ -244,7 +244,7 @@ class OperatorError(VideoError, RuntimeError):
 class OperatorArgumentError(OperatorError, ArgumentError):
     """An operator does not take an argument, or an input, of a sample: a layout, for one.
 
-    >>> from videoloader import Pipeline, fn
+    >>> from videoloader.dali import Pipeline, fn
     >>> with Pipeline(batch_size=2, num_threads=1) as pipe:
     ...     pipe.set_outputs(fn.crop(fn.zeros(shape=[4, 6, 3], layout="HWC"), crop=(8, 8)))
     >>> with pipe:

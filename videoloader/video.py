@@ -41,16 +41,21 @@ from videoloader.errors import (
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation, describe_size
 from videoloader.indexing.video import index_video
+from videoloader.machinery.system.faults import blamed_on
+from videoloader.machinery.system.forking import (
+    ForkSafeLock,
+    Use,
+    cached_property,
+    reset_after_fork,
+)
+from videoloader.machinery.system.options import from_options, takes_options
+from videoloader.machinery.system.spelling import suggests_attributes
+from videoloader.machinery.views import facts_table, frames_view
+from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import pad_frames, plan_decode, select_frames
 from videoloader.sampling.padding import frame_range_error
-from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.forking import ForkSafeLock, Use, cached_property, reset_after_fork
-from videoloader.system.options import from_options, takes_options
-from videoloader.system.spelling import suggests_attributes
-from videoloader.views import facts_table, frames_view
-from videoloader.workers.processors import usable_processors
 
 __all__ = ["Video"]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import videoloader as vl
 from making.svg import WIDTH, Drawing
 from videoloader.demo.videos import encode_video
-from videoloader.runtime.stage_thread import Stage
-from videoloader.runtime.stages import StageRunner
+from videoloader.machinery.runtime.stage_thread import Stage
+from videoloader.machinery.runtime.stages import StageRunner
 from videoloader.sampling import BatchOrder
 from videoloader.sampling.orders.sample_order import SampleOrder
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader import fn, types
-from videoloader.fn.names import HIDDEN
-from videoloader.operators.operator import OPERATORS
+from videoloader.dali import fn, types
+from videoloader.dali.fn.names import HIDDEN
+from videoloader.dali.operators.operator import OPERATORS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -174,7 +174,7 @@ def page() -> str:
         "Each card shows a call and its result for the RGB image `picture` of "
         f"{WIDTH}x{HEIGHT} pixels, a tensor (H, W, C). The results were made when this page was "
         "built. The same calls take clips, batches and nodes of a pipeline. "
-        "[Operators](../operators.md) has all arguments.",
+        "[Operators](../dali/operators.md) has all arguments.",
         "",
         "![The picture](made/picture.png)",
         "",
@@ -189,7 +189,7 @@ def page() -> str:
                 f":img-top: made/{name}.png",
                 ":class-card: operator",
                 "",
-                f"[fn.{name}](../operators.md#{anchor}): {summary(name)}",
+                f"[fn.{name}](../dali/operators.md#{anchor}): {summary(name)}",
                 "",
                 "```python",
                 *wrapped(call),

@@ -1,7 +1,8 @@
 """Pages of the site that show files of the repository, and links to them.
 
-Documentation links to code by relative paths such as `../videoloader/loader.py`, which work in a
-checkout. On the site such a link leads to a page with that file, or to the page that includes it.
+Documentation links to code by relative paths such as `../videoloader/training/loader.py`, which
+work in a checkout. On the site such a link leads to a page with that file, or to the page that
+includes it.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ try:
     with make_loader(on_error="replace", max_errors=1) as loader:
         for _ in loader:
             pass
-except vl.TooManyFailuresError as error:
+except vl.errors.TooManyFailuresError as error:
     print(str(error).splitlines()[0])
 else:
     raise AssertionError("two videos fail, and one may")

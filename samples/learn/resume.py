@@ -102,7 +102,7 @@ encode_video(folder / "videos/12.mp4", size=(64, 48), frames=30)
 vl.index_dataset(folder / "videos", folder / "set.parquet", workers=0)
 try:
     make_loader(0, 1).load_state_dict(json.loads(states[0]))
-except vl.ArgumentError as error:
+except vl.errors.ArgumentError as error:
     print(error)
 else:
     raise AssertionError("the state of another data set was taken")

@@ -46,7 +46,7 @@ for name, video in (("front", front), ("wrist", wrist)):
 
 try:
     wrist.get_frames_at_times([0.5], nearest=True, tolerance=0.01)
-except vl.FrameRangeError as error:
+except vl.errors.FrameRangeError as error:
     print(error)
 
 # %%

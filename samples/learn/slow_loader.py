@@ -101,7 +101,7 @@ assert short.work.discarded / short.work.decoded < work.discarded / work.decoded
 
 from rich.console import Console
 
-from videoloader.report.top import show
+from videoloader.cli.live_view import show
 
 with make() as loader:
     train(loader)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "dali"))
 
 from random_programs import random_program
 
-from videoloader import fn
-from videoloader.pipeline.experimental import pipeline_def
+from videoloader.dali import fn
+from videoloader.dali.pipeline.experimental import pipeline_def
 
 INPUTS = ((1, -3), (-2, 9), (3, -20))  # scale and shift of sample numbers
 

@@ -44,7 +44,7 @@ def main():
             tried += 1
             try:
                 right, warned, index = is_told_or_right(data)
-            except vl.DecodeError:
+            except vl.errors.DecodeError:
                 continue  # said loudly
             if not (right or warned):
                 silent += 1

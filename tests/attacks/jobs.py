@@ -26,9 +26,9 @@ import pyarrow.parquet  # noqa: F401
 import torch  # noqa: F401
 
 import videoloader as vl
+from videoloader.datasets.report.page import write_report
 from videoloader.decoding.clip_cache import ClipCache
 from videoloader.demo.shots import encode_shots
-from videoloader.report.page import write_report
 
 SAME = {"preset": "ultrafast", "x264-params": "threads=1:no-mbtree=1"}  # gives the same bytes
 LOADED = (vl.Video, vl.cut, vl.transcode, vl.map_clips, vl.find_duplicates)  # once for all forks

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import torch
 from child_processes import children
 
-from videoloader import fn, pipeline_def
+from videoloader.dali import fn, pipeline_def
+from videoloader.dali.plugin.pytorch import proxy
 from videoloader.errors import OperatorError, VideoError
-from videoloader.plugin.pytorch import proxy
 
 LIMIT = 120  # seconds of a round
 

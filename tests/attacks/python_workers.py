@@ -15,9 +15,9 @@ import time
 
 import numpy as np
 
-from videoloader import fn
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
 from videoloader.errors import OperatorError
-from videoloader.pipeline import pipeline_def
 
 
 def sample(info):

@@ -43,7 +43,7 @@ def decode_on_and_on(decoder, path, stop, counts, errors):
         requests = [(path, sorted(draw.sample(range(60), 3))) for _ in range(draw.randint(1, 12))]
         try:
             check(decoder.decode(requests, on_error="skip"), requests, counts)
-        except vl.ClosedError:
+        except vl.errors.ClosedError:
             counts["closed"] += 1
         except BaseException as error:  # noqa: BLE001
             traceback.print_exc()

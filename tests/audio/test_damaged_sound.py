@@ -11,7 +11,7 @@ from audio_files import decode_all, make_signal, write_sound
 from sound_cases import make_wav
 
 import videoloader as vl
-from videoloader import fn
+from videoloader.dali import fn
 from videoloader.errors import OperatorError, UnsupportedError
 
 RATE = 16000
@@ -97,6 +97,6 @@ def test_rates_that_occur_are_resampled():
 def test_padding_is_bounded():
     with (
         vl.Audio(make_wav(np.ones((1000, 1), np.int16), RATE)) as audio,
-        pytest.raises(vl.ArgumentError, match="read it in parts"),
+        pytest.raises(vl.errors.ArgumentError, match="read it in parts"),
     ):
         audio.get_samples(0.0, 1e9, pad=True)

@@ -213,7 +213,7 @@ def test_damage_behind_a_seek_is_an_error_as_ever(write, tmp_path):
             part = audio.get_samples(first, first + 0.5)
             assert np.array_equal(part, good.get_samples(first, first + 0.5))
     for first in (begin - 0.1, begin, begin + 0.02):
-        with vl.Audio(path) as audio, pytest.raises(vl.DecodeError, match="does not decode"):
+        with vl.Audio(path) as audio, pytest.raises(vl.errors.DecodeError, match="does not decode"):
             audio.get_samples(first, first + 0.5)
 
 
@@ -236,7 +236,7 @@ def test_damage_that_a_clip_does_not_need_is_not_seen(write, tmp_path, suffix):
     with vl.Audio(path) as audio, vl.Audio(given) as good:
         try:
             part = audio.get_samples(at - 0.1, at + 0.3)
-        except vl.DecodeError:
+        except vl.errors.DecodeError:
             return
         assert not np.array_equal(part, good.get_samples(at - 0.1, at + 0.3))
 

@@ -223,7 +223,7 @@ def test_padding_fills_up_behind_the_end(folder):
         assert np.array_equal(padded[:, :4000], audio.get_samples(1.25))
         assert (padded[:, 4000:] == 0).all()
         assert (audio.get_samples(5.0, 5.5, pad=True) == 0).all()
-        with pytest.raises(vl.ArgumentError, match="pad=True"):
+        with pytest.raises(vl.errors.ArgumentError, match="pad=True"):
             audio.get_samples(1.0, pad=True)
 
 
@@ -338,7 +338,7 @@ def test_damage_between_samples_is_an_error_that_says_where(folder, tmp_path):
     with vl.Audio(path) as audio:
         assert audio[:1000].shape == (2, 1000)
         for read in (audio.get_samples, lambda: len(audio), lambda: audio[-5:], audio.get_samples):
-            with pytest.raises(vl.DecodeError, match=r"damaged\.m4a: a packet at 0\.7\d+ s"):
+            with pytest.raises(vl.errors.DecodeError, match=r"damaged\.m4a: a packet at 0\.7\d+ s"):
                 read()
         assert audio[:1000].shape == (2, 1000)
 
@@ -351,7 +351,7 @@ def test_a_file_whose_end_is_damaged_is_an_error(folder, tmp_path):
         data[at : at + size] = bytes(size)
     with vl.Audio(bytes(data)) as audio:
         assert audio[:30000].shape == (2, 30000)
-        with pytest.raises(vl.DecodeError, match="does not decode"):
+        with pytest.raises(vl.errors.DecodeError, match="does not decode"):
             audio.get_samples()
 
 
@@ -367,7 +367,7 @@ def test_many_planes_are_mixed(tmp_path):
 
 def test_channels_without_a_layout_are_not_mixed():
     data = make_wav(np.zeros((90, 20), np.int16), 8000)
-    with pytest.raises(vl.UnsupportedError, match="FFmpeg does not mix 20 channels to mono"):
+    with pytest.raises(vl.errors.UnsupportedError, match="FFmpeg does not mix 20 channels to mono"):
         vl.Audio(data, num_channels=1)
 
 
@@ -390,18 +390,22 @@ def silent_video(path):
 @pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
-        (lambda path: path, vl.SourceError, "sound.bin"),
-        (lambda path: path.write_bytes(b"") and path, vl.FormatError, "empty"),
-        (lambda path: path.write_text("no sound " * 99), vl.FormatError, "text"),
+        (lambda path: path, vl.errors.SourceError, "sound.bin"),
+        (lambda path: path.write_bytes(b"") and path, vl.errors.FormatError, "empty"),
+        (lambda path: path.write_text("no sound " * 99), vl.errors.FormatError, "text"),
         (
             lambda path: path.write_bytes(np.random.default_rng(0).bytes(5000)),
-            vl.FormatError,
+            vl.errors.FormatError,
             "FFmpeg opens",
         ),
-        (lambda path: path.write_text("#EXTM3U\nhttp://x/y.ts"), vl.UnsupportedError, "playlist"),
+        (
+            lambda path: path.write_text("#EXTM3U\nhttp://x/y.ts"),
+            vl.errors.UnsupportedError,
+            "playlist",
+        ),
         (
             lambda path: silent_video(path.with_suffix(".mp4")).rename(path),
-            vl.FormatError,
+            vl.errors.FormatError,
             "no sound in it",
         ),
     ],
@@ -432,7 +436,7 @@ def test_arguments_without_a_meaning_are_refused(folder, arguments, words):
 def test_times_without_a_meaning_are_refused(folder):
     with vl.Audio(folder / "pcm16.wav") as audio:
         for times in [(1.0, 0.5), (float("nan"),), ("one",), (float("inf"),)]:
-            with pytest.raises(vl.ArgumentError):
+            with pytest.raises(vl.errors.ArgumentError):
                 audio.get_samples(*times)
 
 
@@ -453,7 +457,7 @@ def test_real_files_are_those_of_ffmpeg(path):
     if "garbage" in path.name and IS_BEFORE_17:
         pytest.skip("FFmpeg passes it over")
     if "garbage" in path.name:
-        with pytest.raises(vl.FormatError, match="garbage"):
+        with pytest.raises(vl.errors.FormatError, match="garbage"):
             vl.Audio(path)
         return
     with vl.Audio(path) as audio:

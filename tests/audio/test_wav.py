@@ -142,7 +142,7 @@ def test_damaged_headers_give_ffmpegs_samples_or_are_left_to_it(seed):
 @pytest.mark.parametrize("size", [0, 1, 11, 12, 19, 20, 40, 44, 45, 47, 48])
 def test_cut_headers_are_errors_of_ours(size):
     if size <= 47:
-        with pytest.raises(vl.FormatError):
+        with pytest.raises(vl.errors.FormatError):
             vl.Audio(PLAIN[:size])
         return
     with vl.Audio(PLAIN[:size]) as audio:

@@ -267,7 +267,7 @@ def test_arrays_stay_what_they_are_while_others_are_read(path, frames):
 def test_contexts():
     assert cpu(0) == cpu()
     assert (gpu(1).device_type, gpu(1).device_id, str(gpu(1))) == (2, 1, "gpu(1)")
-    with pytest.raises(vl.ArgumentError, match="ctx"):
+    with pytest.raises(vl.errors.ArgumentError, match="ctx"):
         VideoReader("a.mp4", ctx="cpu")
 
 
@@ -302,7 +302,7 @@ def test_bridges(reader, frames):
         assert isinstance(reader[0], torch.Tensor)
     assert isinstance(reader[0], decord.NDArray)
     for name in ("tensorflow", "mxnet", "tvm"):
-        with pytest.raises(vl.UnsupportedError, match=name):
+        with pytest.raises(vl.errors.UnsupportedError, match=name):
             bridge.set_bridge(name)
     with pytest.raises(ValueError, match="native, torch, numpy"):
         bridge.set_bridge("jax")
@@ -356,7 +356,7 @@ def damaged(path, tmp_path):
         for number in range(COUNT):
             try:
                 video[number]
-            except vl.DecodeError:
+            except vl.errors.DecodeError:
                 bad.append(number)
     assert bad
     assert 0 not in bad
@@ -479,7 +479,7 @@ def test_a_loader_shuffles_files_batches_or_within_files(several):
 def test_wrong_arguments_of_a_loader(several, wrong):
     options = {"uris": several, "ctx": cpu(0), "shape": (4, 48, 64, 3)}
     options |= {"interval": 0, "skip": 0, "shuffle": 0}
-    with pytest.raises(vl.ArgumentError):
+    with pytest.raises(vl.errors.ArgumentError):
         VideoLoader(**options | wrong)
 
 

@@ -58,9 +58,9 @@ def test_a_size_is_width_and_height(decoder):
 
 @pytest.mark.parametrize("limits", [(50, 60), (5, 4), (-1, 3)])
 def test_a_clip_outside_the_video_is_an_error(decoder, limits):
-    with pytest.raises(vl.FrameRangeError, match="50 frames"):
+    with pytest.raises(vl.errors.FrameRangeError, match="50 frames"):
         decoder.get_video_clips([limits], video_unit="frames")
-    with pytest.raises(vl.FrameRangeError, match="50 frames"):
+    with pytest.raises(vl.errors.FrameRangeError, match="50 frames"):
         decoder.get_video_clips([(2.0, 3.0)])
 
 
@@ -76,7 +76,7 @@ def test_sound_that_is_missing_is_an_error(decoder):
     assert not decoder.has_audio_stream()
     assert decoder.get_audio_duration() is None
     for ask in (lambda: decoder.get_clips(audio_clip_ranges=[(0, 1)]), decoder.get_audio):
-        with pytest.raises(vl.FormatError, match="no sound"):
+        with pytest.raises(vl.errors.FormatError, match="no sound"):
             ask()
 
 

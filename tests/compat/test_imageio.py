@@ -86,7 +86,7 @@ def test_what_is_no_video_is_left_to_other_plugins(opened, clip):
         opened(b"no video at all" * 9)
     with pytest.raises(InitializationError, match="writes none"):
         opened(str(clip), mode="w")
-    with opened(str(clip)) as plugin, pytest.raises(vl.UnsupportedError, match="writes no"):
+    with opened(str(clip)) as plugin, pytest.raises(vl.errors.UnsupportedError, match="writes no"):
         plugin.write(decoded(clip))
 
 

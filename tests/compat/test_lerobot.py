@@ -66,7 +66,7 @@ def test_a_frame_beyond_the_tolerance_is_an_error_that_names_both_times(clip, ca
 
 @pytest.mark.parametrize("time", [float("nan"), float("inf")])
 def test_a_time_that_is_no_number_is_an_error(clip, cache, time):
-    with pytest.raises(vl.ArgumentError, match="finite"):
+    with pytest.raises(vl.errors.ArgumentError, match="finite"):
         decode_video_frames(clip, [time], 1, cache=cache)
 
 

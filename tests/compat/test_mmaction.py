@@ -51,7 +51,7 @@ def test_efficient_gives_the_keyframe_before(clip):
 
 @pytest.mark.parametrize("mode", ["accurate", "efficient"])
 def test_a_frame_that_the_video_lacks_is_an_error(clip, mode):
-    with pytest.raises(vl.FrameRangeError, match=r"clip\.mp4.*50"):
+    with pytest.raises(vl.errors.FrameRangeError, match=r"clip\.mp4.*50"):
         run(str(clip), [50], mode=mode)
 
 

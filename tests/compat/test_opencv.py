@@ -120,7 +120,7 @@ def test_what_does_not_open_is_said_as_opencv_says_it(tmp_path, clip):
     assert capture.getExceptionMode()
     with pytest.raises(cv2.error, match=r"none\.mp4") as caught:
         capture.open(str(tmp_path / "none.mp4"))
-    assert isinstance(caught.value, vl.SourceError)
+    assert isinstance(caught.value, vl.errors.SourceError)
 
 
 def test_install_takes_files_and_leaves_cameras():

@@ -128,7 +128,7 @@ def test_energon_gives_clips_of_sound(decoder, samples):
     for clip, first in zip(clips, firsts, strict=True):
         assert np.array_equal(clip, samples[:, first : first + 7964])
     assert np.allclose(times, [(start, start + 0.9954783) for start in starts])
-    with pytest.raises(vl.FrameRangeError, match="lasts 2 s"):
+    with pytest.raises(vl.errors.FrameRangeError, match="lasts 2 s"):
         decoder.get_audio_clips([(3, 4)])
     with pytest.raises(ValueError, match="audio_unit"):
         decoder.get_audio_clips([(0, 1)], audio_unit="frames")

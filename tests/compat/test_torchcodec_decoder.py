@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader import DecodeError, VideoError
+from videoloader import VideoError
 from videoloader.compat.torchcodec import Frame, FrameBatch
 from videoloader.compat.torchcodec.decoders import (
     CpuFallbackStatus,
@@ -25,6 +25,7 @@ from videoloader.compat.torchcodec.decoders import (
     set_nvdec_cache_capacity,
 )
 from videoloader.demo.videos import encode_video
+from videoloader.errors import DecodeError
 
 FRAMES = 40
 # Irregular times from 1 s on, in 1/90 s: most of them are no fractions that floats have.

@@ -62,7 +62,7 @@ def test_a_time_without_frames_gives_none(clip):
     "wrong", [{"pts_unit": "ms"}, {"output_format": "CTHW"}, {"start_pts": 2, "end_pts": 1}]
 )
 def test_arguments_without_a_meaning_are_refused(clip, wrong):
-    with pytest.raises(vl.ArgumentError):
+    with pytest.raises(vl.errors.ArgumentError):
         read_video(clip, **wrong)
 
 
@@ -130,7 +130,7 @@ def test_metadata_make_another_one_without_reading_files(clip, uneven, tmp_path)
 def test_metadata_of_another_state_of_a_file_are_refused(clip):
     metadata = VideoClips([clip], 4, 4).metadata
     metadata["video_pts"] = [torch.arange(50)]  # as torchvision 0.26 and later have them
-    with pytest.raises(vl.ArgumentError, match=r"clip\.mp4.*again"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"clip\.mp4.*again"):
         VideoClips([clip], 4, 4, _precomputed_metadata=metadata).get_clip(1)
 
 

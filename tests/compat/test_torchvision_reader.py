@@ -79,7 +79,7 @@ def test_streams_are_chosen_and_described(sound):
 def test_what_is_no_video_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="empty"):
         VideoReader("")
-    with pytest.raises(vl.SourceError, match="none"):
+    with pytest.raises(vl.errors.SourceError, match="none"):
         VideoReader(str(tmp_path / "none.mp4"))
 
 

@@ -92,7 +92,7 @@ def test_keywords_reach_the_function_that_picks(package, clip):
 
 
 def test_a_frame_that_the_video_lacks_is_an_error(package, clip):
-    with pytest.raises(vl.FrameRangeError, match=r"clip\.mp4.*50"):
+    with pytest.raises(vl.errors.FrameRangeError, match=r"clip\.mp4.*50"):
         hook.read_video(clip, lambda metadata: [metadata.total_num_frames])
 
 

@@ -207,7 +207,7 @@ def test_a_loader_that_vllm_lacks_is_an_error_that_names_those_it_has(registry):
 
 
 def test_bytes_that_are_no_video_are_an_error(registry):
-    with pytest.raises(vl.FormatError):
+    with pytest.raises(vl.errors.FormatError):
         hook.register().load_bytes(b"no video at all" * 9)
 
 

@@ -33,7 +33,7 @@ def test_a_sampler_and_a_form_may_be_chosen_and_the_handler_pickles(clip):
 
 
 def test_damaged_bytes_are_an_error():
-    with pytest.raises(vl.FormatError):
+    with pytest.raises(vl.errors.FormatError):
         decode_video("mp4", b"this is no video" * 10)
 
 

@@ -128,9 +128,9 @@ def test_the_place_that_ends_a_batch_is_known(bad, wanted):
 
 def test_decode_batch_and_loaders_check_on_error_alike(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"nothing")
-    with pytest.raises(vl.ArgumentError) as one:
+    with pytest.raises(vl.errors.ArgumentError) as one:
         vl.decode_batch([(tmp_path / "a.mp4", [0])], workers=0, on_error="ignore")
-    with pytest.raises(vl.ArgumentError) as other:
+    with pytest.raises(vl.errors.ArgumentError) as other:
         vl.Loader([tmp_path / "a.mp4"], vl.UniformClip(2), batch_size=1, on_error="ignore")
     assert str(one.value) == str(other.value)
 

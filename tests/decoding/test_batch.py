@@ -76,7 +76,9 @@ def test_the_text_of_a_batch_is_one_line_without_pixels(decoder, demo_folder, tm
 def test_frame_numbers_that_are_times_are_refused_with_the_argument_for_times(demo_folder):
     with (
         vl.Video(demo_folder / "h264.mp4") as video,
-        pytest.raises(vl.ArgumentError, match=r"integers, got float64; pass seconds as times="),
+        pytest.raises(
+            vl.errors.ArgumentError, match=r"integers, got float64; pass seconds as times="
+        ),
     ):
         video.get_frames([0.5])
 
@@ -159,7 +161,7 @@ def test_an_index_of_another_file_fails_all_requests_that_bring_it(decoder, demo
     batch = decoder.decode([(path, [1]), stale, stale, (path, [2])], on_error="skip")
     assert [numbers(clip) for clip in batch.clips] == [[1], [2]]
     assert [failure.request for failure in batch.failures] == [1, 2]
-    assert all(isinstance(failure.error, vl.StaleIndexError) for failure in batch.failures)
+    assert all(isinstance(failure.error, vl.errors.StaleIndexError) for failure in batch.failures)
 
 
 def test_two_streams_of_one_file_are_two_videos(decoder, demo_folder, tmp_path):
@@ -294,15 +296,20 @@ def test_clips_given_by_times_fail_as_others_do(decoder, demo_folder, tmp_path):
     assert [clip.mask.tolist() for clip in batch.clips] == [[True] * 2] + [[False] * 2] * 4
     assert (batch.frames[1] == 9).all()
     assert [failure.request for failure in batch.failures] == [1, 2, 3, 4]
-    kinds = (vl.SourceError, vl.FrameRangeError, vl.FrameRangeError, vl.ArgumentError)
+    kinds = (
+        vl.errors.SourceError,
+        vl.errors.FrameRangeError,
+        vl.errors.FrameRangeError,
+        vl.errors.ArgumentError,
+    )
     assert [type(failure.error) for failure in batch.failures] == list(kinds)
-    with pytest.raises(vl.FrameRangeError, match=r"h264\.mp4: time 0\.51 s .* tolerance"):
+    with pytest.raises(vl.errors.FrameRangeError, match=r"h264\.mp4: time 0\.51 s .* tolerance"):
         decoder.decode(requests[2:])
 
 
 def test_a_request_has_frames_or_times():
     for wrong in ({"frames": [0], "times": [0]}, {"nearest": True}, {"tolerance": 1, "frames": []}):
-        with pytest.raises(vl.ArgumentError, match="times"):
+        with pytest.raises(vl.errors.ArgumentError, match="times"):
             vl.ClipRequest("clip.mp4", **wrong)
 
 
@@ -436,7 +443,7 @@ def test_filled_and_failed_frames_of_one_clip_are_both_masked(decoder, demo_fold
 def test_the_first_error_is_raised_and_names_its_file(decoder, hostile):
     with pytest.raises(vl.VideoError, match=r"missing\.mp4"):
         decoder.decode(hostile)
-    with pytest.raises(vl.DecodeError, match=r"damaged\.mp4: frame 60"):
+    with pytest.raises(vl.errors.DecodeError, match=r"damaged\.mp4: frame 60"):
         decoder.decode(hostile[2:3])
 
 
@@ -450,15 +457,15 @@ def test_arguments_without_a_meaning_are_refused(decoder, demo_folder):
         {"size": (0, 5)},
         {"interpolation": "cubic"},
     ):
-        with pytest.raises(vl.ArgumentError):
+        with pytest.raises(vl.errors.ArgumentError):
             decoder.decode([(path, [0])], **arguments)
     told = r"^crop is \(top, left, height, width\) .* got .+; a crop of the centre .* Loader"
     for crop in ((1, 2), (0, 0, 9, 9, 9), (), 1000, (0, 0, 9.5, 9), "ab"):
-        with pytest.raises(vl.ArgumentError, match=told):
+        with pytest.raises(vl.errors.ArgumentError, match=told):
             vl.ClipRequest(path, [0], crop=crop)
-        with pytest.raises(vl.ArgumentError, match=told), vl.Video(path) as video:
+        with pytest.raises(vl.errors.ArgumentError, match=told), vl.Video(path) as video:
             video.get_frames([0], crop=crop)
-    with pytest.raises(vl.ArgumentError, match="outside"):
+    with pytest.raises(vl.errors.ArgumentError, match="outside"):
         decoder.decode([vl.ClipRequest(path, [0], crop=(300, 0, 100, 100))])
 
 

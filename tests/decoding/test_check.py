@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
-from videoloader.clip_samples.known_bad import read_known
 from videoloader.decoding import check
 from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
+from videoloader.training.known_bad import read_known
 
 COUNT, NO_VIDEO, DAMAGED, CHANGED = 6, 1, (2, 5), 4
 
@@ -120,7 +120,7 @@ def test_shards_check_every_video_once(dataset, expected, tmp_path):
         for part in range(3)
     ]
     assert [row for part in parts for row in part.to_pylist()] == expected
-    with pytest.raises(vl.ArgumentError, match="shard"):
+    with pytest.raises(vl.errors.ArgumentError, match="shard"):
         check_dataset(dataset, tmp_path / "x.parquet", workers=0, shard=(3, 3))
 
 
@@ -132,7 +132,7 @@ def test_a_second_check_of_the_same_output_is_refused(dataset, tmp_path):
     from videoloader.indexing.dataset.journal import Journal
 
     journal = Journal(tmp_path / "damage.parquet.journal")
-    with pytest.raises(vl.SourceError, match="another job is at work"):
+    with pytest.raises(vl.errors.SourceError, match="another job is at work"):
         check_dataset(dataset, tmp_path / "damage.parquet", workers=0)
     journal.remove()
 

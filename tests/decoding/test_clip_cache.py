@@ -29,9 +29,9 @@ from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation
+from videoloader.machinery.system.kept_files import as_bytes, held
 from videoloader.sampling import DenseClips, EvenClips, RandomClip, UniformClip
 from videoloader.sources.items import Item
-from videoloader.system.kept_files import as_bytes, held
 
 COUNT = 3
 CLIP_BYTES = 2 * 96 * 128 * 3

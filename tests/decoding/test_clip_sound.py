@@ -224,7 +224,7 @@ def test_damaged_or_equal_timestamps_span_from_the_earliest_to_the_latest():
 
 
 def test_a_reflected_clip_without_end_is_an_error():
-    with pytest.raises(vl.ArgumentError, match="too long for the sound"):
+    with pytest.raises(vl.errors.ArgumentError, match="too long for the sound"):
         sound_spans(Numbered(), [0, 10**12], "wrap")
     spans = sound_spans(Numbered(), [0, 10**6], "edge")
     assert [span.play for span in spans] == ["forward", "silence"]
@@ -326,7 +326,7 @@ def test_a_request_for_several_clips_has_the_sound_of_each(folder):
     assert torch.equal(one.audio, torch.cat([first.audio, second.audio]))
     assert first.audio_lengths == ()
     for wrong in (5, 0):
-        with pytest.raises(vl.ArgumentError, match=f"12 frames do not make {wrong} clips"):
+        with pytest.raises(vl.errors.ArgumentError, match=f"12 frames do not make {wrong} clips"):
             vl.decode_batch([vl.ClipRequest(path, frames, clips=wrong)], audio=True)
 
 
@@ -350,7 +350,7 @@ def test_audio_options_without_meaning_are_errors(folder):
         {"audio": True, "audio_rate": 0},
         {"audio": True, "audio_channels": 1.5},
     ):
-        with pytest.raises(vl.ArgumentError, match="audio_"):
+        with pytest.raises(vl.errors.ArgumentError, match="audio_"):
             vl.decode_batch([(folder / "stereo.mp4", [0])], **options)
 
 
@@ -372,7 +372,7 @@ def damaged(folder):
 def test_damaged_sound_fails_its_clip_as_damaged_pictures_do(folder, damaged, workers):
     requests = [(damaged, range(20, 30)), (folder / "stereo.mp4", range(20, 30))]
     with vl.BatchDecoder(workers=workers) as decoder:
-        with pytest.raises(vl.DecodeError, match=r"damaged\.mp4: a packet at 1\.0"):
+        with pytest.raises(vl.errors.DecodeError, match=r"damaged\.mp4: a packet at 1\.0"):
             decoder.decode(requests, audio=True)
         skipped = decoder.decode(requests, audio=True, on_error="skip")
         replaced = decoder.decode(requests, audio=True, on_error="replace")

@@ -92,5 +92,5 @@ def test_frames_before_the_damage_are_given_and_those_behind_are_not(file):
 def decodes(video, number):
     try:
         return number in dict(video.decode([number]))
-    except vl.DecodeError:
+    except vl.errors.DecodeError:
         return False

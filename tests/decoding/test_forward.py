@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import videoloader as vl
-from videoloader import DecodeError
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.cpu import local
 from videoloader.demo.videos import encode_video
-from videoloader.runtime.run_stats import NO_WORK
+from videoloader.errors import DecodeError
+from videoloader.machinery.runtime.run_stats import NO_WORK
 from videoloader.sources.opening import open_source
 
 FRAMES = 60

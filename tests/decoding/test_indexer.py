@@ -16,8 +16,8 @@ from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items
 from videoloader.indexing.video import index_natively
-from videoloader.workers.supervisor import TaskFailure
-from videoloader.workers.tasks import run_tasks
+from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.machinery.workers.tasks import run_tasks
 
 ODD = ("crash", "hang", "memory", "once")
 
@@ -87,7 +87,7 @@ def test_what_is_no_video_is_refused_by_name(folder, tmp_path):
     (tmp_path / "text.mp4").write_text("no video")
     indexer = Indexer()
     source = open_source(tmp_path / "text.mp4")
-    with source, pytest.raises(vl.FormatError, match=r"text\.mp4: no video file"):
+    with source, pytest.raises(vl.errors.FormatError, match=r"text\.mp4: no video file"):
         indexer.index(source)
     indexer.close()
 
@@ -135,7 +135,7 @@ def test_a_batch_loses_the_clips_whose_index_fails(folder, odd):
         assert time.monotonic() - begin < 60
         assert batch.requests.tolist() == [0, 2, 4]
         assert {failure.request for failure in batch.failures} == {1, 3}
-        with pytest.raises(vl.DecodeError, match=r"crash\.wmv"):
+        with pytest.raises(vl.errors.DecodeError, match=r"crash\.wmv"):
             decoder.decode([(folder / "crash.wmv", [0])])
 
 

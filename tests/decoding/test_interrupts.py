@@ -13,7 +13,7 @@ from audio_files import make_signal, write_sound
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.workers import process, supervisor
+from videoloader.machinery.workers import process, supervisor
 
 COUNT = 72
 
@@ -118,7 +118,7 @@ def test_threads_that_an_interrupt_leaves_at_work_share_nothing_with_later_calls
 
 WORKERS = """
 from multiprocessing.connection import wait
-from videoloader.workers import supervisor
+from videoloader.machinery.workers import supervisor
 def watched_wait(connections, timeout):
     if not is_over.is_set():
         is_over.set()

@@ -12,8 +12,8 @@ import videoloader as vl
 from videoloader.decoding import batch_decoder as batches
 from videoloader.decoding import limits
 from videoloader.demo.videos import encode_video, read_frame_number
+from videoloader.machinery.workers.processors import machine_memory
 from videoloader.sources.opening import open_source
-from videoloader.workers.processors import machine_memory
 
 HUGE = (16000, 16000)
 LARGE = (4000, 4000)  # below the limit, 48 MB a frame
@@ -56,19 +56,19 @@ def numbers(batch):
 
 
 def reader(path, **options):
-    @vl.pipeline_def(batch_size=1, num_threads=1)
+    @vl.dali.pipeline_def(batch_size=1, num_threads=1)
     def pipe():
-        return vl.fn.readers.video(filenames=[str(path)], sequence_length=1, **options)
+        return vl.dali.fn.readers.video(filenames=[str(path)], sequence_length=1, **options)
 
     return pipe()
 
 
 def decoders(path, **options):
-    @vl.pipeline_def(batch_size=1, num_threads=1)
+    @vl.dali.pipeline_def(batch_size=1, num_threads=1)
     def pipe():
         data = np.frombuffer(path.read_bytes(), np.uint8)
-        encoded = vl.fn.external_source(lambda: [data], batch=True)
-        return vl.fn.decoders.video(encoded, **options)
+        encoded = vl.dali.fn.external_source(lambda: [data], batch=True)
+        return vl.dali.fn.decoders.video(encoded, **options)
 
     return pipe()
 
@@ -91,21 +91,23 @@ def test_a_claim_is_believed_where_nothing_is_decoded(folder):
 )
 def test_pictures_over_the_limit_are_refused_by_name_size_and_argument(folder, use):
     path = folder / "b_huge.webm"
-    with pytest.raises(vl.UnsupportedError, match=r"b_huge\.webm.*16000x16000.*max_pixels=134"):
+    with pytest.raises(
+        vl.errors.UnsupportedError, match=r"b_huge\.webm.*16000x16000.*max_pixels=134"
+    ):
         use(path)
-    with pytest.raises(vl.UnsupportedError, match=r"a\.webm.*64x64.*max_pixels=4095"):
+    with pytest.raises(vl.errors.UnsupportedError, match=r"a\.webm.*64x64.*max_pixels=4095"):
         use(folder / "a.webm", max_pixels=64 * 64 - 1)
     use(folder / "a.webm", max_pixels=64 * 64)
     for wrong in (0, -1, 1.5, "many", True, None):
-        with pytest.raises(vl.ArgumentError, match="max_pixels"):
+        with pytest.raises(vl.errors.ArgumentError, match="max_pixels"):
             use(path, max_pixels=wrong)
 
 
 @pytest.mark.parametrize("pipe", [reader, decoders])
 def test_pictures_over_the_limit_are_refused_by_pipelines(folder, pipe):
-    with pytest.raises(vl.OperatorError, match=r"16000x16000.*max_pixels=134"):
+    with pytest.raises(vl.errors.OperatorError, match=r"16000x16000.*max_pixels=134"):
         pipe(folder / "b_huge.webm").run()
-    with pytest.raises(vl.OperatorError, match=r"64x64.*max_pixels=4095"):
+    with pytest.raises(vl.errors.OperatorError, match=r"64x64.*max_pixels=4095"):
         pipe(folder / "a.webm", max_pixels=64 * 64 - 1).run()
     pipe(folder / "a.webm", max_pixels=64 * 64).run()
 
@@ -116,11 +118,11 @@ def test_a_decoder_is_held_to_the_limit_whatever_the_container_says(folder, tmp_
     index = replace(vl.index_video(path), width=64, height=64)
     for limit, text in ((64 * 64, "damaged"), (640 * 480, "640x480")):
         request = vl.ClipRequest(path, [0], index)
-        with pytest.raises(vl.DecodeError, match=text):
+        with pytest.raises(vl.errors.DecodeError, match=text):
             vl.decode_batch([request], workers=0, max_pixels=limit)
         with (
             vl.Video(path, index=index, max_pixels=limit) as video,
-            pytest.raises(vl.DecodeError, match=text),
+            pytest.raises(vl.errors.DecodeError, match=text),
         ):
             video[0]
 
@@ -138,7 +140,7 @@ def test_memory_of_clips_that_are_left_out_is_never_touched(folder, on_error, wo
         decoder.decode(wanted[:1])
         before = resident()
         if on_error == "raise":
-            with pytest.raises(vl.DecodeError, match=r"c_large\.webm: frame 0"):
+            with pytest.raises(vl.errors.DecodeError, match=r"c_large\.webm: frame 0"):
                 decoder.decode(wanted)
         else:
             batch = decoder.decode(wanted, on_error=on_error)
@@ -158,17 +160,17 @@ def test_clips_that_no_machine_has_room_for_fail_and_the_largest_is_named(folder
         batch = decoder.decode(wanted, on_error="skip")
         assert numbers(batch) == [1, 5]
         (failure,) = batch.failures
-        assert isinstance(failure.error, vl.OutOfMemoryError)
+        assert isinstance(failure.error, vl.errors.OutOfMemoryError)
         assert isinstance(failure.error, MemoryError)
         text = str(failure.error)
         assert all(part in text for part in ("d.webm", "40 frames", "400x300", "0.0 GB"))
-        with pytest.raises(vl.OutOfMemoryError, match=r"d\.webm"):
+        with pytest.raises(vl.errors.OutOfMemoryError, match=r"d\.webm"):
             decoder.decode(wanted)
-        with pytest.raises(vl.OutOfMemoryError, match=r"d\.webm"):
+        with pytest.raises(vl.errors.OutOfMemoryError, match=r"d\.webm"):
             decoder.decode(wanted, on_error="mask")  # a masked clip of that size has no room either
         masked = decoder.decode([*wanted[::2]], on_error="mask", size=64)
         assert not masked.failures
-    told = pytest.raises(vl.OutOfMemoryError, match=r"d\.webm: 40 frames of 400x300")
+    told = pytest.raises(vl.errors.OutOfMemoryError, match=r"d\.webm: 40 frames of 400x300")
     with vl.Video(folder / "d.webm") as video:
         with told:
             video.get_frames([2] * 40, size=(300, 400))
@@ -184,11 +186,11 @@ def test_a_batch_that_no_machine_has_room_for_is_the_fault_of_no_clip(
     told = r"^the batch of 3 clips takes 0\.0 GB, .* \(0\.0 GB of memory\); use a smaller batch"
     with vl.BatchDecoder(workers=0) as decoder:
         assert len(decoder.decode([clip] * 2, on_error=on_error).clips) == 2
-        with pytest.raises(vl.ResourceError, match=told):
+        with pytest.raises(vl.errors.ResourceError, match=told):
             decoder.decode([clip] * 3, on_error=on_error)
     options = {"size": 512, "workers": 0, "on_error": on_error}
     loader = vl.Loader([folder / "a.webm"] * 3, vl.RandomClip(6), batch_size=3, **options)
-    with loader, pytest.raises(vl.ResourceError, match=told):
+    with loader, pytest.raises(vl.errors.ResourceError, match=told):
         next(iter(loader))
     assert not loader.failures
 

@@ -54,7 +54,7 @@ def test_all_frames_before_the_damage_are_given(path, threads):
     with vl.Video(bytes(data), threads=threads) as video:
         good = next(n for n in range(30, FRAMES) if _fails(video, n))
         given = []
-        with pytest.raises(vl.DecodeError, match=f"frame {good} "):
+        with pytest.raises(vl.errors.DecodeError, match=f"frame {good} "):
             given.extend(video)
         assert len(given) == good
 
@@ -80,7 +80,7 @@ def test_what_is_cut_off_behind_a_frame_does_not_cost_it(path, tmp_path, threads
 def _fails(video, number):
     try:
         video[number]
-    except vl.DecodeError:
+    except vl.errors.DecodeError:
         return True
     return False
 

@@ -10,10 +10,10 @@ from audio_files import make_signal, write_sound
 from misbehaving import Misbehaving
 
 import videoloader as vl
-from videoloader import fn, pipeline_def
 from videoloader.audio import request as requests
 from videoloader.audio.request import SoundRequest
-from videoloader.readers.files import nemo_asr
+from videoloader.dali import fn, pipeline_def
+from videoloader.dali.readers.files import nemo_asr
 
 RATE = 16000
 
@@ -36,7 +36,7 @@ def test_a_crash_or_hang_costs_its_sound(path, what, value, words):
     for sound in found[::2]:
         assert np.array_equal(sound.samples, wanted.samples)
         assert sound.sample_rate == RATE
-    assert isinstance(found[1], vl.DecodeError)
+    assert isinstance(found[1], vl.errors.DecodeError)
     assert words in str(found[1])
 
 

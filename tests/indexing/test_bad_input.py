@@ -50,7 +50,7 @@ def boundaries(data, start=0, stop=None):
 
 
 def test_a_missing_file(tmp_path):
-    refused(tmp_path / "none.mp4", "none.mp4", "No such file", kind=vl.SourceError)
+    refused(tmp_path / "none.mp4", "none.mp4", "No such file", kind=vl.errors.SourceError)
     with pytest.raises(OSError, match="No such file"):
         vl.index_video(tmp_path / "none.mp4")
 
@@ -59,29 +59,29 @@ def test_a_missing_file(tmp_path):
     "read", [vl.index_video, vl.Video, lambda path: vl.decode_batch([(path, [0])])]
 )
 def test_an_empty_path(read):
-    with pytest.raises(vl.SourceError, match=r"^'': the path is empty; name a video file"):
+    with pytest.raises(vl.errors.SourceError, match=r"^'': the path is empty; name a video file"):
         read("")
 
 
 def test_a_directory(tmp_path):
-    refused(tmp_path, "directory", kind=vl.SourceError)
+    refused(tmp_path, "directory", kind=vl.errors.SourceError)
 
 
 def test_an_empty_file(tmp_path):
     (tmp_path / "empty.mp4").touch()
-    refused(tmp_path / "empty.mp4", "empty.mp4", "empty", kind=vl.FormatError)
-    refused(b"", "empty", kind=vl.FormatError)
+    refused(tmp_path / "empty.mp4", "empty.mp4", "empty", kind=vl.errors.FormatError)
+    refused(b"", "empty", kind=vl.errors.FormatError)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "clip.mp4", "list.m3u8"])
 def test_a_text_file(tmp_path, name):
     path = tmp_path / name
     path.write_text("not a video at all\n" * 50)
-    refused(path, name, kind=vl.FormatError)
+    refused(path, name, kind=vl.errors.FormatError)
 
 
 def test_a_url_of_a_kind_that_is_not_read():
-    refused("rtsp://camera/1", "rtsp", "s3", kind=vl.UnsupportedError)
+    refused("rtsp://camera/1", "rtsp", "s3", kind=vl.errors.UnsupportedError)
 
 
 def test_a_file_that_cannot_seek():
@@ -91,7 +91,7 @@ def test_a_file_that_cannot_seek():
         def seek(self, *_):
             raise io.UnsupportedOperation("underlying stream is not seekable")
 
-    refused(Pipe(), "pipe", "seekable", kind=vl.SourceError)
+    refused(Pipe(), "pipe", "seekable", kind=vl.errors.SourceError)
 
 
 @pytest.mark.parametrize("source", [5, None, ["a.mp4"]])
@@ -99,7 +99,7 @@ def test_what_is_no_source_is_told_with_the_argument(source):
     kind = type(source).__name__
     message = rf"^source must be a path, a URL, bytes or .* file, got {kind} "
     for read in (vl.Video, vl.index_video):
-        with pytest.raises(vl.ArgumentTypeError, match=message):
+        with pytest.raises(vl.errors.ArgumentTypeError, match=message):
             read(source)
 
 
@@ -122,11 +122,11 @@ def test_truncation_with_the_tables_at_the_end(tmp_path):
 def test_the_error_names_packet_and_byte(mp4, mp4_bytes, tmp_path):
     cut = tmp_path / "cut.mp4"
     cut.write_bytes(mp4_bytes[: len(mp4_bytes) * 2 // 3])
-    refused(cut, "cut.mp4", "truncated: packet", "ends at", kind=vl.FormatError)
+    refused(cut, "cut.mp4", "truncated: packet", "ends at", kind=vl.errors.FormatError)
 
 
 def test_a_stream_number_that_is_no_video(mp4):
-    with pytest.raises(vl.FormatError, match="stream 7"):
+    with pytest.raises(vl.errors.FormatError, match="stream 7"):
         vl.index_video(mp4, stream=7)
 
 
@@ -137,7 +137,7 @@ def test_a_lying_table_costs_no_memory(mp4_bytes):
         place = at + 4 + header
         lying = bytearray(mp4_bytes)
         lying[place : place + 4] = b"\xff\xff\xff\xff"
-        refused(bytes(lying), kind=vl.FormatError)
+        refused(bytes(lying), kind=vl.errors.FormatError)
 
 
 @settings(max_examples=300)
@@ -177,7 +177,7 @@ def test_sums_that_would_overflow_are_refused(mp4_bytes):
 
 def test_a_file_in_text_mode_is_refused(mp4):
     with open(mp4, encoding="latin-1") as opened:
-        refused(opened, "binary", kind=vl.SourceError)
+        refused(opened, "binary", kind=vl.errors.SourceError)
 
 
 def test_many_tracks_are_not_all_expanded(mp4_bytes):

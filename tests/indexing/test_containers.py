@@ -68,5 +68,5 @@ def test_a_rate_is_taken_where_packets_have_no_times(tmp_path, ending):
     if container_of(vl.index_video(path).container).times == "none":
         assert vl.index_video(path, fps=12).average_fps == 12
     else:
-        with pytest.raises(vl.ArgumentError, match="times of their own"):
+        with pytest.raises(vl.errors.ArgumentError, match="times of their own"):
             vl.index_video(path, fps=12)

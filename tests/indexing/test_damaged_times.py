@@ -58,7 +58,7 @@ def test_a_repeated_part_of_a_raw_stream_never_passes_in_silence(streams, name, 
         place = number + 1 if is_next else rng.randrange(1, len(parts))
         try:
             right, warned, index = is_told_or_right(repeated(parts, number, place))
-        except vl.DecodeError:
+        except vl.errors.DecodeError:
             continue  # the frame that is damaged is named
         assert right or warned, (number, place, index)
 
@@ -85,7 +85,7 @@ def test_a_repeated_picture_is_told(streams):
     assert index.exactness == "decode"
     (warning,) = index.warnings
     assert "repeated" in warning
-    with pytest.raises(vl.FormatError, match="repeated"):
+    with pytest.raises(vl.errors.FormatError, match="repeated"):
         vl.index_video(repeated(parts, 7, 8), strict=True)
 
 
@@ -95,7 +95,7 @@ def test_the_warning_names_the_file_and_the_packet(paths):
     (warning,) = index.warnings
     assert warning.startswith(f"{index.name}: damaged timestamps")
     assert "first at packet" in warning
-    with pytest.raises(vl.FormatError, match="damaged timestamps"):
+    with pytest.raises(vl.errors.FormatError, match="damaged timestamps"):
         vl.index_video(change(paths[clip], 6, 9), strict=True)
 
 

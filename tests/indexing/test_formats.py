@@ -13,7 +13,7 @@ from object_server import serve
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
-from videoloader.indexing.formats import CONFINED
+from videoloader.sources.formats import CONFINED
 
 _IN_OPEN = 0x20
 _EVENT = struct.Struct("iIII")
@@ -123,7 +123,7 @@ def test_what_names_others_is_refused_by_name_before_anything_is_opened(
             with (
                 opened_in(tmp_path) as names,
                 bound_ports(port) as ports,
-                pytest.raises(vl.UnsupportedError) as caught,
+                pytest.raises(vl.errors.UnsupportedError) as caught,
             ):
                 vl.index_video(source)
             assert word in str(caught.value)
@@ -209,8 +209,8 @@ def test_formats_that_hold_their_own_video_open_whatever_they_are_called(tmp_pat
 def test_text_is_called_so(tmp_path):
     path = tmp_path / "clip.mp4"
     path.write_text("not a video at all, \x1b[31mthough in colour\n" * 50)
-    with pytest.raises(vl.FormatError, match="it is text"):
+    with pytest.raises(vl.errors.FormatError, match="it is text"):
         vl.index_video(path)
     path.write_bytes(b"garbage in front of a sound " * 1000 + bytes(1000))
-    with pytest.raises(vl.FormatError, match=r"opens \((?!it is text)"):
+    with pytest.raises(vl.errors.FormatError, match=r"opens \((?!it is text)"):
         vl.index_video(path)

@@ -194,7 +194,7 @@ def test_frames_are_those_of_the_plain_file(clip, tmp_path):
 
 
 def refused(data, *words):
-    with pytest.raises(vl.FormatError) as caught:
+    with pytest.raises(vl.errors.FormatError) as caught:
         vl.index_video(data)
     for word in words:
         assert word in str(caught.value)

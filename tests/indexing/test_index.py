@@ -38,7 +38,7 @@ def test_a_damaged_index_file_is_refused(clip, tmp_path):
     data = path.read_bytes()
     for wrong in (b"", data[:5], data[:200], data[:-1], data + b"x", b"X" + data[1:]):
         path.write_bytes(wrong)
-        with pytest.raises(vl.FormatError, match=r"clip\.index"):
+        with pytest.raises(vl.errors.FormatError, match=r"clip\.index"):
             vl.VideoIndex.load(path)
 
 
@@ -69,7 +69,7 @@ def test_damage_anywhere_in_stored_bytes_is_found_out(clip, tmp_path):
                 case _:
                     wrong[at:at] = rng.bytes(1 + int(rng.integers(8)))
             path.write_bytes(wrong)
-            with pytest.raises(vl.FormatError):
+            with pytest.raises(vl.errors.FormatError):
                 read(bytes(wrong)) if read else vl.VideoIndex.load(path)
 
 
@@ -110,7 +110,7 @@ def test_a_stored_index_that_was_written_wrongly_is_refused_or_usable(clip):
     for wrong in texts:
         try:
             index = decode_index(sealed(wrong, setup, columns))
-        except vl.FormatError:
+        except vl.errors.FormatError:
             refused += 1
         else:
             usable(index)
@@ -122,7 +122,7 @@ def test_frames_of_packets_that_are_not_there_are_refused(clip):
     for wrong in (-1, len(index.packets)):
         order = index.frame_packets.copy()
         order[7] = wrong
-        with pytest.raises(vl.UnsupportedError, match="does not have"):
+        with pytest.raises(vl.errors.UnsupportedError, match="does not have"):
             encode_index(replace(index, order=order))
     order = index.frame_packets[::-1].copy()
     assert decode_index(encode_index(replace(index, order=order))).frame_packets[0] == order[0]
@@ -131,10 +131,10 @@ def test_frames_of_packets_that_are_not_there_are_refused(clip):
 def test_an_index_that_cannot_be_written_leaves_nothing_behind(clip, tmp_path):
     index = vl.index_video(clip)
     (tmp_path / "file").touch()
-    with pytest.raises(vl.SourceError, match=r"file/clip\.index: cannot be written"):
+    with pytest.raises(vl.errors.SourceError, match=r"file/clip\.index: cannot be written"):
         index.save(tmp_path / "file" / "clip.index")
     (tmp_path / "clip.index").mkdir()
-    with pytest.raises(vl.SourceError, match="is a folder; name a file"):
+    with pytest.raises(vl.errors.SourceError, match="is a folder; name a file"):
         index.save(tmp_path / "clip.index")
     assert sorted(os.listdir(tmp_path)) == ["clip.index", "file"]
 
@@ -148,11 +148,13 @@ def test_a_changed_file_makes_its_index_stale(clip, tmp_path):
     vl.Video(path, index=index).close()
     data = path.read_bytes()
     path.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
-    with pytest.raises(vl.StaleIndexError, match=r"copy\.mp4.*changed.*its first bytes differ"):
+    with pytest.raises(
+        vl.errors.StaleIndexError, match=r"copy\.mp4.*changed.*its first bytes differ"
+    ):
         vl.Video(path, index=index)
     # Bytes have no time of change; their size must do.
     vl.Video(clip.read_bytes(), index=index).close()
-    with pytest.raises(vl.StaleIndexError):
+    with pytest.raises(vl.errors.StaleIndexError):
         vl.Video(clip.read_bytes() + b"\0", index=index)
 
 

@@ -27,7 +27,7 @@ def refused(path, *words):
     """Whether each way in refuses a path, at once and by its kind."""
     ways = [open_source, vl.index_video, vl.Video, lambda path: vl.decode_batch([(path, [0])])]
     for way in ways:
-        with pytest.raises(vl.SourceError) as caught:
+        with pytest.raises(vl.errors.SourceError) as caught:
             way(path)
         for word in (str(path), *words):
             assert word in str(caught.value)
@@ -198,7 +198,7 @@ def test_a_file_that_has_shrunk_is_not_taken_for_zeros(tmp_path):
         os.truncate(tmp_path / "bytes", 50_000)
         assert not source.gather(np.array([0, 40_000]), 8).any()
         for places in ([0, 49_999], [60_000], [10, 99_999]):
-            with pytest.raises(vl.SourceError, match="truncated or was changed"):
+            with pytest.raises(vl.errors.SourceError, match="truncated or was changed"):
                 source.gather(np.array(places), 8)
 
 

@@ -352,7 +352,7 @@ def test_what_is_odd_is_left_to_ffmpeg(coded, build):
 def test_an_encrypted_track_is_refused(coded):
     locked = element(0x6D80, element(0x6240, element(0x5033, 1), element(0x5035, b"")))
     data = matroska([track(locked, private=coded[0])], cluster(0, *blocks_of(coded)))
-    with pytest.raises(vl.UnsupportedError, match="encrypted"):
+    with pytest.raises(vl.errors.UnsupportedError, match="encrypted"):
         vl.index_video(data)
 
 
@@ -398,7 +398,7 @@ def test_truncation_gives_the_complete_packets_that_ffmpeg_gives(remuxed):
 
 
 def test_a_file_cut_before_its_frames_says_where(remuxed):
-    with pytest.raises(vl.FormatError, match=r"truncated.*first cluster"):
+    with pytest.raises(vl.errors.FormatError, match=r"truncated.*first cluster"):
         vl.index_video(remuxed[: remuxed.find(b"\x1f\x43\xb6\x75")])
 
 

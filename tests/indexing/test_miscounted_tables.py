@@ -37,7 +37,7 @@ def test_a_run_of_durations_that_is_too_long_is_told(files):
     assert index.warnings == (
         f"{index.name}: damaged timestamps: box 'stts' is of 29 samples, but there are 24",
     )
-    with pytest.raises(vl.FormatError, match="box 'stts' is of 29 samples"):
+    with pytest.raises(vl.errors.FormatError, match="box 'stts' is of 29 samples"):
         vl.index_video(data, strict=True)
 
 

@@ -386,7 +386,7 @@ def test_one_packet_is_read_without_those_before(stream):
 def test_a_changed_file_is_found_out(stream):
     index = vl.index_video(stream)
     for other in (stream[: len(stream) // 2], stream[::-1], b"\0" * len(stream)):
-        with pytest.raises(vl.SourceError):
+        with pytest.raises(vl.errors.SourceError):
             list(read_packets(index, open_source(other)))
 
 

@@ -272,7 +272,7 @@ def test_one_scrambled_packet_is_enough(packets, bits):
     changed = [*packets]
     packet = packets[places[50]]
     changed[places[50]] = packet[:3] + bytes([packet[3] | bits]) + packet[4:]
-    with pytest.raises(vl.UnsupportedError, match="scrambled"):
+    with pytest.raises(vl.errors.UnsupportedError, match="scrambled"):
         vl.index_video(b"".join(changed))
 
 

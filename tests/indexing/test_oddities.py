@@ -41,7 +41,7 @@ def test_any_handler_but_sound_will_do_for_a_codec_of_video(clip, handler):
 
 
 def test_a_sound_handler_makes_no_video(clip):
-    with pytest.raises(vl.FormatError, match="no video stream"):
+    with pytest.raises(vl.errors.FormatError, match="no video stream"):
         vl.index_video(movie(clip, clip.samples, handler=b"soun"))
 
 
@@ -73,7 +73,7 @@ def test_several_descriptions(clip):
     agree(patched(movie(clip, clip.samples), b"stsc", 16, 0))
     index = vl.index_video(patched(movie(double, clip.samples), b"stsc", 16, 2))
     assert [packet for packet, _ in index.extradata] == [0]
-    with pytest.raises(vl.FormatError, match="description 3 of 2"):
+    with pytest.raises(vl.errors.FormatError, match="description 3 of 2"):
         vl.index_video(patched(movie(double, clip.samples), b"stsc", 16, 3))
 
 

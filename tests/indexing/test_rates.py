@@ -98,17 +98,17 @@ def test_order_that_only_decoding_tells_has_the_rate_too(clip):
 @pytest.mark.parametrize("name", ["clip.mp4", "clip.mkv", "clip.ts", "clip.avi", "clip.flv"])
 def test_a_container_with_times_refuses_a_rate(tmp_path, name):
     path = encode_video(tmp_path / name, size=(64, 48), frames=5)
-    with pytest.raises(vl.ArgumentError, match=f"{name}.*times of their own"):
+    with pytest.raises(vl.errors.ArgumentError, match=f"{name}.*times of their own"):
         vl.index_video(path, fps=25)
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "fast", None, 1e-9])
 def test_what_is_no_rate_is_refused(clip, rate):
     if rate is None:
-        with pytest.raises(vl.ArgumentError, match="index"):
+        with pytest.raises(vl.errors.ArgumentError, match="index"):
             vl.Video(clip("clip.h264"), index=vl.index_video(clip("clip.h264")), fps=25)
     else:
-        with pytest.raises(vl.ArgumentError, match="fps"):
+        with pytest.raises(vl.errors.ArgumentError, match="fps"):
             vl.index_video(clip("clip.h264"), fps=rate)
 
 

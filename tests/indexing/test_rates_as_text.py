@@ -14,5 +14,5 @@ def test_a_fraction_is_read():
 
 @pytest.mark.parametrize("text", ["1e99999999", "1E999999999", "9" * 5000, "0." + "3" * 100])
 def test_a_number_that_takes_long_is_refused(text):
-    with pytest.raises(vl.ArgumentError, match="fps must be a number above 0"):
+    with pytest.raises(vl.errors.ArgumentError, match="fps must be a number above 0"):
         read_rate(text)

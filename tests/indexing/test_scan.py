@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import videoloader as vl
+from videoloader.codecs.contexts import open_decoder
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import Fingerprint, open_source
-from videoloader.indexing.contexts import open_decoder
 from videoloader.indexing.order.decode_scan import scan_order
 from videoloader.indexing.payloads import read_packets
 
@@ -43,7 +43,7 @@ def test_a_small_file_of_many_large_pictures_is_refused_at_once(large):
     at, size = (int(packets[name][tiny]) for name in ("offset", "size"))
     many = without_its_keyframe(large) + data[at : at + size] * 500
     assert len(many) < 1 << 20
-    with pytest.raises(vl.UnsupportedError, match="pixels"):
+    with pytest.raises(vl.errors.UnsupportedError, match="pixels"):
         vl.index_video(many)
 
 
@@ -61,7 +61,7 @@ def test_pictures_are_counted_as_they_are_decoded_whatever_the_container_says(la
             taken.append(number)
             yield payloads[number % 40]
 
-    with pytest.raises(vl.UnsupportedError, match="pixels"):
+    with pytest.raises(vl.errors.UnsupportedError, match="pixels"):
         scan_order(lying, endless())
     assert len(taken) * 1280 * 720 == pytest.approx(400e6, rel=0.01)
 
@@ -81,7 +81,7 @@ def test_packets_that_do_not_decode_are_counted_too(large):
             taken.append(number)
             yield first[:-200] + bytes(100)
 
-    with pytest.raises(vl.UnsupportedError, match="pixels"):
+    with pytest.raises(vl.errors.UnsupportedError, match="pixels"):
         scan_order(lying, endless())
     assert len(taken) < 500
 
@@ -92,7 +92,7 @@ def test_a_large_file_may_cost_more(large):
         payloads = list(read_packets(index, source))
     index = replace(index, packets=index.packets.repeat(15), fingerprint=Fingerprint(1 << 22))
     assert scan_order(index, payloads).num_frames == 40
-    with pytest.raises(vl.UnsupportedError):
+    with pytest.raises(vl.errors.UnsupportedError):
         scan_order(replace(index, fingerprint=SMALL), payloads)
 
 
@@ -103,7 +103,7 @@ def test_pictures_that_memory_does_not_hold_are_refused(tmp_path):
         payloads = list(read_packets(index, source))
     lying = replace(index, width=16, height=16, fingerprint=SMALL)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(vl.UnsupportedError, match="bytes"):
+    with pytest.raises(vl.errors.UnsupportedError, match="bytes"):
         scan_order(lying, payloads)
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10 < 100 << 20
 

@@ -274,5 +274,5 @@ def test_flv_streams_are_numbered_as_ffmpeg_numbers_them(tmp_path):
     index = vl.index_video(path)
     assert_same(index, demuxed(path))
     assert vl.index_video(path, stream=index.stream).num_frames == 10
-    with pytest.raises(vl.FormatError, match="stream 7"):
+    with pytest.raises(vl.errors.FormatError, match="stream 7"):
         vl.index_video(path, stream=7)

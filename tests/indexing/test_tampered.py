@@ -44,7 +44,7 @@ def test_a_codec_that_is_none_of_video_is_named(clip, codec):
     index = replace(vl.index_video(clip), codec=codec)
     with (
         vl.Video(clip, index=index) as video,
-        pytest.raises(vl.UnsupportedError, match=f"'{codec}' is no codec of video"),
+        pytest.raises(vl.errors.UnsupportedError, match=f"'{codec}' is no codec of video"),
     ):
         video.get_frames([0])
 

@@ -106,7 +106,7 @@ def test_the_frames_that_are_there_are_those_of_the_whole_file(clip, name, tmp_p
         if video.index.exactness == "tables":
             assert read_frame_number(video[0].numpy()) == 0
             assert read_frame_number(video[last - 2].numpy()) == last - 2
-    with pytest.raises(vl.FormatError, match=name):
+    with pytest.raises(vl.errors.FormatError, match=name):
         vl.Video(path, strict=True)
 
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from size_tables import sizes
 
-from videoloader import fn
-from videoloader.epoch_sampler import EpochSampler
-from videoloader.pipeline import pipeline_def
-from videoloader.plugin.epoch_plan import EpochPlanner, LastBatchPolicy
+from videoloader.dali import fn
+from videoloader.dali.pipeline import pipeline_def
+from videoloader.dali.plugin.epoch_plan import EpochPlanner, LastBatchPolicy
 from videoloader.sampling import BatchOrder, Buckets, EpochSamples, Packing, RandomClip
 from videoloader.sampling.orders.reader_epochs import Division, Epochs
 from videoloader.sampling.orders.reader_order import ReaderOrder
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.orders.weighted import WeightedDraws
+from videoloader.training.epoch_sampler import EpochSampler
 
 CLIP = RandomClip(8)
 TABLE = sizes([(96 + 8 * (n % 3), 128 - 16 * (n % 2), 10 + n, 24) for n in range(13)])

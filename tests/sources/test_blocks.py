@@ -74,7 +74,7 @@ def test_another_state_of_the_object_has_blocks_of_its_own(server, folder):
     server.objects["/a.bin"] = DATA[::-1]
     assert read(server, [(7, 9)]) == ([DATA[::-1][7:16]], 1)
     assert read(server, [(7, 9)], known=before) == ([DATA[7:16]], 0)  # what was indexed
-    with pytest.raises(vl.StaleIndexError, match="changed"):
+    with pytest.raises(vl.errors.StaleIndexError, match="changed"):
         read(server, [(7, 9)], known=replace(before, etag='"gone"'))
 
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 import pytest
 
 import videoloader as vl
-from videoloader.clip_samples.known_bad import read_lines
+from videoloader.dali.readers.files.listing import listed
+from videoloader.dali.readers.files.nemo_asr import _entries
+from videoloader.dali.readers.video.file_list import read_file_list
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.readers.files.listing import listed
-from videoloader.readers.files.nemo_asr import _entries
-from videoloader.readers.video.file_list import read_file_list
 from videoloader.sources.lists import exact_number
+from videoloader.training.known_bad import read_lines
 
 LONG = "x" * 300 + ".mp4"
 HUGE = [
@@ -58,27 +58,33 @@ def test_numbers_of_too_many_digits_name_the_line(write, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     write(b"", "a.mp4")
     path = write(f"a.mp4 0\n{line.format(number)}\n")
-    with pytest.raises(vl.ArgumentError, match=r"list\.txt, line 2: .* has too many digits"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"list\.txt, line 2: .* has too many digits"):
         read_file_list(path)
 
 
 @pytest.mark.parametrize("label", ["9" * 5000, str(2**31), str(-(2**31) - 1)])
 def test_labels_of_too_many_bits_name_the_line(write, tmp_path, label):
     path = write(f"a.mp4 0\na.mp4 {label}\n")
-    with pytest.raises(vl.FormatError, match=r"list\.txt, line 2: the label .* is over 32 bits"):
+    with pytest.raises(
+        vl.errors.FormatError, match=r"list\.txt, line 2: the label .* is over 32 bits"
+    ):
         listed(str(path), labelled=True)
     if len(label) < 20:
-        with pytest.raises(vl.ArgumentError, match=r"line 2: the label -?\d+ is over 32 bits"):
+        with pytest.raises(
+            vl.errors.ArgumentError, match=r"line 2: the label -?\d+ is over 32 bits"
+        ):
             read_labels(file_list=path)
-    with pytest.raises(vl.ArgumentError, match=r"b\.png: the label -?\d+ is (over 32|not an int)"):
+    with pytest.raises(
+        vl.errors.ArgumentError, match=r"b\.png: the label -?\d+ is (over 32|not an int)"
+    ):
         read_labels("file", files=["a.png", "b.png"], labels=[0, int(label[:100])])
 
 
 def read_labels(reader="video", **options):
-    @vl.pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    @vl.dali.pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def graph():
         rule = {"sequence_length": 1} if reader == "video" else {}
-        return getattr(vl.fn.readers, reader)(**options, **rule)
+        return getattr(vl.dali.fn.readers, reader)(**options, **rule)
 
     with graph() as pipe:
         pipe.build()
@@ -97,7 +103,7 @@ def test_lines_that_are_no_text_are_named(write, read):
     first = {read_file_list: b"a.mp4 1\n", find_items: b"a.mp4\n"}.get(
         read, b'{"audio_filepath": "a.wav"}\n'
     )
-    with pytest.raises(vl.SourceError, match=r"list\.txt.* line 2"):
+    with pytest.raises(vl.errors.SourceError, match=r"list\.txt.* line 2"):
         read(write(first + "café.mp4 2\n{}\n".encode("latin-1")))
 
 
@@ -108,23 +114,25 @@ def test_names_that_are_too_long_name_the_line(write, name):
         (lambda path: listed(str(path), labelled=True), f"{name} 3"),
         (find_items, name),
     ):
-        with pytest.raises(vl.SourceError, match=r"list\.txt, line 1: the name .* is too long"):
+        with pytest.raises(
+            vl.errors.SourceError, match=r"list\.txt, line 1: the name .* is too long"
+        ):
             read(write(line))
 
 
 def test_names_that_are_too_long_are_errors_of_ours_everywhere(tmp_path):
     for use in (vl.Video, vl.index_video, lambda p: vl.Loader(p, vl.UniformClip(1), batch_size=1)):
-        with pytest.raises(vl.SourceError):
+        with pytest.raises(vl.errors.SourceError):
             use(LONG)
-    with pytest.raises(vl.SourceError):
+    with pytest.raises(vl.errors.SourceError):
         vl.index_dataset(LONG, tmp_path / "set.parquet", 0, on_error="raise")
-    with pytest.raises(vl.SourceError):
+    with pytest.raises(vl.errors.SourceError):
         vl.index_dataset(tmp_path, tmp_path / f"{LONG}.parquet", 0)
-    with pytest.raises(vl.SourceError):
+    with pytest.raises(vl.errors.SourceError):
         vl.open_dataset(LONG)
-    with pytest.raises(vl.SourceError):
+    with pytest.raises(vl.errors.SourceError):
         read_labels(file_root=LONG)
-    with pytest.raises(vl.SourceError):
+    with pytest.raises(vl.errors.SourceError):
         vl.LabelColumn(LONG).labels(["a"])
 
 
@@ -133,16 +141,16 @@ def test_names_that_are_too_long_are_errors_of_ours_everywhere(tmp_path):
 )
 def test_a_list_of_paths_and_labels_is_named_at_once(write, line):
     message = r"list\.txt, line 2: '.*' is a path and something behind it"
-    with pytest.raises(vl.FormatError, match=message):
+    with pytest.raises(vl.errors.FormatError, match=message):
         vl.Loader(write(f"b.mp4\n{line}\n"), vl.UniformClip(1), batch_size=1)
 
 
 @pytest.mark.parametrize("name", ["train.csv", "val.TSV"])
 def test_a_table_in_place_of_a_list_is_named_at_once(tmp_path, name):
     (tmp_path / name).write_text("a.mp4 3\n")
-    with pytest.raises(vl.FormatError, match=rf"{name}: a table, .* labels=LabelColumn"):
+    with pytest.raises(vl.errors.FormatError, match=rf"{name}: a table, .* labels=LabelColumn"):
         vl.Loader(tmp_path / name, vl.UniformClip(1), batch_size=1)
-    with pytest.raises(vl.FormatError, match="file_list"):
+    with pytest.raises(vl.errors.FormatError, match="file_list"):
         find_items(f"https://example.org/{name}?token=1")
 
 
@@ -155,20 +163,20 @@ def test_a_path_with_blanks_is_one_path(write, tmp_path):
 
 
 def test_an_index_of_an_archive_with_a_count_of_too_many_digits_is_named(write, tmp_path):
-    from videoloader.readers.records.archive_samples import read_index
+    from videoloader.dali.readers.records.archive_samples import read_index
 
     for count in ("9" * 5000, "²"):
-        with pytest.raises(vl.FormatError, match="no index of an archive"):
+        with pytest.raises(vl.errors.FormatError, match="no index of an archive"):
             read_index(str(write(f"v1.2 {count}\n")))
 
 
 def test_a_log_that_is_nested_without_end_is_named(write):
-    with pytest.raises(vl.SourceError, match="line 1 is no JSON"):
+    with pytest.raises(vl.errors.SourceError, match="line 1 is no JSON"):
         list(read_lines(write("[" * 200_000 + "\n{}\n")))
 
 
 def test_annotations_that_are_no_text_or_hold_huge_numbers_are_named(write):
-    from videoloader.readers.files.annotations import read_annotations
+    from videoloader.dali.readers.files.annotations import read_annotations
 
     for data in (
         json.dumps({"images": []}).encode("utf-16"),
@@ -176,7 +184,7 @@ def test_annotations_that_are_no_text_or_hold_huge_numbers_are_named(write):
         b'{"a": ' + b"9" * 5000,
         b'{"categories": [{"id": 1e999}], "annotations": [], "images": []}',
     ):
-        with pytest.raises(vl.FormatError, match=r"list\.txt: no "):
+        with pytest.raises(vl.errors.FormatError, match=r"list\.txt: no "):
             read_annotations(
                 str(write(data)), size_threshold=0, with_crowds=True, keep_labels=False
             )

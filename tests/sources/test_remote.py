@@ -76,7 +76,7 @@ def bucket(server, clips, monkeypatch):
     return server
 
 
-def refused(url, *words, kind=vl.SourceError):
+def refused(url, *words, kind=vl.errors.SourceError):
     with pytest.raises(kind) as caught:
         vl.index_video(url)
     for word in words:
@@ -213,12 +213,12 @@ def test_a_range_that_is_not_there_is_refused_among_others(server, clips):
     size = (clips / "front.mp4").stat().st_size
     with open_source(f"{server.url}/front.mp4") as source:
         assert source.read_ranges([]) == []
-        with pytest.raises(vl.SourceError, match=r"front\.mp4.*ends at"):
+        with pytest.raises(vl.errors.SourceError, match=r"front\.mp4.*ends at"):
             source.read_ranges([(0, 10), (size - 5, 10)])
-        with pytest.raises(vl.SourceError, match="wanted at -1"):
+        with pytest.raises(vl.errors.SourceError, match="wanted at -1"):
             source.read_ranges([(0, 10), (-1, 10)])
         server.objects["/front.mp4"] += b"more"
-        with pytest.raises(vl.SourceError, match="changed while it was read"):
+        with pytest.raises(vl.errors.SourceError, match="changed while it was read"):
             source.read_ranges([(200_000, 10), (size // 2, 10)])
 
 
@@ -249,7 +249,7 @@ def test_any_range_is_that_of_the_file(server, clips):
             assert source.read_up_to(offset, size) == data[offset : offset + size]
             assert source.window(offset, 1)[0] == data[offset]
         assert sum(map(len, source._kept.values())) <= remote._MAX_KEPT
-        with pytest.raises(vl.SourceError, match=r"front\.mp4.*ends at"):
+        with pytest.raises(vl.errors.SourceError, match=r"front\.mp4.*ends at"):
             source.read(len(data) - 1, 2)
 
 
@@ -259,7 +259,7 @@ def test_signed_and_encoded_urls_arrive_as_they_are(server):
         assert vl.index_video(f"{server.url}/{url}").num_frames == 160
         assert server.requests[-1][1].endswith(url.replace("a b", "a%20b"))
     refused(f"{server.url}/none.mp4?signature=secret", "none.mp4")
-    with pytest.raises(vl.SourceError) as caught:
+    with pytest.raises(vl.errors.SourceError) as caught:
         vl.index_video(f"{server.url}/none.mp4?signature=secret")
     assert "secret" not in str(caught.value)
 
@@ -273,7 +273,7 @@ def test_a_changed_object_is_not_the_one_that_was_indexed(server, clips):
     server.modified += 100  # uploaded again, the same: the etag says so
     vl.Video(url, index=index).close()
     server.objects["/front.mp4"] = server.objects["/front.mp4"][:-1] + b"?"
-    with pytest.raises(vl.StaleIndexError, match=r"front\.mp4"):
+    with pytest.raises(vl.errors.StaleIndexError, match=r"front\.mp4"):
         vl.Video(url, index=index)
 
 
@@ -285,18 +285,18 @@ def test_without_etags_the_first_bytes_count_where_the_time_of_change_differs(se
     server.forget()
     vl.Video(url, index=index).close()
     assert len(server.requests) == 1  # the one that opens it
-    with pytest.raises(vl.StaleIndexError, match="its time of change differs"):
+    with pytest.raises(vl.errors.StaleIndexError, match="its time of change differs"):
         vl.Video(url, index=replace(index, checks="mtime"))
     data = server.objects["/front.mp4"]
     server.objects["/front.mp4"] = data[:100] + bytes([data[100] ^ 1]) + data[101:]
-    with pytest.raises(vl.StaleIndexError, match="its first bytes differ"):
+    with pytest.raises(vl.errors.StaleIndexError, match="its first bytes differ"):
         vl.Video(url, index=index)
 
 
 def test_an_object_that_changes_while_it_is_read(server):
     with vl.Video(f"{server.url}/front.mp4") as video:
         server.objects["/front.mp4"] = server.objects["/front.mp4"][:-1] + b"?"
-        with pytest.raises(vl.SourceError, match=r"front\.mp4.*changed"):
+        with pytest.raises(vl.errors.SourceError, match=r"front\.mp4.*changed"):
             video[150]
 
 
@@ -369,7 +369,7 @@ AT_ONCE += [whole, plain_200, compressed, called_compressed]
 def test_an_answer_that_is_not_the_range_asked_for_is_an_error(server, tamper):
     server.tamper = tamper
     refused(f"{server.url}/front.mp4", f"{server.url}/front.mp4")
-    with pytest.raises(vl.SourceError):
+    with pytest.raises(vl.errors.SourceError):
         open_source(f"{server.url}/front.mp4")
 
 
@@ -379,9 +379,9 @@ def test_an_answer_that_goes_wrong_on_the_way_is_never_taken_for_content(server,
     with open_source(f"{server.url}/front.mp4") as source:
         kept = source.read(0, 1000)
         server.tamper = tamper
-        with pytest.raises(vl.SourceError, match=r"front\.mp4"):
+        with pytest.raises(vl.errors.SourceError, match=r"front\.mp4"):
             source.read(3_000_000, 1000)
-        with pytest.raises(vl.SourceError, match=r"front\.mp4"):
+        with pytest.raises(vl.errors.SourceError, match=r"front\.mp4"):
             source.read_ranges([(5_000_000, 300), (6_000_000, 300)])
         server.tamper = None
         for offset in (3_000_000, 3_001_000, 3_065_000, 5_000_300, 6_000_300):
@@ -406,9 +406,9 @@ def test_failures_name_the_url(server):
     url = f"{server.url}/front.mp4"
     refused(f"{server.url}/none.mp4", f"{server.url}/none.mp4", "404")
     server.objects["/empty.mp4"] = b""
-    refused(f"{server.url}/empty.mp4", "empty.mp4", "empty", kind=vl.FormatError)
+    refused(f"{server.url}/empty.mp4", "empty.mp4", "empty", kind=vl.errors.FormatError)
     server.objects["/page.mp4"] = b"<html>" * 100
-    refused(f"{server.url}/page.mp4", "page.mp4", kind=vl.FormatError)
+    refused(f"{server.url}/page.mp4", "page.mp4", kind=vl.errors.FormatError)
     server.status = 403
     refused(url, url, "permission", "403")
     server.status = 500
@@ -431,7 +431,7 @@ def test_a_server_that_does_not_answer(server, monkeypatch):
 
 def test_without_obstore_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore", None)
-    refused("s3://bucket/clip.mp4", "videoloader[remote]", kind=vl.UnsupportedError)
+    refused("s3://bucket/clip.mp4", "videoloader[remote]", kind=vl.errors.UnsupportedError)
 
 
 def test_a_forked_process_is_told(server):
@@ -443,7 +443,7 @@ def test_a_forked_process_is_told(server):
             for read in (lambda: vl.index_video(url), lambda: source.read(5_000_000, 10)):
                 try:
                     read()
-                except vl.SourceError as error:
+                except vl.errors.SourceError as error:
                     told += "forkserver" in str(error)
             os._exit(told)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
@@ -453,7 +453,7 @@ def test_file_urls_are_paths(clips):
     url = f"file://{clips}/front.mp4"
     assert vl.index_video(url).name == str(clips / "front.mp4")
     assert [item.path for item in find_items(url)] == [str(clips / "front.mp4")]
-    with pytest.raises(vl.SourceError, match="another machine"):
+    with pytest.raises(vl.errors.SourceError, match="another machine"):
         vl.index_video("file://host/front.mp4")
 
 
@@ -541,17 +541,17 @@ def test_lists_behind_urls_are_relative_to_themselves(server):
 @pytest.mark.parametrize("entry", ["file:///etc/passwd", "FILE://localhost/a.mp4", "file:/a.mp4"])
 def test_a_list_behind_a_url_names_no_local_files(server, entry):
     server.objects["/set/list.txt"] = f"a.mp4\n{entry}\n".encode()
-    with pytest.raises(vl.SourceError, match=r"list\.txt: names (?i:file):.*no local files"):
+    with pytest.raises(vl.errors.SourceError, match=r"list\.txt: names (?i:file):.*no local files"):
         find_items(f"{server.url}/set/list.txt")
 
 
 def test_a_web_server_lists_nothing(server):
-    with pytest.raises(vl.SourceError, match="text list"):
+    with pytest.raises(vl.errors.SourceError, match="text list"):
         find_items(f"{server.url}/folder/")
 
 
 def test_an_empty_prefix(bucket):
-    with pytest.raises(vl.SourceError, match="no video files"):
+    with pytest.raises(vl.errors.SourceError, match="no video files"):
         find_items("s3://videos/none/")
 
 
@@ -604,9 +604,9 @@ def test_urls_of_a_batch_that_fail_cost_their_clips_only(clips, urls):
     expected = local_clips(clips, urls)
     requests = list(zip(urls, WANTED, strict=True))
     with vl.BatchDecoder(workers=0) as decoder:
-        with pytest.raises(vl.SourceError, match=r"missing\.mp4"):
+        with pytest.raises(vl.errors.SourceError, match=r"missing\.mp4"):
             decoder.decode(requests)
-        with pytest.raises(vl.FormatError, match=r"text\.mp4"):
+        with pytest.raises(vl.errors.FormatError, match=r"text\.mp4"):
             decoder.decode(requests[2:])
         kept = decoder.decode(requests, on_error="skip")
         assert kept.requests.tolist() == GOOD

@@ -56,7 +56,7 @@ def bucket(server, monkeypatch):
     remote._open_store.cache_clear()
 
 
-def fails(url, *words, kind=vl.SourceError):
+def fails(url, *words, kind=vl.errors.SourceError):
     """The message of a failure, in one line, with the URL and all words, and without secrets."""
     with pytest.raises(kind) as caught:
         open_source(url)
@@ -114,15 +114,15 @@ def test_an_object_that_is_changed_under_a_reader_is_an_error(bucket, clips):
     with open_source("s3://videos/a.mp4") as source:
         kept = source.read(0, 1000)
         bucket.put("a.mp4", bytes(len(data)))  # as long as before
-        with pytest.raises(vl.SourceError, match=r"a\.mp4.*changed.*index it again"):
+        with pytest.raises(vl.errors.SourceError, match=r"a\.mp4.*changed.*index it again"):
             source.read(len(data) // 2, 1000)
-        with pytest.raises(vl.SourceError, match=r"a\.mp4.*changed"):
+        with pytest.raises(vl.errors.SourceError, match=r"a\.mp4.*changed"):
             source.read_ranges([(len(data) // 2, 10), (len(data) - 10, 10)])
         assert source.read(0, 1000) == kept == data[:1000]
     for workers in (0, 1):
         with vl.BatchDecoder(workers=workers) as decoder:
             request = vl.ClipRequest("s3://videos/a.mp4", [100], index=index)
-            with pytest.raises(vl.StaleIndexError, match=r"a\.mp4.*changed"):
+            with pytest.raises(vl.errors.StaleIndexError, match=r"a\.mp4.*changed"):
                 decoder.decode([request])
             assert not decoder.decode([request], on_error="mask").masks[0].any()
 
@@ -151,7 +151,9 @@ def test_an_expired_token_is_said_to_be_one(bucket):
     bucket.front.answers += [(400, EXPIRED)] * 4
     fails("s3://videos/a.mp4", "expired", "AWS_SESSION_TOKEN", "AWS_WEB_IDENTITY_TOKEN_FILE")
     assert len(bucket.front.requests) == 1
-    with pytest.raises(vl.SourceError, match="s3://videos/clips/: the credentials have expired"):
+    with pytest.raises(
+        vl.errors.SourceError, match="s3://videos/clips/: the credentials have expired"
+    ):
         find_items("s3://videos/clips/")
     url = f"{bucket.front.url}/videos/a.mp4"
     fails(f"{url}?X-Amz-Signature=secret", "sign it again")

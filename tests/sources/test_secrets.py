@@ -20,7 +20,7 @@ from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import Item, find_items
-from videoloader.sources.address import escaped, parse_url, public, scrubbed
+from videoloader.machinery.system.address import escaped, parse_url, public, scrubbed
 from videoloader.sources.remote import _quoted, _unquoted
 
 pytest.importorskip("obstore", reason="needs obstore (the extra `remote`)")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import videoloader as vl
+from videoloader.dali.readers.records.archive_samples import read_archive
 from videoloader.indexing.dataset.listing import find_items
-from videoloader.readers.records.archive_samples import read_archive
 from videoloader.sources.opening import open_source
 from videoloader.sources.tar import Member, read_members
 
@@ -137,7 +137,9 @@ def test_samples_of_many_empty_members_are_found_in_linear_time(tmp_path):
 def test_a_damaged_header_names_the_archive_and_the_place(tmp_path):
     path = tmp_path / "a.tar"
     path.write_bytes(header("a.txt", 3) + padded(b"abc") + pax(b"9 path=") + END)
-    with pytest.raises(vl.FormatError, match=r"a\.tar: .*\(no record of a pax header at byte 1536"):
+    with pytest.raises(
+        vl.errors.FormatError, match=r"a\.tar: .*\(no record of a pax header at byte 1536"
+    ):
         read_archive(str(path))
 
 

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
+from videoloader.dali.readers.files.listing import StoredFiles
 from videoloader.errors import VideoError
-from videoloader.readers.files.listing import StoredFiles
 from videoloader.sources.items import Item
 from videoloader.sources.local import read_whole
 

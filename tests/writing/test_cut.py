@@ -152,7 +152,9 @@ def test_matroska_copies_between_closed_groups_and_encodes_elsewhere(sources, tm
     made = vl.cut(source, tmp_path / "a.mkv", 12, 36)
     assert (made.method, made.num_packets) == ("copy", 24)
     assert by_us(made.path) == by_ffmpeg(made.path) == wanted[12:36]
-    with pytest.raises(vl.UnsupportedError, match=r"frames 13 to 35 .* \.mkv has no edit list"):
+    with pytest.raises(
+        vl.errors.UnsupportedError, match=r"frames 13 to 35 .* \.mkv has no edit list"
+    ):
         vl.cut(source, tmp_path / "b.mkv", 13, 36, method="copy")
     made = vl.cut(source, tmp_path / "b.mkv", 13, 36, codec="ffv1")
     assert made.method == "encode"
@@ -180,7 +182,7 @@ def test_what_was_written_is_looked_at_before_it_is_kept(sources, tmp_path, monk
     """Without the end of the edit list, pictures behind the cut would be shown."""
     wrong = copying.Shown
     monkeypatch.setattr(copying, "Shown", lambda skipped, duration: wrong(skipped, duration + 1))
-    with pytest.raises(vl.UnsupportedError, match="muxer loses frames or times"):
+    with pytest.raises(vl.errors.UnsupportedError, match="muxer loses frames or times"):
         vl.cut(sources / "b_frames.mp4", tmp_path / "cut.mp4", 3, 8, method="copy")
     assert not os.listdir(tmp_path)
     made = vl.cut(sources / "b_frames.mp4", tmp_path / "cut.mp4", 3, 8)
@@ -300,16 +302,21 @@ def test_sound_can_be_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        ((5, 5), {}, vl.FrameRangeError, "stop 5 is not after start 5$"),
-        ((7, 3), {}, vl.FrameRangeError, "stop 3 is not after start 7$"),
-        ((30, 41), {}, vl.FrameRangeError, "frames 30 to 40 requested"),
-        ((-1, 4), {}, vl.FrameRangeError, "requested"),
-        ((1, 4), {"times": (0, 1)}, vl.ArgumentError, "not both"),
-        ((), {"times": (1, 1)}, vl.ArgumentError, "begin before end"),
-        ((), {"times": (8, 9)}, vl.FrameRangeError, "8 to 9 s requested, the video runs from 0 to"),
+        ((5, 5), {}, vl.errors.FrameRangeError, "stop 5 is not after start 5$"),
+        ((7, 3), {}, vl.errors.FrameRangeError, "stop 3 is not after start 7$"),
+        ((30, 41), {}, vl.errors.FrameRangeError, "frames 30 to 40 requested"),
+        ((-1, 4), {}, vl.errors.FrameRangeError, "requested"),
+        ((1, 4), {"times": (0, 1)}, vl.errors.ArgumentError, "not both"),
+        ((), {"times": (1, 1)}, vl.errors.ArgumentError, "begin before end"),
+        (
+            (),
+            {"times": (8, 9)},
+            vl.errors.FrameRangeError,
+            "8 to 9 s requested, the video runs from 0 to",
+        ),
         ((1.5, 4), {}, TypeError, "start must be a whole number, got 1.5"),
-        ((1, 4), {"codec": "h263"}, vl.ArgumentError, "codec must be one of h264"),
-        ((1, 4), {"method": "smart"}, vl.ArgumentError, "method must be one of auto, copy"),
+        ((1, 4), {"codec": "h263"}, vl.errors.ArgumentError, "codec must be one of h264"),
+        ((1, 4), {"method": "smart"}, vl.errors.ArgumentError, "method must be one of auto, copy"),
     ],
 )
 def test_wrong_arguments_are_told_and_nothing_is_written(
@@ -335,7 +342,7 @@ def test_sources_are_of_any_kind(sources, tmp_path):
 
 
 def test_the_source_is_not_overwritten(sources):
-    with pytest.raises(vl.ArgumentError, match="is the source itself"):
+    with pytest.raises(vl.errors.ArgumentError, match="is the source itself"):
         vl.cut(sources / "b_frames.mp4", sources / "b_frames.mp4", 1, 3)
 
 

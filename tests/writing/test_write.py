@@ -190,7 +190,9 @@ def test_clips_and_videos_keep_their_times(tmp_path):
 
 def test_odd_sizes_are_coded_or_refused(tmp_path):
     frames = moving(3, 61, 83)
-    with pytest.raises(vl.ArgumentError, match="83x61; crop or resize them, pass pixel_format="):
+    with pytest.raises(
+        vl.errors.ArgumentError, match="83x61; crop or resize them, pass pixel_format="
+    ):
         vl.write_video(frames, tmp_path / "odd.mp4")
     assert not os.listdir(tmp_path)
     vl.write_video(frames, tmp_path / "odd.webm", codec="vp9", options=FAST["vp9"])
@@ -240,7 +242,9 @@ def test_the_sound_of_a_clip_is_written_with_its_own_times(tmp_path):
     with closing(vl.Audio(out)) as sound:
         assert np.array_equal(sound.get_samples().numpy(), clip.audio.T.numpy())
     for wrong, options in ((clip, {"fps": 25}), (clip, {"times": range(6)}), (filled, {})):
-        with pytest.raises(vl.ArgumentError, match=r"b\.mkv: the clip has sound, .*audio=False"):
+        with pytest.raises(
+            vl.errors.ArgumentError, match=r"b\.mkv: the clip has sound, .*audio=False"
+        ):
             vl.write_video(wrong, out, **options)
     for frames, options in ((silent, {}), (clip, {"fps": 25, "audio": False})):
         vl.write_video(frames, out, **options)
@@ -298,12 +302,12 @@ def test_a_folder_that_is_missing_is_created(tmp_path):
     vl.write_video(moving(4), made)
     vl.cut(made, tmp_path / "one" / "two" / "part.mp4", 1, 3)
     assert len(vl.index_video(tmp_path / "one" / "two" / "part.mp4")) == 2
-    with pytest.raises(vl.SourceError, match=r"no\.mp4: cannot be written"):
+    with pytest.raises(vl.errors.SourceError, match=r"no\.mp4: cannot be written"):
         vl.write_video(moving(2), made / "no.mp4")
 
 
 def test_a_container_that_does_not_take_the_codec_is_said(tmp_path):
-    with pytest.raises(vl.UnsupportedError, match=r"\.mov does not take vp9; it takes h264"):
+    with pytest.raises(vl.errors.UnsupportedError, match=r"\.mov does not take vp9; it takes h264"):
         vl.write_video(moving(2), tmp_path / "no.mov", codec="vp9")
     assert not os.listdir(tmp_path)
 
@@ -316,14 +320,16 @@ def test_the_container_chooses_the_codec_where_none_is_named(tmp_path):
 
 
 def test_another_suffix_is_refused(tmp_path):
-    with pytest.raises(vl.ArgumentError, match=r"one of \.mp4, \.m4v"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"one of \.mp4, \.m4v"):
         vl.write_video(moving(2), tmp_path / "no.gif")
 
 
 def test_an_encoder_that_is_missing_is_said_with_those_that_are_there(tmp_path, monkeypatch):
     found = formats._codec
     monkeypatch.setattr(formats, "_codec", lambda name: None if "265" in name else found(name))
-    with pytest.raises(vl.UnsupportedError, match=r"no encoder of hevc \(libx265\); it writes: h2"):
+    with pytest.raises(
+        vl.errors.UnsupportedError, match=r"no encoder of hevc \(libx265\); it writes: h2"
+    ):
         vl.write_video(moving(2), tmp_path / "no.mp4", codec="hevc")
     assert not os.listdir(tmp_path)
 

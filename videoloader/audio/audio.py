@@ -20,12 +20,12 @@ from videoloader.audio.seeking import InexactSeekError
 from videoloader.audio.stream import SoundStream
 from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
-from videoloader.sources.faults import blamed_on
+from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.faults import blamed_on
+from videoloader.machinery.system.forking import ForkSafeLock
+from videoloader.machinery.system.spelling import suggests_names
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.checks import one_of, whole_number
-from videoloader.system.forking import ForkSafeLock
-from videoloader.system.spelling import suggests_names
 
 if TYPE_CHECKING:
     import torch

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.contexts import reason_of
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.contexts import reason_of
 
 if TYPE_CHECKING:
     import av

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.indexing.contexts import make_packet
+from videoloader.codecs.contexts import make_packet
 
 if TYPE_CHECKING:
     import av

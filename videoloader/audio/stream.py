@@ -27,11 +27,11 @@ from videoloader.audio.seeking import (
     TwinDecoder,
     can_pass,
 )
+from videoloader.codecs.contexts import most_pixels, reason_of
 from videoloader.errors import DecodeError, FormatError, NoSoundError, UnsupportedError
-from videoloader.indexing.contexts import most_pixels, reason_of
-from videoloader.indexing.libav import open_container
+from videoloader.machinery.system.forking import cached_property
+from videoloader.sources.demuxer import open_container
 from videoloader.sources.source import Source
-from videoloader.system.forking import cached_property
 
 if TYPE_CHECKING:
     import av

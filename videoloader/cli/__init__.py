@@ -6,11 +6,11 @@ One module for each group of commands of its help; `terminal.py` has what they s
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import metadata
 from typing import Annotated
 
 import typer
 
-import videoloader
 from videoloader.cli.curation import dedupe, scenes, score
 from videoloader.cli.data_sets import check, index, merge, query
 from videoloader.cli.inspection import browse, inspect, report, sample
@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Index, check, select, cut and encode videos for training."""
     if version:
-        say(f"videoloader {videoloader.__version__}")
+        say(f"videoloader {metadata.version('videoloader')}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         say(context.get_help())

@@ -42,7 +42,7 @@ def scenes(
     as_json: Json = False,
 ) -> None:
     """Find the shots of videos, between hard cuts: a row for each."""
-    from videoloader.curation.commands import scenes as run
+    from videoloader.datasets.commands import scenes as run
 
     _curate(
         run,
@@ -80,7 +80,7 @@ def dedupe(
     With --shard, only hash a part of the videos, into a file beside --out. Called without it when
     all parts are there, the command uses these files.
     """
-    from videoloader.curation.commands import dedupe as run
+    from videoloader.datasets.commands import dedupe as run
 
     most = None if copies else distance
     _curate(
@@ -109,7 +109,7 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Score videos: what is black, still, blurred, in motion or silent."""
-    from videoloader.curation.commands import score as run
+    from videoloader.datasets.commands import score as run
 
     _curate(
         run,
@@ -136,7 +136,7 @@ def _curate(
     **options: Any,
 ) -> None:
     """Run a job of curation; exit code 1 if a video failed."""
-    from videoloader.curation.commands import find_source
+    from videoloader.datasets.commands import find_source
 
     with job_progress("decoding", out) as tell:
         source = find_source(sources, root)

@@ -27,7 +27,7 @@ from videoloader.cli.terminal import (
 )
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing import index_video
-from videoloader.sources.address import shown
+from videoloader.machinery.system.address import shown
 from videoloader.sources.source import as_check
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def query(
     Exit code 2 if it is not a valid condition.
     """
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
-    from videoloader.report.tables import plain_table
+    from videoloader.indexing.tables import plain_table
 
     with reported():
         if (out is not None) + count + (by is not None) > 1:
@@ -223,7 +223,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     """Index and print, file after file; the exit code."""
     from videoloader.indexing.dataset import find_items
     from videoloader.indexing.dataset.skipped import Skipped
-    from videoloader.report.tables import video_table
+    from videoloader.indexing.tables import video_table
 
     indexes, skipped = [], Skipped()
     with reported():

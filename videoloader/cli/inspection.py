@@ -35,7 +35,7 @@ def inspect(
     ] = None,
 ) -> None:
     """Print what is known of a video and draw its groups of pictures and frame sizes."""
-    from videoloader.report.tables import draw_timeline, gop_table, video_table
+    from videoloader.indexing.tables import draw_timeline, gop_table, video_table
 
     with reported():
         made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
@@ -67,10 +67,10 @@ def sample(
     color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
-    from videoloader.report.tables import write_png
+    from videoloader.indexing.tables import write_png
+    from videoloader.machinery.views import contact_sheet
     from videoloader.sampling import RandomClip, generator, sample_frames
     from videoloader.video import Video
-    from videoloader.views import contact_sheet
 
     rows = []
     with reported():
@@ -106,8 +106,8 @@ def report(
     One HTML file that needs no server, made by a job that may be stopped and goes on where it was.
     Damaged frames are shown where `videoloader check` has left its file beside the data set index.
     """
+    from videoloader.datasets.report.page import write_report
     from videoloader.indexing.dataset import open_dataset
-    from videoloader.report.page import write_report
 
     with (
         job_progress("sheets of frames", out / "index.html") as tell,
@@ -130,8 +130,8 @@ def browse(
     root: Root = None,
 ) -> None:
     """Serve the page of `report` to this machine, with frames of any video that is picked."""
+    from videoloader.datasets.report.browse import BrowseServer
     from videoloader.indexing.dataset import open_dataset
-    from videoloader.report.browse import BrowseServer
 
     with reported(), open_dataset(dataset, root=root) as opened:
         try:

@@ -20,7 +20,7 @@ def top(
 
     Those of processes with VIDEOLOADER_STATUS=1 in their environment.
     """
-    from videoloader.report.top import show, watch
+    from videoloader.cli.live_view import show, watch
 
     if once or as_json:
         show(console, as_json=as_json)
@@ -36,7 +36,7 @@ def doctor(
     A built-in clip is decoded on the CPU and, where there is a GPU, on NVDEC. Exit code 1 if
     decoding on the CPU does not work.
     """
-    from videoloader.report import doctor as run
+    from videoloader.cli import diagnosis as run
 
     findings = run.diagnose()
     if as_json:

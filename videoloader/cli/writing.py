@@ -80,8 +80,8 @@ def transcode(
     A job that may be stopped and goes on where it was when called again. Exit code 1 if any video
     cannot be transcoded, 2 if the job cannot be done.
     """
+    from videoloader.datasets.transcode import transcode as run
     from videoloader.sampling import RandomClip
-    from videoloader.writing.transcode import transcode as run
 
     whole = len(sources) == 1  # a data set index is given alone
     with job_progress("transcoding", out / "transcode") as tell:

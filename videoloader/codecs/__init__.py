@@ -1,7 +1,7 @@
 """Parsers of coded video headers: what an index and a decode plan need to know of a codec.
 
 Start at `codec.py` (`Codec`), all that the library asks of a codec; `registry.py` (`CODECS`) has
-one value for each. The other modules parse: `nal.py` NAL units, `records.py` decoder configuration
-records, the rest the headers of one codec or family. Numpy only; no module above tests a codec by
-its name.
+one value for each. `contexts.py` opens FFmpeg's decoder of a codec. The other modules parse:
+`nal.py` NAL units, `records.py` decoder configuration records, the rest the headers of one codec or
+family. No module above tests a codec by its name.
 """

@@ -24,9 +24,9 @@ from videoloader.compat.opening import (
 )
 from videoloader.compat.webdataset import EXTENSIONS
 from videoloader.errors import FormatError, FrameRangeError
+from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.forking import cached_property
 from videoloader.sampling import frames_at_times
-from videoloader.system.checks import one_of
-from videoloader.system.forking import cached_property
 from videoloader.video import Video
 
 __all__ = ["AVData", "AVDecoder", "AVMetadata", "AVWebdatasetDecoder"]

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from videoloader.compat.video_cache import VideoCache
 from videoloader.errors import DecodeError, VideoError
+from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import frames_at_times
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video
-from videoloader.workers.processors import usable_processors
 
 __all__ = [
     "NAME",

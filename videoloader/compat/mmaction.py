@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from videoloader.compat.opening import first_module, frame_rate, open_video
+from videoloader.machinery.system.checks import one_of
 from videoloader.sampling import Snap
-from videoloader.system.checks import one_of
 from videoloader.video import Video
 
 __all__ = ["DecordDecode", "DecordInit", "register"]

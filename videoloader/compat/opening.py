@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from videoloader.audio import Audio
 from videoloader.decoding.options import Layout, Matrix
 from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.libav import open_container
+from videoloader.machinery.system.checks import one_of
+from videoloader.sources.demuxer import open_container
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.checks import one_of
 from videoloader.video import Video
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from videoloader.compat.torchvision_clips import VideoClips
 from videoloader.compat.torchvision_reader import VideoReader
 from videoloader.compat.torchvision_writer import write_video
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import one_of
 from videoloader.sources.source import VideoSource
-from videoloader.system.checks import one_of
 
 __all__ = [
     "VideoClips",

@@ -11,7 +11,7 @@ from typing import Any
 
 from videoloader.compat.opening import open_video
 from videoloader.errors import ArgumentError
-from videoloader.system.forking import ForkSafeLock, reset_after_fork
+from videoloader.machinery.system.forking import ForkSafeLock, reset_after_fork
 from videoloader.video import Video
 
 __all__ = ["VideoCache"]

@@ -14,8 +14,8 @@ import torch
 
 from videoloader.compat.opening import frame_rate, open_first_video, read_sound
 from videoloader.decoding.options import ElementType, FormOptions, Layout
+from videoloader.machinery.system.options import documented
 from videoloader.sampling.sampler import ClipSampler, sample_frames
-from videoloader.system.options import documented
 
 __all__ = ["EXTENSIONS", "VideoHandler", "decode_video"]
 

@@ -27,10 +27,10 @@ from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation
-from videoloader.runtime.run_stats import NO_WORK, Work
+from videoloader.machinery.runtime.run_stats import NO_WORK, Work
+from videoloader.machinery.system.faults import blamed_on, tried
 from videoloader.sampling import FILLED, pad_frames, snap_to_keyframes
 from videoloader.sampling.plan import MergedRun, merge_runs
-from videoloader.sources.faults import blamed_on, tried
 from videoloader.sources.source import Source
 
 _ALONE = 32  # clips of several shapes that have memory of their own each

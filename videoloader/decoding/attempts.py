@@ -19,7 +19,7 @@ from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.sources.faults import drop_frames
+from videoloader.machinery.system.faults import drop_frames
 from videoloader.sources.items import Item
 
 if TYPE_CHECKING:

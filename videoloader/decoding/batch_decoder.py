@@ -42,11 +42,11 @@ from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, ClosedError, ResourceError, VideoError
+from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.forking import ForkSafeLock, spare_torch_threads
+from videoloader.machinery.system.options import from_options, takes_options
+from videoloader.machinery.workers.processors import machine_memory, usable_processors
 from videoloader.sources.items import Item
-from videoloader.system.checks import whole_number
-from videoloader.system.forking import ForkSafeLock, spare_torch_threads
-from videoloader.system.options import from_options, takes_options
-from videoloader.workers.processors import machine_memory, usable_processors
 
 if TYPE_CHECKING:
     from videoloader.decoding.clip_cache import ClipCache

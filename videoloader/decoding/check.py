@@ -17,9 +17,9 @@ from videoloader.indexing.dataset.job import Progress, part_of
 from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
+from videoloader.machinery.system.faults import raise_shortage
+from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sampling import plan_decode
-from videoloader.sources.faults import raise_shortage
-from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.errors import VideoError
-from videoloader.runtime.run_stats import NO_WORK, Work
-from videoloader.system.forking import cached_property
-from videoloader.views import facts_table, frames_view
+from videoloader.machinery.runtime.run_stats import NO_WORK, Work
+from videoloader.machinery.system.forking import cached_property
+from videoloader.machinery.views import facts_table, frames_view
 
 _SHAPES_SHOWN = 3  # of clips of different shapes, by repr
 

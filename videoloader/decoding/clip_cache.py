@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.clip_batch import ClipSound
 from videoloader.errors import ArgumentError
-from videoloader.runtime.run_stats import Work
-from videoloader.sources.address import is_url
+from videoloader.machinery.runtime.run_stats import Work
+from videoloader.machinery.system.address import is_url
+from videoloader.machinery.system.kept_files import KeptFiles, as_bytes
 from videoloader.sources.items import Item
-from videoloader.system.kept_files import KeptFiles, as_bytes
 
 if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly, OpenClip

@@ -14,10 +14,10 @@ from videoloader.audio.request import ClipSoundRequest, DecodedSound, SoundSpan
 from videoloader.decoding.clip_batch import ClipSound
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.system.faults import as_video_error
 from videoloader.sampling import pad_frames
 from videoloader.sampling.padding import check_pad_mode
 from videoloader.sampling.timeline import Timeline
-from videoloader.sources.faults import as_video_error
 
 if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly

@@ -18,13 +18,13 @@ from typing import Any, Protocol, TypeAlias, TypedDict, get_args
 from videoloader import errors
 from videoloader.decoding.options import OnError
 from videoloader.errors import ArgumentError, TooManyFailuresError, VideoError
-from videoloader.sources.address import absolute
-from videoloader.sources.faults import drop_frames, raise_shortage
+from videoloader.machinery.system.address import absolute
+from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.faults import drop_frames, raise_shortage
+from videoloader.machinery.system.forking import ForkSafeLock
+from videoloader.machinery.system.options import documented
+from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
-from videoloader.system.checks import one_of
-from videoloader.system.forking import ForkSafeLock
-from videoloader.system.options import documented
-from videoloader.system.writing import written
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ import numpy as np
 from videoloader.decoding.options import SampleOptions
 from videoloader.decoding.output import View, normalize_size
 from videoloader.errors import ArgumentError
-from videoloader.system.checks import real_number, whole_number
-from videoloader.system.options import documented
+from videoloader.machinery.system.checks import real_number, whole_number
+from videoloader.machinery.system.options import documented
 
 _TRIES = 10  # for a random crop that fits
 

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 from videoloader.errors import OutOfMemoryError, ResourceError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
-from videoloader.system.checks import real_number, whole_number
-from videoloader.workers.processors import machine_memory
+from videoloader.machinery.system.checks import real_number, whole_number
+from videoloader.machinery.workers.processors import machine_memory
 
 MAX_PIXELS = 1 << 27
 """Pixels of a picture that is decoded without being asked for: 134 million, 8K has 33 million."""

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.output import OutputFormat
-from videoloader.workers.free_memory import check_room
+from videoloader.machinery.workers.free_memory import check_room
 
 TORCH_TYPES = {
     "uint8": torch.uint8,

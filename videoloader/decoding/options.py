@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 import numpy as np
 
 from videoloader.errors import ArgumentError, NoGpuError
+from videoloader.machinery.system.options import documented
 from videoloader.sampling import PadMode, Snap
-from videoloader.system.options import documented
 
 if TYPE_CHECKING:
     import torch

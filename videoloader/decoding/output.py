@@ -23,8 +23,8 @@ from videoloader.decoding.options import (
     ToneMap,
 )
 from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
-from videoloader.system.checks import one_of, whole_number
-from videoloader.system.options import documented
+from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.options import documented
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": get_args(ElementName),

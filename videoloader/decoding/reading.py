@@ -21,7 +21,7 @@ from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
-from videoloader.system.forking import keep_forever
+from videoloader.machinery.system.forking import keep_forever
 
 # On the CPU frames are views of their chunk, so whoever keeps one keeps all: few, or little memory.
 _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames

@@ -16,12 +16,12 @@ from videoloader.decoding.options import FrameOptions
 from videoloader.decoding.output import as_rectangle
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.system.address import public
+from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.options import documented
 from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
-from videoloader.sources.address import public
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.checks import whole_number
-from videoloader.system.options import documented
 
 
 @documented(FrameOptions)

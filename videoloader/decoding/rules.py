@@ -8,8 +8,8 @@ from typing import get_args
 from videoloader.decoding.limits import MAX_PIXELS
 from videoloader.decoding.options import BatchOptions, ResolutionChange
 from videoloader.errors import ArgumentError
-from videoloader.system.checks import one_of, whole_number
-from videoloader.system.options import documented
+from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.options import documented
 
 
 @documented(BatchOptions)

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import ContextDecorator
 
-from videoloader.system.forking import ForkSafeLock
+from videoloader.machinery.system.forking import ForkSafeLock
 
 # On an H200, 14 sessions beside a busy thread reached 0.71 of their rate at the usual 5 ms, 0.85 at
 # 0.5 ms and 0.91 at this; the busy thread lost nothing.

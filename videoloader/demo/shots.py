@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.demo.videos import BITEXACT, X264
-from videoloader.system.scheduling import kept_scheduling
+from videoloader.machinery.system.scheduling import kept_scheduling
 
 
 def encode_shots(

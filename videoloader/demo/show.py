@@ -20,24 +20,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from videoloader import (
-    ClipDataset,
-    Pipeline,
-    RandomClip,
-    Video,
-    VideoError,
-    VideoIndex,
-    fn,
-    index_video,
-    pipeline_def,
-)
+from videoloader.dali import Pipeline, fn, pipeline_def
+from videoloader.dali.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.demo.videos import make_videos
+from videoloader.errors import VideoError
+from videoloader.indexing import VideoIndex, index_video
 from videoloader.indexing.dataset import find_videos
-from videoloader.plugin.pytorch import GenericIterator, LastBatchPolicy
-from videoloader.report.tables import video_table, write_png
-from videoloader.sampling import sample_frames
-from videoloader.system.writing import written
-from videoloader.views import contact_sheet
+from videoloader.indexing.tables import video_table, write_png
+from videoloader.machinery.system.writing import written
+from videoloader.machinery.views import contact_sheet
+from videoloader.sampling import RandomClip, sample_frames
+from videoloader.training.clip_dataset import ClipDataset
+from videoloader.video import Video
 
 EPOCHS = 2
 BATCH = 4

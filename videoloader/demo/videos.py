@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
-from videoloader.system.scheduling import kept_scheduling
+from videoloader.machinery.system.scheduling import kept_scheduling
 
 BLOCKS = 16  # blocks in a row, one bit each, the highest bit on the left
 ROW_SHARE = 16  # a row of blocks is this part of the picture's height

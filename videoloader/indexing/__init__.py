@@ -6,6 +6,8 @@ missing or wrong. `packets.py` has the table in memory, `storage.py` and `column
 disk; `payloads.py` and `transport_layout.py` read the bytes of packets. `dataset/` indexes many
 files.
 
+For `videoloader.dali`: `index.py`.
+
 >>> from pathlib import Path
 >>> sources: list[VideoSource] = ["clip.mp4", Path("clip.mp4"), Path("clip.mp4").read_bytes()]
 >>> [index_video(source).num_frames for source in sources]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.codec import PictureCheck
 from videoloader.codecs.color import Color, color_from_codes
+from videoloader.codecs.contexts import pixel_format_of
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.containers.registry import container_of
-from videoloader.indexing.contexts import pixel_format_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import Packet, fraction_of, open_stream, packets_of
 from videoloader.indexing.packets import (

@@ -23,9 +23,9 @@ from videoloader.indexing.packets import (
 from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, load_fields, save_index
 from videoloader.indexing.traits import UNKNOWN, StreamTraits
+from videoloader.machinery.system.forking import cached_property
+from videoloader.machinery.views import facts_table, timeline_svg
 from videoloader.sources.source import Check, Fingerprint, Source, difference
-from videoloader.system.forking import cached_property
-from videoloader.views import facts_table, timeline_svg
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,8 @@ from videoloader.errors import FormatError, SourceError, UnsupportedError
 from videoloader.indexing.columns import decode_columns, encode_columns
 from videoloader.indexing.packets import Exactness, Orientation
 from videoloader.indexing.transport_layout import check_packing
+from videoloader.machinery.system.writing import written_whole
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import written_whole
 
 if TYPE_CHECKING:
     from videoloader.indexing.index import VideoIndex

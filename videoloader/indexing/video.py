@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from videoloader.codecs.contexts import LibavNeededError, without_libav
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.containers.container import past_the_end
 from videoloader.indexing.containers.registry import container_of, index_by_tables, stated_end
-from videoloader.indexing.contexts import LibavNeededError, without_libav
 from videoloader.indexing.demuxing import index_by_demuxing
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.order.decode_scan import scan_order
@@ -20,7 +20,7 @@ from videoloader.indexing.order.time_check import check_times
 from videoloader.indexing.payloads import read_packets
 from videoloader.indexing.rates import read_rate
 from videoloader.indexing.references import read_headers
-from videoloader.sources.faults import as_video_error, is_mistake
+from videoloader.machinery.system.faults import as_video_error, is_mistake
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source, VideoSource
 

@@ -5,6 +5,9 @@ Start at `clips.py` (clip samplers) and `plan.py` (`plan_decode`, frames to pack
 samples in an epoch, `batches/` batches of clips of several shapes. `random.py` has the random
 numbers of all of them.
 
+For `videoloader.dali`: `clips.py`, `orders/reader_epochs.py`, `orders/reader_order.py`,
+`orders/sample_order.py`, `orders/weighted.py`, `sampler.py`, `seeding.py`, `several_clips.py`.
+
 >>> mode: PadMode = "constant"
 >>> pad_frames([8, 9, 10], 10, mode)[0].tolist(), FILLED
 ([8, 9, -1], -1)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import one_of, real_number, whole_number
+from videoloader.machinery.system.spelling import suggests_names
 from videoloader.sampling.sampler import Frames
 from videoloader.sampling.timeline import Timeline
-from videoloader.system.checks import one_of, real_number, whole_number
-from videoloader.system.spelling import suggests_names
 
 _MOST_FRAMES = 1 << 24  # of a clip: 155 hours at 30 a second
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
-from videoloader.system.checks import one_of
+from videoloader.machinery.system.checks import one_of
 
 PadMode: TypeAlias = Literal[
     "none",

@@ -40,7 +40,7 @@ def seed(value: int | None = None) -> None:
     Args:
         value: the seed; None chooses one.
 
-    >>> from videoloader import eager, fn
+    >>> from videoloader.dali import eager, fn
     >>> with eager():
     ...     seed(7); first = fn.random.uniform()
     ...     seed(7); first == fn.random.uniform()

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.sampling.clips import check_length
 from videoloader.sampling.sampler import SampledVideo
 from videoloader.sampling.timeline import Timeline
 from videoloader.sampling.times import NANOSECOND
-from videoloader.system.checks import one_of, whole_number
 
 Snap: TypeAlias = Literal["none", "keyframe"]
 SNAPS = ("none", "keyframe")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
+from videoloader.machinery.system.checks import real_number
 from videoloader.sampling.padding import PadMode, check_pad_mode
-from videoloader.system.checks import real_number
 
 Seconds = NDArray[np.float64]
 Frames = NDArray[np.int64]

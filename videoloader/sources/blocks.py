@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.kept_files import KeptFiles, as_bytes
 from videoloader.sources.source import Fingerprint
-from videoloader.system.kept_files import KeptFiles, as_bytes
 
 BLOCK = 1 << 17  # bytes; smaller ones cost more files, larger ones more bytes around a clip
 

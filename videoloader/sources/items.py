@@ -8,7 +8,14 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from videoloader.errors import ArgumentError, FormatError, SourceError
-from videoloader.sources.address import absolute_path, escaped, is_url, local_path, public, shown
+from videoloader.machinery.system.address import (
+    absolute_path,
+    escaped,
+    is_url,
+    local_path,
+    public,
+    shown,
+)
 from videoloader.sources.opening import open_member, open_source
 from videoloader.sources.source import Fingerprint, Source
 

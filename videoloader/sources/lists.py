@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from videoloader.errors import SourceError
-from videoloader.sources.address import is_url, shown
+from videoloader.machinery.system.address import is_url, shown
 
 _MOST_DIGITS = 64  # of a number; with many more, `int` fails and `Fraction` takes for ever
 _MOST_EXPONENT = 2  # digits of the exponent

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import SourceError, VideoError
-from videoloader.sources.address import absolute_path, escaped, shown
-from videoloader.sources.faults import raise_shortage
+from videoloader.machinery.system.address import absolute_path, escaped, shown
+from videoloader.machinery.system.faults import raise_shortage
+from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.sources.source import Fingerprint, Source, rows_at
-from videoloader.system.forking import ForkSafeLock
 
 _GATHERED = 1 << 12  # places whose bytes are read together
 _NEAR = 1 << 11  # gaps up to this many bytes are read through instead of starting a new read

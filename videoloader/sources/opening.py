@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from videoloader.errors import ArgumentTypeError, SourceError
-from videoloader.sources.address import escaped, is_url, local_path
+from videoloader.machinery.system.address import escaped, is_url, local_path
 from videoloader.sources.local import MemorySource, open_file, open_path
 from videoloader.sources.source import Fingerprint, Source, VideoSource
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, urljoin
 
 from videoloader.errors import SourceError
-from videoloader.sources.address import WEB, parse_url, scrubbed
+from videoloader.machinery.system.address import WEB, parse_url, scrubbed
 
 _TIMEOUT = 30.0  # seconds
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between attempts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from videoloader.errors import FormatError, SourceError, VideoError
-from videoloader.sources.address import WEB, scrubbed
+from videoloader.machinery.system.address import WEB, scrubbed
 
 Answer = TypeVar("Answer")
 

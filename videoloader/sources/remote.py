@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from videoloader.errors import SourceError, StaleIndexError, UnsupportedError
-from videoloader.sources.address import WEB, parse_url, shown
+from videoloader.machinery.system.address import WEB, parse_url, shown
 from videoloader.sources.blocks import block_cache
 from videoloader.sources.redirects import basic, find_landing
 from videoloader.sources.refusals import RefusedError, asked

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError
-from videoloader.system.checks import one_of
-from videoloader.system.forking import cached_property
+from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.forking import cached_property
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
 """Ways to specify a video; a `str` may be a URL."""

@@ -1,1 +1,1 @@
-"""Frames become files: encoding, cutting, and transcoding of whole data sets."""
+"""Frames become a file: encoding and cutting."""

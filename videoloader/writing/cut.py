@@ -12,13 +12,13 @@ from videoloader.decoding.opening.videos import open_any, source_name
 from videoloader.errors import ArgumentError, FrameRangeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
+from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.faults import blamed_on
+from videoloader.machinery.system.spelling import suggests_names
+from videoloader.machinery.system.writing import written_whole
 from videoloader.sampling.times import frames_between
-from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
-from videoloader.system.checks import one_of, whole_number
-from videoloader.system.spelling import suggests_names
-from videoloader.system.writing import written_whole
 from videoloader.writing.copying import CopyPlan, copy_packets, plan_copy
 from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import Muxer, codecs_here, find_encoder, muxer_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from videoloader.errors import ArgumentError
-from videoloader.system.checks import whole_number
+from videoloader.machinery.system.checks import whole_number
 from videoloader.writing.formats import Encoder, encoders_of, find_encoder
 
 Quality: TypeAlias = "int | Literal['lossless'] | None"

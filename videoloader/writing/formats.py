@@ -10,8 +10,8 @@ from typing import Any
 
 from videoloader.codecs.registry import closest_name
 from videoloader.errors import ArgumentError, UnsupportedError
-from videoloader.system.checks import one_of
-from videoloader.system.spelling import did_you_mean
+from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.spelling import did_you_mean
 
 _DEFAULT_CODEC = "h264"
 

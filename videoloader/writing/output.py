@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from videoloader.errors import ArgumentError, UnsupportedError, VideoError
-from videoloader.system.scheduling import kept_scheduling
+from videoloader.machinery.system.scheduling import kept_scheduling
 from videoloader.writing.encoding import Encoding
 from videoloader.writing.formats import CODECS, Muxer, muxer_of
 from videoloader.writing.pictures import Form

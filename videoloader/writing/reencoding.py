@@ -15,9 +15,9 @@ from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import read_stream_header
+from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import plan_decode
 from videoloader.sources.source import Source
-from videoloader.workers.processors import usable_processors
 from videoloader.writing.copying import end_of
 from videoloader.writing.edits import write_edits
 from videoloader.writing.encoding import Encoding

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from videoloader.audio import Audio
 from videoloader.errors import ArgumentError
-from videoloader.indexing.libav import fraction_of, open_container
+from videoloader.indexing.libav import fraction_of
+from videoloader.sources.demuxer import open_container
 from videoloader.sources.source import Source
 from videoloader.writing.edits import Shown
 from videoloader.writing.formats import Muxer

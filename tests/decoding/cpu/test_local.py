@@ -144,11 +144,11 @@ def test_threads_do_not_spoil_the_frames_before_damage(damaged, threads):
     with vl.Video(damaged, threads=threads) as video:
         frames = video.get_frames(range(40)).frames
         assert [read_frame_number(frame.numpy()) for frame in frames] == list(range(40))
-        with pytest.raises(vl.DecodeError, match=r"bad\.mp4: frame 40 .*packet"):
+        with pytest.raises(vl.errors.DecodeError, match=r"bad\.mp4: frame 40 .*packet"):
             video.get_frames(range(41))
         assert read_frame_number(video[39].numpy()) == 39  # the decoder is as new
         seen = []
-        with pytest.raises(vl.DecodeError, match=r"bad\.mp4: frame \d+ .*packet 40"):
+        with pytest.raises(vl.errors.DecodeError, match=r"bad\.mp4: frame \d+ .*packet 40"):
             seen.extend(read_frame_number(frame.numpy()) for frame in video)
         assert seen == list(range(40))
 

@@ -204,7 +204,7 @@ def test_a_task_that_needs_too_much_memory_fails_alone(clips):
         made.append(task_of(pool, clips[1], [3]))
         results = decode(pool, [task for _, task in made])
     assert [k for k, failure in results.items() if failure] == [1]
-    assert isinstance(results[1], vl.OutOfMemoryError)
+    assert isinstance(results[1], vl.errors.OutOfMemoryError)
     assert "clip0.mp4: frame 2:" in str(results[1])
     with vl.Video(clips[1]) as video:
         assert (made[2][0][0] == video[3].numpy()).all()

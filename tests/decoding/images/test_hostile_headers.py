@@ -122,5 +122,7 @@ def test_the_sizes_in_a_tiff_are_read_where_they_are():
     data = bytearray(tiff(3, kind=3))
     assert read_header(memoryview(data), "x").width == 0x0101
     data[10 + 8 : 10 + 12] = struct.pack("<I", SIZE)  # behind the end
-    with pytest.raises(vl.FormatError, match="x: its header points to bytes 500000 to 500002"):
+    with pytest.raises(
+        vl.errors.FormatError, match="x: its header points to bytes 500000 to 500002"
+    ):
         read_header(memoryview(data), "x")

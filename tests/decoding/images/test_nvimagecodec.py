@@ -10,13 +10,13 @@ import pytest
 import torch
 from image_files import encoded, picture
 
-from videoloader import fn, pipeline_def, types
+from videoloader.dali import fn, pipeline_def, types
+from videoloader.dali.operators.applying import apply_operator
+from videoloader.dali.operators.context import Context
+from videoloader.dali.operators.operator import OPERATORS
+from videoloader.dali.tensors.batch import Batch
 from videoloader.decoding.images import nvimagecodec
 from videoloader.decoding.images.header import read_header
-from videoloader.operators.applying import apply_operator
-from videoloader.operators.context import Context
-from videoloader.operators.operator import OPERATORS
-from videoloader.tensors.batch import Batch
 
 SIZES = [(40, 50), (30, 20), (64, 48), (31, 33)]
 EXIF = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"  # orientation 6

@@ -52,7 +52,7 @@ def decode(data):
 @pytest.mark.parametrize("strip", [0, 3, 8])
 def test_a_strip_that_ends_early_is_an_error(compression, dtype, channels, strip):
     data = shortened(encoded(61, 63, compression, dtype, channels), strip)
-    with pytest.raises(vl.DecodeError, match=r"^x: .* truncated or damaged"):
+    with pytest.raises(vl.errors.DecodeError, match=r"^x: .* truncated or damaged"):
         decode(data)
 
 
@@ -77,5 +77,7 @@ def test_entries_that_share_their_values_are_an_error():
     entries += b"".join(struct.pack("<HHII", 40000 + n, 1, start, 0) for n in range(20))
     struct.pack_into("<I", data, 4, start)
     data += struct.pack("<H", count + 20) + entries + bytes(4)
-    with pytest.raises(vl.FormatError, match=r"^x: a TIFF directory with \d+ bytes of values"):
+    with pytest.raises(
+        vl.errors.FormatError, match=r"^x: a TIFF directory with \d+ bytes of values"
+    ):
         decode(data)

@@ -15,15 +15,15 @@ from image_files import FILES, encoded, picture
 from misbehaving import MisbehavingHeader
 
 import videoloader as vl
-from videoloader import fn, pipeline_def
+from videoloader.dali import fn, pipeline_def
+from videoloader.dali.operators.decoders import image_files
 from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.cpu import images
 from videoloader.decoding.cpu.images import ImageQueue
 from videoloader.decoding.images.header import read_header
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.demo.videos import encode_video, read_frame_number
-from videoloader.operators.decoders import image_files
-from videoloader.system.forking import ForkSafeLock
+from videoloader.machinery.system.forking import ForkSafeLock
 
 RGB = ImageForm("RGB", adjust_orientation=True, max_pixels=1 << 27)
 LIMITS = {"time_limit": 1.5, "memory_limit": 400 << 20}
@@ -131,7 +131,7 @@ class PoolThatFails(PoolOfOneTask):
         for number, task in enumerate(tasks):
             if self.fails:
                 self.fails = False
-                raise vl.ResourceError("no memory left")
+                raise vl.errors.ResourceError("no memory left")
             yield number, task.perform(None), None
 
 
@@ -241,7 +241,7 @@ def test_a_batch_fails_while_others_are_added():
         task = None
 
     queue._waiting.append(Other())
-    with pytest.raises(vl.ResourceError):
+    with pytest.raises(vl.errors.ResourceError):
         queue.decode([request(encoded(picture(8, 8), "png"))], RGB)
     assert {type(group) for group in queue._waiting} == {Other}
 
@@ -250,7 +250,7 @@ def test_a_damaged_image_fails_by_name_among_good_ones(decoder):
     good = encoded(picture(40, 50), "png")
     bad = good[:200] + bytes(300) + good[500:]
     made = decoder.decode_images([request(good), request(bad, "bad.png"), request(good)], RGB)
-    assert isinstance(made[1], vl.DecodeError)
+    assert isinstance(made[1], vl.errors.DecodeError)
     assert str(made[1]).startswith("bad.png: ")
     assert all(np.array_equal(made[at], picture(40, 50)) for at in (0, 2))
 
@@ -264,7 +264,9 @@ def test_an_image_that_misbehaves_costs_itself_only(name):
         requests[4:4] = [misbehaving(good, name)]
         made = decoder.decode_images(requests, RGB)
         again = decoder.decode_images(requests[:4], RGB)
-    assert isinstance(made[4], vl.OutOfMemoryError if name == "bomb" else vl.DecodeError)
+    assert isinstance(
+        made[4], vl.errors.OutOfMemoryError if name == "bomb" else vl.errors.DecodeError
+    )
     assert str(made[4]).startswith(f"{name}: ")
     assert WORDS[name] in str(made[4])
     for mine in [*made[:4], *made[5:], *again]:
@@ -278,7 +280,7 @@ def test_an_image_that_needs_too_much_memory_is_named(limit):
     good = encoded(picture(40, 50), "png")
     with vl.BatchDecoder(workers=1, memory_limit=limit << 20) as decoder:
         made = decoder.decode_images([request(good), request(large, "large.png")], RGB)
-    assert isinstance(made[1], vl.OutOfMemoryError)
+    assert isinstance(made[1], vl.errors.OutOfMemoryError)
     assert str(made[1]).startswith("large.png: ")
     assert np.array_equal(made[0], picture(40, 50))
 
@@ -314,7 +316,7 @@ def test_a_pipeline_outlives_images_that_misbehave(folder):
                 images, _ = pipe.run()
                 assert np.array_equal(images[0].numpy(), picture(40, 50))
                 continue
-            with pytest.raises(vl.OperatorError, match=word) as caught:
+            with pytest.raises(vl.errors.OperatorError, match=word) as caught:
                 pipe.run()
             assert path in str(caught.value)
             assert isinstance(caught.value.__cause__, vl.VideoError)
@@ -330,7 +332,7 @@ def test_an_error_names_the_sample_and_no_image_is_decoded_again(folder):
         return fn.decoders.image_crop(data, crop=(8, 8), **LIMITS)
 
     with pipeline() as pipe:
-        with pytest.raises(vl.OperatorError, match="sample 2 of batch 0") as caught:
+        with pytest.raises(vl.errors.OperatorError, match="sample 2 of batch 0") as caught:
             pipe.run()
         stats = shared_decoder("cpu", 2, **LIMITS).stats()["cpu"]
     assert caught.value.sample == 2

@@ -214,7 +214,7 @@ def test_what_is_resized_here_is_what_the_operator_makes_of_the_full_size(
     pytest.importorskip("torch")
     import torch
 
-    from videoloader import fn, types
+    from videoloader.dali import fn, types
 
     picture = Picture(name, 64, 60, 64, 60, siting="left")
     surface = pale_surface(picture)

@@ -146,7 +146,7 @@ def test_a_packet_cut_in_its_header_costs_what_needs_it_on_either_device(decoder
 def test_a_video_that_is_missing_costs_its_clip_only(decoder, demo_folder):
     names = [*list(MANY)[:5], "missing.mp4", *list(MANY)[5:]]
     wanted = [(demo_folder / name, [0, 5]) for name in names]
-    with pytest.raises(vl.SourceError, match="missing"):
+    with pytest.raises(vl.errors.SourceError, match="missing"):
         decoder.decode(wanted, size=64)
     found = [decoder.decode([one], size=64).frames[0] for one in wanted if one[0].exists()]
     kept = decoder.decode(wanted, size=64, on_error="skip")

@@ -19,7 +19,7 @@ from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
-from videoloader.workers.tasks import run_tasks
+from videoloader.machinery.workers.tasks import run_tasks
 
 COUNT = 12
 
@@ -88,7 +88,7 @@ def test_one_numbering_for_the_file_and_the_data_set(folder, tmp_path, out):
         if row["error"] is None:
             assert dataset[number].num_frames == row["num_frames"]
         else:
-            with pytest.raises(vl.FormatError, match=f"{number}.mp4") as caught:
+            with pytest.raises(vl.errors.FormatError, match=f"{number}.mp4") as caught:
                 dataset[number]
             assert str(caught.value) == f"{copies}/{row['error']}"
     good = [number for number, row in enumerate(rows) if row["error"] is None]
@@ -99,7 +99,7 @@ def test_one_numbering_for_the_file_and_the_data_set(folder, tmp_path, out):
     assert dataset.failed.tolist() == dataset.errors["row"].to_pylist() == [0, 3, 4, 7, 8]
     again = pickle.loads(pickle.dumps(videos))
     assert again.rows.tolist() == good
-    with pytest.raises(vl.FormatError, match=r"0\.mp4"):
+    with pytest.raises(vl.errors.FormatError, match=r"0\.mp4"):
         list(dataset)
     assert dataset[-8].num_frames == dataset[1].num_frames
     with pytest.raises(IndexError, match="row 9 of a data set of 9"):
@@ -268,9 +268,9 @@ def test_lists_globs_and_files_name_the_same_videos(folder, tmp_path):
     assert [item.path for item in find_items([*wanted, str(folder)])] == wanted
     for wrong, words in ((tmp_path / "none", "no such"), (f"{tmp_path}/*.mp4", "nothing matches")):
         if "*" in str(wrong):
-            with pytest.raises(vl.SourceError, match=words):
+            with pytest.raises(vl.errors.SourceError, match=words):
                 find_items([wrong])
-    with pytest.raises(vl.UnsupportedError, match="ftp"):
+    with pytest.raises(vl.errors.UnsupportedError, match="ftp"):
         vl.index_video("ftp://host/clip.mp4")
 
 
@@ -287,13 +287,13 @@ def test_shards_merge_to_the_whole(folder, tmp_path, expected):
 def test_a_part_does_not_replace_the_index_of_all_videos_or_of_another_part(folder, tmp_path, out):
     vl.index_dataset(folder, out, workers=0).close()
     before = out.read_bytes()
-    with pytest.raises(vl.ArgumentError, match=r"not in part 0 of 2, .* a file of its own"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"not in part 0 of 2, .* a file of its own"):
         vl.index_dataset(folder, out, workers=0, shard=(0, 2))
     assert out.read_bytes() == before
     assert not [*out.parent.glob("*.journal")]
     part = tmp_path / "part.parquet"
     vl.index_dataset(folder, part, workers=0, shard=(0, 2)).close()
-    with pytest.raises(vl.ArgumentError, match="not in part 1 of 2"):
+    with pytest.raises(vl.errors.ArgumentError, match="not in part 1 of 2"):
         vl.index_dataset(folder, part, workers=0, shard=(1, 2))
     vl.index_dataset(folder, part, workers=0).close()  # the whole has all that is there
     assert part.read_bytes() == before
@@ -308,7 +308,7 @@ def test_a_part_stays_one_where_videos_are_added(folder, tmp_path):
         shutil.copy(more / names[-1], more / f"zz{number}.mp4")
     with vl.index_dataset(more, part, workers=0, shard=(1, 2)) as dataset:
         assert all("zz" in key for key in dataset.keys[-len(names) :])
-    with pytest.raises(vl.ArgumentError, match="not in part 0 of 2"):
+    with pytest.raises(vl.errors.ArgumentError, match="not in part 0 of 2"):
         vl.index_dataset(more, part, workers=0, shard=(0, 2))
 
 
@@ -331,7 +331,7 @@ def test_a_changed_file_is_told_by_its_index(folder, tmp_path, out):
     file.write_bytes((folder / "00.mp4").read_bytes())
     dataset = vl.index_dataset(file, out)
     file.write_bytes((folder / "01.mp4").read_bytes())
-    with pytest.raises(vl.StaleIndexError, match=r"clip\.mp4.*its size differs"):
+    with pytest.raises(vl.errors.StaleIndexError, match=r"clip\.mp4.*its size differs"):
         vl.Video(dataset.source(0), index=dataset[0])
 
 
@@ -340,14 +340,14 @@ def test_what_is_no_data_set_index_is_refused(tmp_path, folder):
     import pyarrow.parquet as pq
 
     path = tmp_path / "other.parquet"
-    with pytest.raises(vl.SourceError, match=r"other\.parquet"):
+    with pytest.raises(vl.errors.SourceError, match=r"other\.parquet"):
         vl.open_dataset(path)
     path.write_bytes(b"no parquet at all")
-    with pytest.raises(vl.FormatError, match=r"other\.parquet"):
+    with pytest.raises(vl.errors.FormatError, match=r"other\.parquet"):
         vl.open_dataset(path)
     pq.write_table(pa.table({"x": [1]}), path)
     for act in (vl.open_dataset, lambda p: merge_datasets([p], tmp_path / "m.parquet")):
-        with pytest.raises(vl.FormatError, match="no data set index"):
+        with pytest.raises(vl.errors.FormatError, match="no data set index"):
             act(path)
 
 

@@ -253,7 +253,7 @@ def test_columns_that_others_added_are_kept_and_others_that_miss_are_refused(tmp
         assert more.select(["scenes"])[0].to_pylist() == [3]
         assert more.column_names[-1] == "scenes"
     pq.write_table(table.drop_columns(["codec"]), tmp_path / "less.parquet")
-    with pytest.raises(vl.FormatError, match="no data set index"):
+    with pytest.raises(vl.errors.FormatError, match="no data set index"):
         vl.open_dataset(tmp_path / "less.parquet")
 
 

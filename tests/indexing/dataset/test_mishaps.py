@@ -17,7 +17,7 @@ from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import make_row
-from videoloader.workers.tasks import run_tasks
+from videoloader.machinery.workers.tasks import run_tasks
 
 COUNT = 6
 
@@ -54,7 +54,7 @@ def in_a_process(limit, program, *arguments):
 JOB = """
 try:
     vl.index_dataset(sys.argv[1], sys.argv[2], 0)
-except vl.SourceError as error:
+except vl.errors.SourceError as error:
     print(error)
 """
 
@@ -85,7 +85,7 @@ journal = Journal(Path(sys.argv[2]))
 try:
     for item in find_items(sys.argv[1]):
         journal.add(make_row(item, headers=False))
-except vl.SourceError as error:
+except vl.errors.SourceError as error:
     print(error)
 """
     assert "journal: cannot be written" in in_a_process(room, program, folder, path).stdout
@@ -103,7 +103,7 @@ def test_a_second_job_on_the_same_output_is_refused(folder, out):
     out.parent.mkdir()
     journal = Journal(out.with_name(f"{out.name}.journal"))
     journal.add(make_row(find_items(folder)[0], headers=False))
-    with pytest.raises(vl.SourceError, match="another job is at work on the same output"):
+    with pytest.raises(vl.errors.SourceError, match="another job is at work on the same output"):
         vl.index_dataset(folder, out, 0)
     assert journal.get(find_items(folder)[0]) is not None
     journal.close()
@@ -136,14 +136,14 @@ def test_long_tasks_and_large_results_do_not_wait_for_each_other(monkeypatch):
 
 def test_an_output_that_cannot_be_is_refused_by_name(folder, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(vl.SourceError, match=r"file/set\.parquet: cannot be written"):
+    with pytest.raises(vl.errors.SourceError, match=r"file/set\.parquet: cannot be written"):
         vl.index_dataset(folder, tmp_path / "file" / "set.parquet", 0)
     (tmp_path / "set.parquet").mkdir()
     with pytest.raises(vl.VideoError, match=r"set\.parquet"):
         vl.index_dataset(folder, tmp_path / "set.parquet", 0)
     part = tmp_path / "part.parquet"
     vl.index_dataset(folder, part, 0)
-    with pytest.raises(vl.SourceError, match=r"file/all\.parquet: cannot be written"):
+    with pytest.raises(vl.errors.SourceError, match=r"file/all\.parquet: cannot be written"):
         merge_datasets([part], tmp_path / "file" / "all.parquet")
 
 
@@ -160,7 +160,7 @@ def test_a_file_that_changes_while_it_is_indexed_is_indexed_again(folder, tmp_pa
     assert item.state() != before
     dataset = vl.index_dataset(copy, out, 0)
     copy.write_bytes((folder / "3.mp4").read_bytes())
-    with pytest.raises(vl.StaleIndexError):
+    with pytest.raises(vl.errors.StaleIndexError):
         vl.Video(dataset.source(0), index=dataset[0])
     assert vl.index_dataset(copy, out, 0)[0].num_frames == 8
 
@@ -177,7 +177,7 @@ import os; os.truncate(sys.argv[1], int(sys.argv[2]))
 for act in (lambda: source.window(0, source.size)[-1], lambda: source.read(0, source.size)):
     try:
         act()
-    except vl.SourceError as error:
+    except vl.errors.SourceError as error:
         print(error)
 """
     for left in (size - 1, 4096, 0):
@@ -193,7 +193,7 @@ def test_a_video_that_is_truncated_between_two_reads_does_not_end_the_process(fo
     with vl.Video(path) as video:
         assert read_frame_number(video[3].numpy()) == 3
         os.truncate(path, path.stat().st_size // 2)
-        with pytest.raises(vl.SourceError, match=r"clip\.mp4.*truncated or was changed"):
+        with pytest.raises(vl.errors.SourceError, match=r"clip\.mp4.*truncated or was changed"):
             video[55]
 
 
@@ -235,7 +235,7 @@ def test_a_damaged_data_set_index_is_refused(folder, out):
         out.write_bytes(wrong)
         try:
             usable(out)
-        except vl.FormatError as error:
+        except vl.errors.FormatError as error:
             assert "set.parquet" in str(error)
             assert len(str(error).splitlines()) == 1
             refused += 1
@@ -249,7 +249,7 @@ def test_a_damaged_data_set_index_is_refused(folder, out):
 def test_a_folder_that_is_not_there_leaves_the_data_set_as_it_is(folder, out, source):
     vl.index_dataset(folder, out, 0).close()
     before = out.read_bytes()
-    with pytest.raises(vl.SourceError, match="no such folder"):
+    with pytest.raises(vl.errors.SourceError, match="no such folder"):
         vl.index_dataset(str(folder / source) + "/" * source.endswith("/"), out, 0)
     assert out.read_bytes() == before
 
@@ -260,7 +260,7 @@ def test_a_damaged_root_is_refused(folder, out):
     vl.index_dataset(folder, out, 0).close()
     table = pq.read_table(out)
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"root": b"\xb1"}), out)
-    with pytest.raises(vl.FormatError, match=r"set\.parquet: no data set index"):
+    with pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"):
         vl.open_dataset(out)
 
 
@@ -278,7 +278,7 @@ def test_a_row_of_no_video_is_an_error_of_its_file(folder, out, column):
         lambda: merge_datasets([out], out.with_name("merged.parquet")),
         lambda: vl.index_dataset(folder, out, 0),
     ):
-        with pytest.raises(vl.FormatError, match=r"set\.parquet: no data set index"):
+        with pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"):
             act()
 
 
@@ -298,7 +298,7 @@ def test_a_damaged_cache_is_refused_or_made_again(folder, out):
                 assert [dataset.item(i).path for i in range(6)] == [
                     str(folder / f"{i}.mp4") for i in range(6)
                 ]
-        except vl.FormatError as error:
+        except vl.errors.FormatError as error:
             assert "cache: damaged" in str(error)
             assert "delete it" in str(error)
             refused += 1
@@ -309,7 +309,7 @@ def test_a_damaged_cache_is_refused_or_made_again(folder, out):
 def test_a_cache_that_is_truncated_while_it_is_open_is_an_error(folder, out):
     with vl.index_dataset(folder, out, 0) as dataset:
         os.truncate(f"{out}.cache", 100)
-        with pytest.raises(vl.FormatError, match="it ends too early"):
+        with pytest.raises(vl.errors.FormatError, match="it ends too early"):
             dataset[5]
     with pytest.raises(IndexError):
         dataset[0]
@@ -322,7 +322,9 @@ def test_an_index_of_another_version_is_told_from_what_is_none(folder, out):
     table = pq.read_table(out)
     pq.write_table(table.replace_schema_metadata({"videoloader": "1"}), out)
     for act in (vl.open_dataset, lambda path: vl.index_dataset(folder, path, 0)):
-        with pytest.raises(vl.FormatError, match="another version of videoloader; delete it"):
+        with pytest.raises(
+            vl.errors.FormatError, match="another version of videoloader; delete it"
+        ):
             act(out)
 
 
@@ -384,11 +386,11 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", refuse)
     error = OSError(5, "Input/output error")  # of a disk or server: the job can be tried again
-    with pytest.raises(vl.SourceError, match="closed: cannot be listed"):
+    with pytest.raises(vl.errors.SourceError, match="closed: cannot be listed"):
         find_items(tmp_path)
     error = PermissionError(13, "Permission denied")
     assert len(find_items(tmp_path)) == 1  # see test_skipped.py
-    with pytest.raises(vl.SourceError, match="closed: cannot be listed"):
+    with pytest.raises(vl.errors.SourceError, match="closed: cannot be listed"):
         find_items(tmp_path / "closed")
 
 
@@ -424,7 +426,7 @@ def test_of_a_crowded_folder_only_the_videos_are_kept(tmp_path, monkeypatch):
 
 
 def test_a_name_with_a_zero_byte_is_no_file():
-    with pytest.raises(vl.SourceError, match="null byte"):
+    with pytest.raises(vl.errors.SourceError, match="null byte"):
         vl.index_video("clip\0.mp4")
 
 
@@ -482,7 +484,7 @@ def test_a_damaged_archive_gives_what_lies_before_and_its_own_error(clips, tmp_p
         dataset = vl.index_dataset([archive], out.with_name(f"{number}.parquet"), 0)
         assert (len(dataset.videos), dataset.errors.num_rows) == (good, errors), number
         assert all("a.tar" in row["error"] for row in dataset.errors.to_pylist())
-    with pytest.raises(vl.SourceError, match=r"none\.tar"):
+    with pytest.raises(vl.errors.SourceError, match=r"none\.tar"):
         vl.index_dataset(tmp_path / "none.tar", out, 0)
 
 

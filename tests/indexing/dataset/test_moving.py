@@ -81,18 +81,20 @@ def test_size_and_first_bytes_tell_a_file(original, tmp_path):
         opens(path, each)
     later(path)
     opens(path, index)
-    with pytest.raises(vl.StaleIndexError, match=r"clip\.mp4: .*its time of change differs;"):
+    with pytest.raises(
+        vl.errors.StaleIndexError, match=r"clip\.mp4: .*its time of change differs;"
+    ):
         opens(path, strict)
     changed(path, at=4095)
     for each in (index, pickle.loads(pickle.dumps(index))):
-        with pytest.raises(vl.StaleIndexError, match=r"clip\.mp4: .*its first bytes differ"):
+        with pytest.raises(vl.errors.StaleIndexError, match=r"clip\.mp4: .*its first bytes differ"):
             opens(path, each)
     opens(path, trusting)
     data = path.read_bytes()
     path.write_bytes(data + b"?")
     said = rf"its size differs \({len(data)} bytes then, {len(data) + 1} now\)"
     for each in (index, strict):
-        with pytest.raises(vl.StaleIndexError, match=said):
+        with pytest.raises(vl.errors.StaleIndexError, match=said):
             opens(path, each)
     opens(path, trusting)
 
@@ -103,7 +105,7 @@ def test_bytes_and_open_files_are_told_by_their_first_bytes(original):
     opens(data, index)
     with open(original / "cats/0.mp4", "rb") as file:
         opens(file, index)
-    with pytest.raises(vl.StaleIndexError, match="its first bytes differ"):
+    with pytest.raises(vl.errors.StaleIndexError, match="its first bytes differ"):
         opens(data[:50] + b"?" + data[51:], index)
 
 
@@ -135,7 +137,7 @@ def test_older_indexes_are_read_and_say_what_they_do_not_know(folder, tmp_path):
     assert index.num_frames == vl.index_video(path).num_frames
     opens(path, index)
     later(path)
-    with pytest.raises(vl.StaleIndexError, match="no hash of its first bytes is known"):
+    with pytest.raises(vl.errors.StaleIndexError, match="no hash of its first bytes is known"):
         opens(path, index)
 
 
@@ -182,21 +184,21 @@ def test_a_data_set_with_a_root_can_be_moved(folder, tmp_path, counted):
     for path in moved.rglob("*.m*"):
         later(path)
     shutil.rmtree(folder)
-    with pytest.raises(vl.SourceError, match=r"data/cats/0\.mp4"):
+    with pytest.raises(vl.errors.SourceError, match=r"data/cats/0\.mp4"):
         vl.open_dataset(out).source(0)
     dataset = pickle.loads(pickle.dumps(vl.open_dataset(out, root=moved)))
     for row in dataset.videos.rows.tolist():
         assert dataset[row].name == dataset.item(row).path == str(moved / names[row])
         with vl.Video(dataset.source(row), index=dataset[row]) as video:
             assert len(video) == dataset[row].num_frames
-    with pytest.raises(vl.FormatError, match=f"^{moved}/cats/bad.mp4: "):
+    with pytest.raises(vl.errors.FormatError, match=f"^{moved}/cats/bad.mp4: "):
         dataset[2]
     counted.clear()
     again = vl.index_dataset(moved, out, 0, root=moved)
     assert counted == ["bad.mp4"]
     assert [index.num_frames for index in again.videos] == [i.num_frames for i in made.videos]
     strict = vl.open_dataset(out, root=moved, check="mtime")
-    with pytest.raises(vl.StaleIndexError, match="its time of change"):
+    with pytest.raises(vl.errors.StaleIndexError, match="its time of change"):
         opens(strict.item(0).path, strict[0])
 
 
@@ -209,9 +211,9 @@ def test_the_index_of_one_folder_can_be_moved_without_a_thought_beforehand(folde
     assert dataset.keys == ["cats/0.mp4", "cats/1.mkv", "cats/bad.mp4", "dogs/0.mp4"]
     for row in dataset.videos.rows.tolist():
         opens(dataset.source(row), dataset[row])
-    with pytest.raises(vl.FormatError, match=f"^{moved}/cats/bad.mp4: "):
+    with pytest.raises(vl.errors.FormatError, match=f"^{moved}/cats/bad.mp4: "):
         dataset[2]
-    with pytest.raises(vl.FormatError, match=f"^{moved}/cats/bad.mp4: "):
+    with pytest.raises(vl.errors.FormatError, match=f"^{moved}/cats/bad.mp4: "):
         vl.index_dataset(moved, tmp_path / "other.parquet", 0, on_error="raise")
     (batch,) = vl.Loader(dataset, vl.UniformClip(1), batch_size=3, workers=0)
     assert batch["sample"].tolist() == [0, 1, 3]
@@ -274,13 +276,13 @@ def test_the_file_does_not_depend_on_where_the_root_is(folder, tmp_path):
 
 def test_paths_elsewhere_and_roots_of_absolute_paths_are_refused(folder, tmp_path):
     out = tmp_path / "set.parquet"
-    with pytest.raises(vl.ArgumentError, match=r"dogs/.*not under the root.*cats"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"dogs/.*not under the root.*cats"):
         vl.index_dataset(folder, out, 0, root=folder / "cats")
     vl.index_dataset([folder / "cats", folder / "dogs"], out, 0).close()
-    with pytest.raises(vl.ArgumentError, match=r"set\.parquet: its paths are absolute"):
+    with pytest.raises(vl.errors.ArgumentError, match=r"set\.parquet: its paths are absolute"):
         vl.open_dataset(out, root=folder)
     for act in (vl.open_dataset, lambda path, check: vl.index_dataset(folder, path, check=check)):
-        with pytest.raises(vl.ArgumentError, match="check must be one of size, mtime, none"):
+        with pytest.raises(vl.errors.ArgumentError, match="check must be one of size, mtime, none"):
             act(out, check="time")
 
 
@@ -325,7 +327,7 @@ def test_urls_are_relative_to_a_url(root):
     assert item.relative_to(root) == Item("cats/0.mp4")
     assert item.relative_to(root).under("/data") == Item("/data/cats/0.mp4")
     assert Item("cats/0.mp4").under(root) == item
-    with pytest.raises(vl.ArgumentError, match="not under the root"):
+    with pytest.raises(vl.errors.ArgumentError, match="not under the root"):
         Item(f"{root}s/cats/0.mp4").relative_to(root)
 
 
@@ -371,7 +373,9 @@ def test_a_part_is_merged_once(folder, tmp_path):
         vl.index_dataset(folder, part, 0, shard=(number, 2)).close()
     copy = shutil.copy(parts[0], tmp_path / "copy.parquet")
     for wrong in ([*parts, parts[0]], [parts[1], parts[1]], [copy, parts[0]]):
-        with pytest.raises(vl.ArgumentError, match=r"\.mp4 is in .*parquet and in .*parquet"):
+        with pytest.raises(
+            vl.errors.ArgumentError, match=r"\.mp4 is in .*parquet and in .*parquet"
+        ):
             merge_datasets(wrong, tmp_path / "all.parquet")
     assert not (tmp_path / "all.parquet").exists()
     assert len(merge_datasets(parts, tmp_path / "all.parquet")) == 4
@@ -387,12 +391,12 @@ def test_merged_parts_keep_their_root(folder, tmp_path):
     assert (tmp_path / "all.parquet").read_bytes() == whole.read_bytes()
     other = Path(shutil.copytree(folder, tmp_path / "other"))
     vl.index_dataset(other, parts[1], 0, root=other, shard=(1, 2)).close()
-    with pytest.raises(vl.ArgumentError, match="the roots of the parts differ"):
+    with pytest.raises(vl.errors.ArgumentError, match="the roots of the parts differ"):
         merge_datasets(parts, tmp_path / "no.parquet")
     merged = merge_datasets(parts, tmp_path / "no.parquet", root=other)
     assert [merged.item(i).path.startswith(str(other)) for i in range(4)] == [True] * 4
     vl.index_dataset([folder / "dogs/0.mp4"], parts[1], 0).close()
-    with pytest.raises(vl.ArgumentError, match="parts without a root"):
+    with pytest.raises(vl.errors.ArgumentError, match="parts without a root"):
         merge_datasets(parts, tmp_path / "no2.parquet")
 
 
@@ -426,7 +430,7 @@ def read_only(folder, tmp_path, monkeypatch):
 
     def refuse(target):
         if target.parent == out.parent or (user.exists() and not user.is_dir()):
-            raise vl.SourceError(f"{target}: cannot be written (Read-only file system)")
+            raise vl.errors.SourceError(f"{target}: cannot be written (Read-only file system)")
         return whole(target)
 
     monkeypatch.setattr(cache, "written_whole", refuse)

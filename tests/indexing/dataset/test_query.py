@@ -129,7 +129,7 @@ def test_a_query_reads_the_columns_that_it_names(dataset, monkeypatch):
 
 def test_without_duckdb_the_error_names_the_extra(dataset, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
-    with pytest.raises(vl.UnsupportedError, match=r'pip install "videoloader\[query\]"'):
+    with pytest.raises(vl.errors.UnsupportedError, match=r'pip install "videoloader\[query\]"'):
         dataset.query("true")
 
 

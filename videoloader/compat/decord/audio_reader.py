@@ -17,7 +17,7 @@ from videoloader.compat.decord.bridge import Frames, bridge_out
 from videoloader.compat.decord.ndarray import DECORDContext, NDArray, as_context, cpu
 from videoloader.compat.opening import ClosedWhenCollected, open_sound
 from videoloader.errors import FrameRangeError
-from videoloader.system.forking import cached_property
+from videoloader.machinery.system.forking import cached_property
 
 __all__ = ["AudioReader"]
 

@@ -16,8 +16,9 @@ from videoloader.compat.torchcodec.metadata import (
 )
 from videoloader.compat.torchcodec.opening import as_source
 from videoloader.errors import VideoError
-from videoloader.indexing.libav import open_container, read_stream_header
+from videoloader.indexing.libav import read_stream_header
 from videoloader.indexing.video import index_video
+from videoloader.sources.demuxer import open_container
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 

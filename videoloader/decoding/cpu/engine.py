@@ -24,11 +24,11 @@ from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import DecodeError
+from videoloader.machinery.system.forking import ForkSafeLock
+from videoloader.machinery.workers.supervisor import WorkerLostError
 from videoloader.sampling.plan import MergedRun
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
-from videoloader.system.forking import ForkSafeLock
-from videoloader.workers.supervisor import WorkerLostError
 
 
 class CpuEngine:

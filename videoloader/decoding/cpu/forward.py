@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.contexts import make_packet
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import SourceError
-from videoloader.indexing.contexts import make_packet
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling.plan import Run, plan_run
 

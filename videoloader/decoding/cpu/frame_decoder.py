@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.contexts import make_packet, open_decoder
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.cpu.forward import ForwardReader
 from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import DecodeError
-from videoloader.indexing.contexts import make_packet, open_decoder
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import PacketFlags
+from videoloader.machinery.system.faults import blamed_on
+from videoloader.machinery.system.forking import keep_forever, reset_after_fork
 from videoloader.sampling import DecodePlan, Run
-from videoloader.sources.faults import blamed_on
 from videoloader.sources.source import Source
-from videoloader.system.forking import keep_forever, reset_after_fork
 
 if TYPE_CHECKING:
     from av import VideoCodecContext, VideoFrame

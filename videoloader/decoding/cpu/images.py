@@ -19,8 +19,8 @@ from videoloader.decoding.images.fields import ImageHeader
 from videoloader.decoding.images.header import named
 from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
 from videoloader.errors import DecodeError, VideoError
-from videoloader.system.forking import ForkSafeLock, reset_after_fork
-from videoloader.workers.protocol import Worker
+from videoloader.machinery.system.forking import ForkSafeLock, reset_after_fork
+from videoloader.machinery.workers.protocol import Worker
 
 if TYPE_CHECKING:
     from videoloader.decoding.cpu.pool import CpuPool

@@ -23,9 +23,9 @@ from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.system.forking import ForkSafeLock, Use, reset_after_fork
 from videoloader.sampling.plan import MergedRun
 from videoloader.sources.source import Source
-from videoloader.system.forking import ForkSafeLock, Use, reset_after_fork
 
 _FREE_BLOCKS = 2  # of memory, kept for the next batches
 _FEW_PACKETS = 32  # of a run, for which frame threads do not pay

@@ -18,13 +18,13 @@ from videoloader.decoding.cpu.images import ImageTask
 from videoloader.decoding.cpu.tasks import CpuTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
-from videoloader.runtime.run_stats import NoteWork
-from videoloader.system.forking import reset_after_fork
-from videoloader.workers.process import Parcel, Shared
-from videoloader.workers.processors import usable_processors
-from videoloader.workers.protocol import Worker
-from videoloader.workers.shared_memory import SharedMemory, memory_file
-from videoloader.workers.supervisor import Result, Supervisor
+from videoloader.machinery.runtime.run_stats import NoteWork
+from videoloader.machinery.system.forking import reset_after_fork
+from videoloader.machinery.workers.process import Parcel, Shared
+from videoloader.machinery.workers.processors import usable_processors
+from videoloader.machinery.workers.protocol import Worker
+from videoloader.machinery.workers.shared_memory import SharedMemory, memory_file
+from videoloader.machinery.workers.supervisor import Result, Supervisor
 
 _MOST_FILES = 64  # of videos in memory
 

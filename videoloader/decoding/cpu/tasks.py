@@ -25,13 +25,13 @@ from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import ClosedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation
-from videoloader.runtime.run_stats import Work
+from videoloader.machinery.runtime.run_stats import Work
+from videoloader.machinery.system.faults import blamed_on
+from videoloader.machinery.workers.protocol import Worker
 from videoloader.sampling import Run, plan_decode
-from videoloader.sources.faults import blamed_on
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
-from videoloader.workers.protocol import Worker
 
 if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly

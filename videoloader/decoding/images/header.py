@@ -16,7 +16,7 @@ from videoloader.decoding.images.raster import (
 )
 from videoloader.decoding.images.tiff import read_tiff
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
-from videoloader.sources.faults import blamed_on
+from videoloader.machinery.system.faults import blamed_on
 
 _BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
 

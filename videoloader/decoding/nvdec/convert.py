@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.cuda.launching import launch_kernel
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.output import OutputFormat
+from videoloader.machinery.cuda.launching import launch_kernel
 
 _ELEMENTS = {"uint8": 0, "uint16": 1, "float16": 2, "bfloat16": 3, "float32": 4}
 _TONE_MAPS = {"none": 0, "reinhard": 1, "hable": 2}

@@ -15,7 +15,7 @@ from videoloader.decoding.pictures.matrix import matrix_for
 from videoloader.decoding.pictures.swscale import swscale_matrix
 from videoloader.errors import ArgumentError
 from videoloader.indexing.packets import Orientation
-from videoloader.system.checks import one_of
+from videoloader.machinery.system.checks import one_of
 
 MemoryFormat: TypeAlias = Literal["nv12", "p016", "nv16", "p216", "yuv444", "yuv444p16"]
 

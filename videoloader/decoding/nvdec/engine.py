@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.cuda.streams import as_cupy
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
@@ -32,8 +31,9 @@ from videoloader.errors import (
 )
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import PacketFlags
+from videoloader.machinery.cuda.streams import as_cupy
+from videoloader.machinery.system.faults import blamed_on
 from videoloader.sampling.plan import MergedRun, Run
-from videoloader.sources.faults import blamed_on
 
 if TYPE_CHECKING:
     from videoloader.decoding.nvdec.convert import Converter

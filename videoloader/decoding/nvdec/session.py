@@ -24,7 +24,7 @@ from videoloader.decoding.nvdec.hardware import (
 from videoloader.decoding.nvdec.hardware_decoder import Feeder, HardwareDecoder
 from videoloader.errors import DecodeError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
-from videoloader.runtime.run_stats import NoteWork, Work
+from videoloader.machinery.runtime.run_stats import NoteWork, Work
 from videoloader.sampling import Run
 from videoloader.sources.source import Source
 

@@ -12,9 +12,9 @@ from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
+from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
-from videoloader.system.forking import ForkSafeLock
 
 _CACHED_BYTES = 1 << 28  # of indexes that are kept
 _OVERHEAD = 200  # bytes of a packed index besides its own

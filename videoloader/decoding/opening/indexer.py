@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_natively, index_video
-from videoloader.sources.faults import blamed_on
+from videoloader.machinery.system.faults import blamed_on
+from videoloader.machinery.system.forking import ForkSafeLock
+from videoloader.machinery.workers.process import Parcel
+from videoloader.machinery.workers.protocol import Worker
+from videoloader.machinery.workers.supervisor import Supervisor
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
-from videoloader.system.forking import ForkSafeLock
-from videoloader.workers.process import Parcel
-from videoloader.workers.protocol import Worker
-from videoloader.workers.supervisor import Supervisor
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, VideoError
 from videoloader.indexing.index import VideoIndex
-from videoloader.sources.address import is_url, shown
-from videoloader.sources.faults import blamed_on, tried
+from videoloader.machinery.system.address import is_url, shown
+from videoloader.machinery.system.faults import blamed_on, tried
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source, VideoSource

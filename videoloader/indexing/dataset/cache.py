@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.rows import check_schema
-from videoloader.sources.address import is_url
-from videoloader.sources.faults import raise_shortage, unreadable
-from videoloader.system.writing import written, written_whole
+from videoloader.machinery.system.address import is_url
+from videoloader.machinery.system.faults import raise_shortage, unreadable
+from videoloader.machinery.system.writing import written, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling.orders.permutation import mix
-from videoloader.system.checks import whole_number
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from videoloader.indexing.containers.registry import CONTAINERS, container_of
 from videoloader.indexing.dataset.cache import reading
 from videoloader.indexing.dataset.rows import with_later_columns
 from videoloader.indexing.libav import is_codec, is_container, pixel_format_names
-from videoloader.system.spelling import did_you_mean
+from videoloader.machinery.system.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -23,13 +23,13 @@ from videoloader.indexing.dataset.rows import (
     with_root,
 )
 from videoloader.indexing.dataset.skipped import Skipped
-from videoloader.sources.address import is_url, local_path
+from videoloader.machinery.system.address import is_url, local_path
+from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.writing import make_folder
+from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, as_check, difference
-from videoloader.system.checks import one_of
-from videoloader.system.writing import make_folder
-from videoloader.workers.supervisor import TaskFailure
-from videoloader.workers.tasks import run_tasks
 
 Progress = Callable[[int, int, int], None]
 """Called with (videos done, all videos, failed videos)."""

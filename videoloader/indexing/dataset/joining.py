@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, FormatError
-from videoloader.sources.address import shown
-from videoloader.sources.faults import unreadable
+from videoloader.machinery.system.address import shown
+from videoloader.machinery.system.faults import unreadable
 
 if TYPE_CHECKING:
     import pyarrow as pa

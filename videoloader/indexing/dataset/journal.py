@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import Row
+from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
-from videoloader.system.writing import written
 
 Place: TypeAlias = tuple[str, str, int, int]
 """Identifies a video: `Item.place`."""

@@ -14,8 +14,15 @@ from typing import Any
 from videoloader.errors import ArgumentTypeError, FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
 from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
-from videoloader.sources.address import absolute_path, escaped, is_url, local_path, public, shown
-from videoloader.sources.faults import unreadable
+from videoloader.machinery.system.address import (
+    absolute_path,
+    escaped,
+    is_url,
+    local_path,
+    public,
+    shown,
+)
+from videoloader.machinery.system.faults import unreadable
 from videoloader.sources.items import Item, local_item
 from videoloader.sources.lists import check_length, lines_of
 from videoloader.sources.opening import open_source

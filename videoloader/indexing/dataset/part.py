@@ -23,10 +23,10 @@ from videoloader.indexing.dataset.cache import (
 )
 from videoloader.indexing.dataset.rows import Row, completed, schema
 from videoloader.indexing.dataset.skipped import Skipped
-from videoloader.sources.address import is_url, local_path, shown
+from videoloader.machinery.system.address import is_url, local_path, shown
+from videoloader.machinery.system.writing import check_target, written_whole
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import check_target, written_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

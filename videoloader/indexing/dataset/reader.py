@@ -21,10 +21,10 @@ from videoloader.indexing.dataset.selecting import Selecting
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.indexing.dataset.videos import Videos
 from videoloader.indexing.index import VideoIndex, decode_index
-from videoloader.sources.address import is_url, local_path, shown
+from videoloader.machinery.system.address import is_url, local_path, shown
+from videoloader.machinery.views import rows_table
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Source, as_check
-from videoloader.views import rows_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

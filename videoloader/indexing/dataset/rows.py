@@ -15,11 +15,11 @@ from videoloader.indexing.dataset.measures import measures_of
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
-from videoloader.sources.address import shown
-from videoloader.sources.faults import raise_shortage
+from videoloader.machinery.system.address import shown
+from videoloader.machinery.system.faults import raise_shortage
+from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.workers.supervisor import TaskFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,8 +22,8 @@ from videoloader.indexing.dataset.joining import (
 )
 from videoloader.indexing.dataset.part import write_part
 from videoloader.indexing.dataset.sql import query_rows
-from videoloader.system.callers import warn_user
-from videoloader.system.checks import one_of, whole_number
+from videoloader.machinery.system.callers import warn_user
+from videoloader.machinery.system.checks import one_of, whole_number
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.indexing.dataset.joining import ROW
-from videoloader.system.spelling import did_you_mean
+from videoloader.machinery.system.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import duckdb

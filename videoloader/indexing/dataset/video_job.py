@@ -18,10 +18,10 @@ from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.reader import DatasetIndex
 from videoloader.indexing.dataset.rows import Row
+from videoloader.machinery.system.writing import make_folder, written_whole
+from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
-from videoloader.system.writing import make_folder, written_whole
-from videoloader.workers.tasks import run_tasks
 
 Task: TypeAlias = tuple[int, Item]
 """Number of a video in its data set, and where it is."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs.contexts import make_packet, most_pixels, open_decoder, pixel_format_of
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
-from videoloader.indexing.contexts import make_packet, most_pixels, open_decoder, pixel_format_of
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import NO_TIME, PacketFlags
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import one_of
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.permutation import Permutation
 from videoloader.sampling.orders.sample_order import SampleOrder
-from videoloader.system.checks import one_of
 
 OnUnfit = Literal["error", "skip"]
 Shape = tuple[int, int, int]

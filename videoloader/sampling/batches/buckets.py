@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import one_of, real_number, whole_number
+from videoloader.machinery.system.spelling import suggests_names
 from videoloader.sampling.batches.batch_plan import (
     BatchList,
     BatchPlan,
@@ -26,8 +28,6 @@ from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
-from videoloader.system.checks import one_of, real_number, whole_number
-from videoloader.system.spelling import suggests_names
 
 RATIOS = (9 / 21, 9 / 16, 2 / 3, 3 / 4, 1.0, 4 / 3, 3 / 2, 16 / 9, 21 / 9)
 """Width divided by height, from tall to wide."""

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.spelling import suggests_names
 from videoloader.sampling.batches.batch_plan import (
     BatchList,
     BatchPlan,
@@ -23,8 +25,6 @@ from videoloader.sampling.batches.clip_lengths import check_length_varies, frame
 from videoloader.sampling.batches.video_sizes import VideoSizes
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
-from videoloader.system.checks import whole_number
-from videoloader.system.spelling import suggests_names
 
 _WINDOWS = 256  # windows that are packed at once
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.system.checks import one_of, whole_number
+from videoloader.machinery.system.checks import one_of, whole_number
 
 Remainder = Literal["keep", "drop", "repeat"]
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling.orders.permutation import GROUPS, GroupPermutation, Permutation
 from videoloader.sampling.orders.weighted import DRAWING, WeightedDraws, balanced_weights
 from videoloader.sampling.random import generator
-from videoloader.system.checks import whole_number
 
 _CHUNK = 1 << 17  # places of an order that are computed at once
 _INT32 = np.iinfo(np.int32).max

@@ -1,0 +1,286 @@
+"""The page of a data set, read as JSON and opened in a real browser."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from chromium import Page, needs_chromium
+from typer.testing import CliRunner
+
+import videoloader as vl
+from videoloader.cli import app
+from videoloader.datasets.report.page import render_page, write_report
+from videoloader.decoding.check import check_dataset
+from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import write_part
+from videoloader.indexing.dataset.skipped import Skipped
+from videoloader.video import Video
+
+HOSTILE = (
+    "</script><script>document.title = 'bad'</script>.mp4",
+    "<img src=x onerror=\"document.title='bad'\">.mp4",
+    "line\nbreak.mp4",
+    "quote'\"&amp;.mp4",
+    b"not utf-8 \xff\xfe.mp4",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Videos of three codecs, one of them damaged, and files with hostile names."""
+    folder = tmp_path_factory.mktemp("videos")
+    for number, codec in enumerate(("libx264", "libx265", "mpeg4", "libx264")):
+        encode_video(folder / f"{number}.mp4", codec=codec, frames=20 + number, size=(64, 48))
+    data = (folder / "0.mp4").read_bytes()
+    (folder / "3.mp4").write_bytes(data[: len(data) // 8])
+    for name in HOSTILE:
+        place = (
+            bytes(folder)
+            + b"/"
+            + (name if isinstance(name, bytes) else name.replace("/", "\u2215").encode())
+        )
+        with open(place, "wb") as file:
+            file.write(data)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dataset(folder, tmp_path_factory):
+    with vl.index_dataset(folder, tmp_path_factory.mktemp("set") / "set.parquet", 0) as dataset:
+        yield dataset
+
+
+def data_of(page):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(found[1])
+
+
+def column(data, name):
+    found = next(each for each in data["columns"] if each["name"] == name)
+    if "words" in found:
+        return [None if v is None else found["words"][v] for v in found["values"]]
+    return found["values"]
+
+
+def test_the_page_holds_every_row_and_its_totals(dataset, tmp_path):
+    path = write_report(dataset, tmp_path / "report", pictures=2, workers=0)
+    data = data_of(path.read_text())
+    assert data["rows"] == len(dataset) == 4 + len(HOSTILE)
+    assert column(data, "key") == dataset.keys
+    table = dataset.table
+    assert column(data, "num_frames") == table["num_frames"].to_pylist()
+    assert column(data, "codec") == table["codec"].to_pylist()
+    assert column(data, "error") == table["error"].to_pylist()
+    rates = [None if rate is None else float(f"{rate:.6g}") for rate in table["fps"].to_pylist()]
+    assert column(data, "fps") == rates
+    words = {True: "yes", False: "no", None: None}
+    assert column(data, "has_audio") == [words[each] for each in table["has_audio"].to_pylist()]
+    assert dict(data["totals"])["videos"] == str(len(dataset.videos))
+    assert dict(data["totals"])["cannot be read"] == "1"
+    assert len(data["pictures"]) == 2
+    assert all({"timeline", "sheet"} == {*each} for each in data["pictures"].values())
+
+
+def test_a_report_goes_on_where_it_was_stopped_and_is_the_same_from_processes(
+    dataset, tmp_path, monkeypatch
+):
+    whole = write_report(dataset, tmp_path / "whole", workers=0).read_text()
+
+    def interrupt(done, *_):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_report(dataset, tmp_path / "report", workers=0, progress=interrupt)
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["index.html.journal"]
+    made = []
+    monkeypatch.setattr(Video, "__enter__", lambda video: made.append(video.name) or video)
+    assert write_report(dataset, tmp_path / "report", workers=0).read_text() == whole
+    assert len(made) == len(dataset.videos) - 3
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["index.html"]
+    assert write_report(dataset, tmp_path / "other", workers=2).read_text() == whole
+    assert len(made) == len(dataset.videos) - 3  # the rest was made by processes
+
+
+def test_the_page_names_what_was_skipped(folder, tmp_path):
+    place = tmp_path / "videos"
+    place.mkdir()
+    shutil.copy(folder / "0.mp4", place)
+    (place / "more.tar.gz").touch()
+    with vl.index_dataset(place, tmp_path / "set.parquet", 0) as dataset:
+        skipped = data_of(render_page(dataset, pictures={}))["skipped"]
+    assert skipped["text"].startswith("1 compressed archives")
+    assert [path for path, _ in skipped["paths"]] == ["more.tar.gz"]
+
+
+def test_damaged_frames_are_a_column(dataset):
+    items = [dataset.item(row) for row in range(len(dataset))]
+    paths = dataset.table["path"].to_pylist()
+    damage = pa.table({"path": paths[:2], "member": ["", ""], "frames": [[3, 4], []]})
+    found = column(data_of(render_page(dataset, pictures={}, damage=damage)), "damaged_frames")
+    assert found == [2, -1, *[None] * (len(items) - 2)]
+
+
+@pytest.mark.parametrize("named", [(), ("3.mp4",)])
+def test_a_data_set_without_a_video_has_a_report_and_a_check(folder, tmp_path, named):
+    """With no row at all, or with a failure only."""
+    with vl.index_dataset(folder, tmp_path / "all.parquet", 0) as dataset:
+        rows = [row for row in range(len(dataset)) if dataset.item(row).name.endswith(named or "?")]
+        write_part(dataset, np.array(rows, np.int64), tmp_path / "set.parquet")
+    with vl.open_dataset(tmp_path / "set.parquet") as dataset:
+        assert len(dataset) == len(named)
+        damage = check_dataset(dataset, tmp_path / "damage.parquet")
+        assert len(damage) == len(pq.read_table(tmp_path / "damage.parquet")) == 0
+        page = write_report(dataset, tmp_path / "report", damage=damage).read_text()
+    data = data_of(page)
+    assert dict(data["totals"])["videos"] == "0"
+    assert column(data, "damaged_frames") == [None] * len(named)
+    assert next(c for c in data["columns"] if c["name"] == "damaged_frames")["kind"] == "number"
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "set.parquet")])
+    assert (result.exit_code, "0 videos decoded, 0 damaged" in result.output) == (0, True)
+
+
+def test_pictures_of_a_video_that_is_gone_are_an_error_in_the_page(folder, tmp_path):
+    copied = tmp_path / "copied"
+    shutil.copytree(folder, copied)
+    with vl.index_dataset(copied / "1.mp4", tmp_path / "set.parquet", 0) as dataset:
+        (copied / "1.mp4").unlink()
+        data = data_of(write_report(dataset, tmp_path / "report", workers=0).read_text())
+    assert "1.mp4" in data["pictures"]["0"]["failure"]
+
+
+def test_too_many_rows_are_refused():
+    many = type("Many", (), {"__len__": lambda self: 500_001, "path": "set.parquet"})()
+    with pytest.raises(vl.errors.ArgumentError, match="500,000 rows"):
+        render_page(many, pictures={})
+
+
+def test_the_command_writes_the_page(folder, tmp_path):
+    made = CliRunner().invoke(app, ["index", str(folder), "-o", str(tmp_path / "set.parquet")])
+    assert made.exit_code == 1  # one video is damaged
+    arguments = ["report", str(tmp_path / "set.parquet"), "-o", str(tmp_path / "out")]
+    told = CliRunner().invoke(app, [*arguments, "--pictures", "1", "--workers", "0"])
+    assert told.exit_code == 0, told.output
+    assert "index.html" in told.output
+    assert len(data_of((tmp_path / "out/index.html").read_text())["pictures"]) == 1
+
+
+@needs_chromium
+def test_hostile_names_are_text_in_a_browser(dataset, tmp_path):
+    path = write_report(dataset, tmp_path / "report", workers=0)
+    with Page() as page:
+        page.open(path.as_uri())
+        assert page.run("document.title") == "videoloader report"
+        shown = page.run(
+            "[...document.querySelectorAll('.row > :first-child')].map(x => x.textContent)"
+        )
+        assert shown == dataset.keys
+        for row in range(len(dataset)):
+            page.run(f"pick({row})")
+        assert page.run("document.title") == "videoloader report"
+        assert page.errors == []
+        assert [each for each in page.requests if not each.startswith(("file:", "data:"))] == []
+
+
+@needs_chromium
+def test_a_browser_filters_sorts_and_shows_a_video(dataset, tmp_path):
+    path = write_report(dataset, tmp_path / "report", workers=0)
+    table = dataset.table
+
+    def rows(page):
+        return page.run("Array.from(order)")
+
+    with Page() as page:
+        page.open(path.as_uri())
+        for text, wanted in (
+            ("codec:h264", [c == "h264" for c in table["codec"].to_pylist()]),
+            (
+                "num_frames>=21",
+                [n is not None and n >= 21 for n in table["num_frames"].to_pylist()],
+            ),
+            ("error!=none", [e is not None for e in table["error"].to_pylist()]),
+            (
+                "codec!=h264 num_frames<22",
+                [
+                    c != "h264" and n is not None and n < 22
+                    for c, n in zip(
+                        table["codec"].to_pylist(), table["num_frames"].to_pylist(), strict=True
+                    )
+                ],
+            ),
+            ("NOT utf", ["not utf" in key for key in dataset.keys]),
+        ):
+            page.run(f"filterBy({json.dumps(text)})")
+            assert rows(page) == np.flatnonzero(wanted).tolist()
+        page.run("filterBy('')")
+        place = page.run("columns.findIndex((each) => each.name === 'num_frames')")
+        for sign in (1, -1):
+            page.run(f"document.getElementById('head').children[{place}].click()")
+            numbers = table["num_frames"].to_pylist()
+            expected = sorted(
+                range(len(dataset)),
+                key=lambda row: (numbers[row] is None, sign * (numbers[row] or 0), row),
+            )
+            assert rows(page) == expected
+        page.run("document.getElementById('table').focus()")
+        page.press("ArrowDown")
+        assert page.run("picked") == rows(page)[0]
+        page.wait("document.querySelectorAll('#panel img').length === 2")
+        assert page.run("document.querySelectorAll('#panel img')[1].naturalWidth") > 100
+        page.press("Escape")
+        assert page.run("document.getElementById('panel').hidden")
+        page.press("/")
+        assert page.run("document.activeElement.id") == "filter"
+        assert page.errors == []
+
+
+@needs_chromium
+def test_a_hundred_thousand_rows_open_and_sort_quickly(tmp_path):
+    count = 100_000
+    rng = np.random.default_rng(3)
+    names = [f"folder {n % 97}/video {n:06}.mp4" for n in rng.permutation(count).tolist()]
+    frames = rng.integers(1, 10_000, count)
+    table = pa.table(
+        {
+            "key": names,
+            "path": names,
+            "member": [""] * count,
+            "codec": rng.choice(["h264", "hevc", "av1"], count),
+            "container": ["mp4"] * count,
+            "error": pa.nulls(count, pa.string()),
+            "error_kind": pa.nulls(count, pa.string()),
+            "width": rng.integers(100, 4000, count),
+            "height": rng.integers(100, 2000, count),
+            "num_frames": frames,
+            "num_keyframes": frames // 30 + 1,
+            "fps": rng.uniform(10, 60, count),
+            "duration": rng.lognormal(3, 2, count),
+            "size": rng.integers(1000, 10**9, count),
+        }
+    )
+    dataset = type("Synthetic", (), {"__len__": lambda self: count})()
+    dataset.path, dataset.table, dataset.skipped = tmp_path / "set.parquet", table, Skipped()
+    path = tmp_path / "index.html"
+    path.write_text(render_page(dataset, pictures={}))
+    with Page() as page:
+        assert min(page.open(path.as_uri()) for _ in range(3)) < 2
+        assert page.run("document.querySelectorAll('.row').length") < 100
+        for name in ("num_frames", "key"):
+            place = page.run(f"columns.findIndex((each) => each.name === '{name}')")
+            taken = [
+                page.run(
+                    "(() => { const begin = performance.now();"
+                    f"document.getElementById('head').children[{place}].click();"
+                    "return performance.now() - begin; })()"
+                )
+                for _ in range(4)
+            ]
+            assert min(taken) < 200, taken
+        assert page.run("order[0]") == int(np.argsort(names)[-1])
+        page.run("document.getElementById('table').scrollTop = 1e9")
+        page.wait("parseFloat(document.querySelector('.row:last-child').style.top) === 2600000")
+        assert page.errors == []

@@ -1,1 +1,0 @@
-"""Samples of `Loader` and `ClipDataset`: sources, requests, labels, columns, batches."""

@@ -1,0 +1,64 @@
+"""The page of all operators, written from their declarations."""
+
+from __future__ import annotations
+
+import inspect
+
+from videoloader.dali.fn.names import HIDDEN
+from videoloader.dali.operators.arguments import REQUIRED, Argument
+from videoloader.dali.operators.operator import OPERATORS, Operator
+
+__all__ = ["operators_page"]
+
+_HEAD = """# Operators
+
+An argument marked *per sample* takes one value, one for each sample, or a data node. *Per frame
+too*: the value of a sample may be a list with one for each frame of the clip; a data node with such
+lists goes through `fn.per_frame`.
+Where *one kernel* stands behind a device, the GPU does a whole ragged batch in one launch, for
+uint8, uint16, float16 and float32 of 1 to 4 channels. This needs CuPy (the extra `cuda`), which
+compiles the kernel when it is first used and keeps it on disk. `erase`, `grid_mask`, `paste`,
+`multi_paste` and `noise.salt_and_pepper` take every element type; resizing has a second, small
+kernel for its weights. All else runs in plain torch.
+Every operator also takes `device` and `name`. What of DALI's operators and arguments is absent or
+differs is listed in [Operators of DALI](dali-operators.md).
+"""
+
+
+def operators_page() -> str:
+    """All operators and their arguments in Markdown: the text of `docs/dali/operators.md`."""
+    shown = [operator for name, operator in sorted(OPERATORS.items()) if name not in HIDDEN]
+    return "\n".join([_HEAD, *map(_section, shown)])
+
+
+def _section(operator: Operator) -> str:
+    lines = [f"## fn.{operator.name}", "", inspect.cleandoc(operator.doc), ""]
+    code = operator.run.__module__.replace(".", "/") + ".py"
+    if operator.inputs:
+        inputs = ", ".join(
+            f"`{each.name}`"
+            + (f" ({', '.join(each.layouts)})" if each.layouts else "")
+            + (" (may be left out)" if each.is_optional else "")
+            + (" (one or more)" if each.is_repeated else "")
+            for each in operator.inputs
+        )
+        lines.append(f"Inputs: {inputs}.")
+    devices = [
+        f"{device} (one kernel)" if device == "gpu" and "cuda" in operator.kernels else device
+        for device in operator.devices
+    ]
+    lines += [f"Devices: {', '.join(devices)}. Code: [{code}](../../{code}).", ""]
+    lines += ["| argument | value | default | per sample | meaning |", "|---|---|---|---|---|"]
+    lines += [_row(argument) for argument in operator.shown]
+    if operator.unused:
+        names = ", ".join(f"`{name}`" for name in sorted(operator.unused))
+        lines += ["", f"Taken, without effect: {names}."]
+    return "\n".join([*lines, ""])
+
+
+def _row(argument: Argument) -> str:
+    default = "required" if argument.default is REQUIRED else f"`{argument.default!r}`"
+    default = "" if argument.default is None else default
+    mark = "yes" if argument.per_sample else ""
+    mark = "yes, per frame too" if argument.per_frame else mark
+    return f"| `{argument.name}` | {argument.describe()} | {default} | {mark} | {argument.doc} |"

@@ -1,0 +1,5 @@
+"""Files whose paths are data."""
+
+from videoloader.dali.fn.names import namespace, public_functions
+
+globals().update(namespace(__name__, public_functions))

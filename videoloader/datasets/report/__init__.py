@@ -1,0 +1,1 @@
+"""Pages about a data set: one file to keep, or served to a browser."""

@@ -1,0 +1,292 @@
+"""`videoloader report`: a data set as one HTML page that needs no server and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from videoloader.errors import ArgumentError, VideoError
+from videoloader.indexing.dataset import DatasetIndex, Item
+from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
+from videoloader.machinery.system.faults import raise_shortage
+from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
+from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.video import Video
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_ROWS = 500_000
+_SHEET = (3, 5)  # rows and columns of frames
+_TIME_LIMIT = 600.0  # seconds for the sheet of a video
+_HIDDEN = {"path", "member", "offset", "mtime_ns", "etag", "head", "index"}
+_FIRST = (
+    *("key", "codec", "width", "height", "fps", "duration", "num_frames", "mean_gop", "bit_rate"),
+    *("size", "has_audio", "error"),
+)
+_CHARTS = (
+    *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
+    *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
+    *("error_kind", "damaged_frames"),
+)
+_LABELS = {
+    "key": ("video", "place of the file below the root of the data set"),
+    "error": ("error", "why it cannot be read"),
+    "fps": ("frames/s", "average frame rate"),
+    "duration": ("seconds", "from the first frame to the end of the last"),
+    "num_frames": ("frames", "number of frames"),
+    "num_keyframes": ("keyframes", "number of keyframes"),
+    "mean_gop": ("GOP", "frames from keyframe to keyframe, on average"),
+    "bit_rate": ("bits/s", "of the video stream"),
+    "max_gap": ("longest gap", "seconds, longest time from a frame to the next"),
+    "size": ("bytes", "size of the file"),
+    "has_audio": ("sound", "whether the file has an audio stream"),
+    "damaged_frames": ("damaged frames", "found by `videoloader check`; -1 for all of them"),
+}
+_FLAGS = (
+    ("cannot be read", "error!=none"),
+    ("damaged", "damaged_frames!=none"),
+    ("with warnings", "warnings!=none"),
+    ("variable frame rate", "variable_rate:yes"),
+    ("open GOPs", "open_gops>0"),
+    ("interlaced", "interlaced:yes"),
+    ("HDR", "is_hdr:yes"),
+    ("without sound", "has_audio:no"),
+    ("rotated", "rotation!=0"),
+    ("times not in tables", "exactness!=tables exactness!=none"),
+    ("above 8 bits", "bit_depth>8"),
+)
+
+
+def write_report(
+    dataset: DatasetIndex,
+    folder: Path,
+    *,
+    pictures: int = 200,
+    damage: pa.Table | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write `index.html` into a folder: totals, distributions, a table of all videos, pictures.
+
+    A job that may be interrupted: the same call goes on from a journal beside the page. A video
+    that crashes its worker process, or takes longer than ten minutes, costs its own pictures.
+
+    Args:
+        dataset: what the page is about.
+        folder: made if it is not there.
+        pictures: videos that get a sheet of frames and a timeline: all if there are no more, else
+            this many evenly spread over the data set.
+        damage: what `check_dataset` gave, for a column of damaged frames.
+        workers: processes that make the sheets; as many as this process may use processors by
+            default, 0 for none.
+        progress: is told how far the sheets are.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        ArgumentError: the data set has more than 500,000 rows.
+        SourceError: the page cannot be written.
+    """
+    _check_size(dataset)
+    rows = dataset.videos.rows
+    if len(rows) > pictures:
+        rows = rows[np.linspace(0, len(rows) - 1, pictures).round().astype(int)] if pictures else []
+    tasks = [(row, dataset.item(row)) for row in map(int, rows)]
+    job = VideoJob(
+        f"{__name__}:video_pictures",
+        {"dataset": for_workers(dataset), "threads": 1},
+        name="pictures",
+        state=states_of(dataset),
+        as_row=_as_row,
+        is_failed=lambda row: "failure" in row.facts["pictures"],
+    )
+
+    def write(target: Path, found: Callable[[Item], Row]) -> None:
+        made = {row: found(item).facts["pictures"] for row, item in tasks}
+        target.write_text(render_page(dataset, pictures=made, damage=damage), encoding="utf-8")
+
+    path = folder / "index.html"
+    run_video_job(
+        job, tasks, path, write, workers=workers, time_limit=_TIME_LIMIT, progress=progress
+    )
+    return path
+
+
+def video_pictures(
+    task: tuple[int, Item], *, dataset: DatasetIndex, threads: int | None = None
+) -> dict[str, str]:
+    """The timeline of a video and a sheet of its frames as image addresses, and what failed.
+
+    Args:
+        task: row of the video, and where it is.
+        dataset: that it is of.
+        threads: that decode; as for `Video`.
+    """
+    row, item = task
+    found: dict[str, str] = {}
+    try:
+        index = dataset[row]
+        sizes = index.packets["size"][index.frame_packets]
+        found["timeline"] = image_uri(timeline_svg(sizes, index.keyframes).encode(), "svg+xml")
+        with Video(item, index=index, threads=threads) as video:
+            found["sheet"] = _sheet(video)
+    except Exception as error:  # noqa: BLE001  (one video must not end the report of the others)
+        raise_shortage(error, item.name)
+        text = str(error) if isinstance(error, VideoError) else f"{type(error).__name__}: {error}"
+        found["failure"] = text
+    return found
+
+
+def _as_row(item: Item, result: dict[str, str] | TaskFailure) -> Row:
+    if isinstance(result, TaskFailure):
+        result = {"failure": f"{item.name}: {result.reason}"}
+    return Row(item, None, {"pictures": result})
+
+
+def _sheet(video: Video) -> str:
+    """Frames at equal distances; keyframes, where there are enough of them."""
+    rows, columns = _SHEET
+    total, keys = len(video), video.index.keyframes
+    numbers = np.linspace(0, total - 1, min(rows * columns, total)).round().astype(int)
+    if len(keys) >= rows * columns:
+        numbers = keys[np.linspace(0, len(keys) - 1, rows * columns).round().astype(int)]
+    clip = video.get_frames(numbers)
+    frames, times = clip.frames.numpy(), clip.times.tolist()
+    lines = []
+    for start in range(0, len(numbers), columns):
+        part = slice(start, start + columns)
+        shown = zip(numbers[part].tolist(), times[part], strict=True)
+        caption = "   ".join(f"{number}: {time:.2f} s" for number, time in shown)
+        lines.append((caption, list(frames[part])))
+    return jpeg_uri(contact_sheet(lines))
+
+
+def render_page(
+    dataset: DatasetIndex,
+    *,
+    pictures: dict[int, dict[str, str]],
+    damage: pa.Table | None = None,
+    is_live: bool = False,
+) -> str:
+    """The page as text.
+
+    Args:
+        dataset: what it is about.
+        pictures: by row, see `video_pictures`.
+        damage: as for `write_report`.
+        is_live: whether the page asks its server for the pictures of other rows.
+
+    Raises:
+        ArgumentError: the data set has more than 500,000 rows.
+    """
+    _check_size(dataset)
+    table = dataset.table if damage is None else _with_damage(dataset.table, damage)
+    names = [name for name in _FIRST if name in table.column_names]
+    names += [name for name in table.column_names if name not in (*names, *_HIDDEN)]
+    data = {
+        "title": dataset.path.name,
+        "about": "Click a bar to filter, a heading to sort, a row to look at a video.",
+        "rows": len(dataset),
+        "columns": [_column(name, table[name]) for name in names],
+        "charts": _CHARTS,
+        "flags": [flag for flag in _FLAGS if re.split("[!:>]", flag[1])[0] in names],
+        "totals": _totals(table),
+        "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
+        "pictures": pictures,
+        "live": is_live,
+        "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
+        f"browse {dataset.path.name}` shows those of all.",
+    }
+    folder = files("videoloader.datasets.report")
+    script = folder.joinpath("page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    connect = "connect-src 'self'; " if is_live else ""
+    policy = (
+        f"default-src 'none'; {connect}img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'"
+    )
+    return Template(folder.joinpath("page.html").read_text(encoding="utf-8")).substitute(
+        policy=policy, title="videoloader report", data=_as_script(data), script=script
+    )
+
+
+def _check_size(dataset: DatasetIndex) -> None:
+    if len(dataset) > _MOST_ROWS:
+        raise ArgumentError(
+            f"{dataset.path}: a page holds {_MOST_ROWS:,} rows, the data set has {len(dataset):,}; "
+            "choose some, as `videoloader query` does"
+        )
+
+
+def _as_script(data: Any) -> str:
+    """JSON that no HTML parser takes for the end of a script."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII
+    return text.replace("<", "\\u003c")
+
+
+def _with_damage(table: pa.Table, damage: pa.Table) -> pa.Table:
+    """The columns of a data set index, and one of damaged frames."""
+    import pyarrow as pa
+
+    found = {
+        (path, member): len(frames) if frames else -1
+        for path, member, frames in zip(
+            *(damage[name].to_pylist() for name in ("path", "member", "frames")), strict=True
+        )
+    }
+    places = zip(table["path"].to_pylist(), table["member"].to_pylist(), strict=True)
+    return table.append_column(
+        "damaged_frames", pa.array([found.get(each) for each in places], pa.int64())
+    )
+
+
+def _column(name: str, values: pa.ChunkedArray) -> dict[str, Any]:
+    """A column for the page: numbers, texts, or words and their numbers where they repeat."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    label, about = _LABELS.get(name, (name.replace("_", " "), ""))
+    column: dict[str, Any] = {"name": name, "label": label, "about": about or label}
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        found = values.to_pylist()
+        if pa.types.is_floating(values.type):
+            found = [None if x is None or not np.isfinite(x) else float(f"{x:.6g}") for x in found]
+        return column | {"kind": "number", "values": found, "width": 96}
+    if pa.types.is_boolean(values.type):
+        values = pc.if_else(values, "yes", "no")
+    texts = pc.cast(values, pa.string()).combine_chunks()
+    width = 360 if name in ("key", "error", "warnings") else 120
+    coded = texts.dictionary_encode()
+    if len(coded.dictionary) <= max(len(texts) // 4, 16):
+        words = coded.dictionary.to_pylist()
+        numbers = coded.indices.to_pylist()
+        return column | {"kind": "text", "words": words, "values": numbers, "width": width}
+    return column | {"kind": "text", "values": texts.to_pylist(), "width": width}
+
+
+def _totals(table: pa.Table) -> Sequence[tuple[str, str]]:
+    import pyarrow.compute as pc
+
+    failed = len(table) - table["error"].null_count
+    hours = (pc.sum(table["duration"]).as_py() or 0) / 3600
+    return (
+        ("videos", f"{len(table) - failed:,}"),
+        ("hours", f"{hours:,.2f}"),
+        ("frames", f"{pc.sum(table['num_frames']).as_py() or 0:,}"),
+        ("GB", f"{(pc.sum(table['size']).as_py() or 0) / 1e9:,.3f}"),
+        ("codecs", f"{pc.count_distinct(table['codec']).as_py()}"),
+        ("cannot be read", f"{failed:,}"),
+    )

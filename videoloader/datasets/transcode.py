@@ -1,0 +1,334 @@
+"""`transcode`: the videos of a data set made quick to train on; may be killed and goes on."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from videoloader.datasets.destinations import Folder, Shards, remove_partial
+from videoloader.datasets.lerobot import LeRobot, check_form, form_of_video, picture_sums
+from videoloader.errors import ArgumentError, FormatError, VideoError
+from videoloader.indexing.dataset import find_items, open_dataset
+from videoloader.indexing.dataset.job import Progress
+from videoloader.indexing.dataset.journal import Journal
+from videoloader.indexing.dataset.rows import Row, failed_row, state_of
+from videoloader.indexing.video import index_video
+from videoloader.machinery.system.checks import real_number, whole_number
+from videoloader.machinery.system.faults import raise_shortage
+from videoloader.machinery.system.spelling import suggests_names
+from videoloader.machinery.system.writing import written, written_whole
+from videoloader.machinery.workers.processors import usable_processors
+from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.machinery.workers.tasks import run_tasks
+from videoloader.sampling import ClipSampler
+from videoloader.sampling.sampler import check_sampler
+from videoloader.sources.items import Item
+from videoloader.sources.source import Fingerprint
+from videoloader.writing.encoding import Encoding, Quality
+from videoloader.writing.formats import muxer_of
+from videoloader.writing.gain import Gain, GainWatch
+from videoloader.writing.reencoding import encode_part
+
+_JOURNAL = "transcode.journal"
+_ANY_SIDE = 1 << 30
+
+
+class TranscodeFailure(NamedTuple):
+    """A video that could not be transcoded: its name, the kind of its error, and the error."""
+
+    name: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcoded:
+    """What a job did.
+
+    Attributes:
+        out: folder that holds the results.
+        written: videos that this call transcoded.
+        kept: videos that an earlier call had transcoded.
+        failures: of this call.
+        bytes_before: size of the sources of what was written.
+        bytes_after: size of what was written.
+        gain: packets a clip, if a sampler was given.
+    """
+
+    out: Path
+    written: int
+    kept: int
+    failures: tuple[TranscodeFailure, ...]
+    bytes_before: int
+    bytes_after: int
+    gain: Gain | None
+
+
+@suggests_names
+def transcode(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    codec: str | None = None,
+    quality: Quality = None,
+    gop: int | None = 16,
+    resize_shorter: int | None = None,
+    audio: bool = True,
+    options: Mapping[str, str] | None = None,
+    suffix: str = ".mp4",
+    videos_per_shard: int | None = None,
+    lerobot: str | None = None,
+    sampler: ClipSampler | None = None,
+    workers: int | None = None,
+    time_limit: float = 24 * 3600.0,
+    ray: bool | str = False,
+    progress: Progress | None = None,
+    tell_gain: Callable[[Gain], None] | None = None,
+) -> Transcoded:
+    """Encode all videos of a data set again, with short groups of pictures and at a smaller size.
+
+    The job may be interrupted at any moment, also by SIGKILL: a journal in `out` keeps what is
+    done, and the same call goes on from there. A later call does only what is new or has changed,
+    what has failed, or all if it is called with other settings. No file is there under its name
+    before it is complete. Frames keep their numbers, and their times counted from the
+    first, which is at 0; rotated videos become upright.
+
+    Args:
+        sources: folders, globs, text lists, tar archives, videos or URLs, as for `index_dataset`;
+            or a data set index (.parquet).
+        out: folder to write to, not one of the sources.
+        codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
+        quality: as for `write_video`.
+        gop: most frames from one keyframe to the next.
+        resize_shorter: length of the shorter side; smaller videos keep their size. Sides become
+            even where the encoder needs that.
+        audio: keep the sound.
+        options: of FFmpeg's encoder.
+        suffix: of the files; chooses the container.
+        videos_per_shard: write tar archives of so many videos each, for WebDataset and
+            `index_dataset`, in place of files. Archives are not made again for videos in them that
+            failed, unless these change.
+        lerobot: write a LeRobotDataset (v3.0) with an episode for each video and one camera of
+            this name, such as `observation.images.top`; without states, actions, tasks and sound.
+            Videos fail whose rate or size is not that of the first, or whose frames are further
+            than 0.05 ms from their even places.
+        sampler: of the clips that will be trained on; the packets that they take are counted
+            before and after, for up to 32 of the videos.
+        workers: processes; one per usable processor by default, 0 for none.
+        time_limit: seconds that one video may take in a worker.
+        ray: work on a Ray cluster instead of in processes here, see `index_dataset`; `out` is then
+            a folder that all nodes share.
+        progress: is called with (videos done, all videos, failed videos).
+        tell_gain: is called with the predicted gain before the first video.
+
+    Raises:
+        ArgumentError: a setting has no meaning, or another suffix than those that can be written.
+        SourceError: sources do not exist, or `out` cannot be written.
+
+    >>> made = transcode("videos/", "small", gop=8, resize_shorter=32)
+    >>> made.written, made.failures
+    (4, ())
+    """
+    target = Path(out)
+    muxer = muxer_of(Path(f"video{suffix}"))
+    codec = codec or muxer.codec
+    encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
+    encoding.encoder()  # rather found missing now than in every worker
+    if videos_per_shard is not None:
+        whole_number("videos_per_shard", videos_per_shard, least=1)
+    if resize_shorter is not None:
+        whole_number("resize_shorter", resize_shorter, least=2)
+    if sampler is not None:
+        check_sampler("sampler", sampler)
+    real_number("time_limit", time_limit, above=0, most=math.inf)
+    if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
+        raise ArgumentError("lerobot writes .mp4 files, and no archives")
+    items = _items(sources, target)
+    form = None if lerobot is None else _first_form(items)
+    settings: dict[str, Any] = {
+        "codec": codec,
+        "quality": quality,
+        "gop": gop,
+        "options": dict(options or {}),
+        "resize_shorter": resize_shorter,
+        "audio": audio and lerobot is None,
+        "suffix": suffix,
+        "form": form,
+    }
+    with written(target):
+        target.mkdir(parents=True, exist_ok=True)
+    watch = None if sampler is None else GainWatch(sampler, items, gop)
+    if watch is not None and tell_gain is not None and watch.predicted is not None:
+        tell_gain(watch.predicted)
+    failures: list[TranscodeFailure] = []
+    before = after = 0
+    is_new = not (target / _JOURNAL).exists()
+    journal = Journal(target / _JOURNAL)
+    try:
+        remove_partial(target, suffix)
+        states = [state_of(item) for item in items]
+        destination: Folder | Shards | LeRobot = Folder(target, items, suffix)
+        if lerobot is not None and form is not None:
+            destination = LeRobot(target, items, lerobot, form, is_new=is_new)
+        if videos_per_shard is not None:
+            destination = Shards(
+                target,
+                items,
+                suffix,
+                size=videos_per_shard,
+                journal=journal,
+                settings=settings,
+                states=states,
+            )
+        rows = [journal.get(item) for item in items]
+        for number, (row, state) in enumerate(zip(rows, states, strict=True)):
+            if not _is_done(row, state, settings, destination.path(number)):
+                rows[number] = None
+        # Archives that a killed job did not get to.
+        for number in range(0, len(items), videos_per_shard or len(items)):
+            destination.pack(number, rows)
+        missing = [
+            number
+            for number, row in enumerate(rows)
+            if row is None and not destination.is_packed(number)
+        ]
+        kept = len(items) - len(missing)
+        count = usable_processors() if workers is None else whole_number("workers", workers)
+        threads = max(usable_processors() // max(min(count, len(missing)), 1), 1)
+        results = run_tasks(
+            f"{__name__}:transcode_video",
+            [(number, items[number], str(destination.path(number))) for number in missing],
+            workers=count,
+            time_limit=time_limit,
+            ahead=1,
+            arguments={"settings": settings, "threads": 1 if ray else threads},
+            ray=ray,
+        )
+        for done, ((number, item, path), result) in enumerate(results, 1 + kept):
+            row = failed_row(item, result) if isinstance(result, TaskFailure) else result
+            if row.error:
+                failures.append(TranscodeFailure(item.name, row.kind, row.error))
+            else:
+                before += row.facts["video"]["bytes_before"]
+                after += row.facts["video"]["bytes"]
+                if watch is not None:
+                    watch.note(number, path)
+            journal.add(row)
+            rows[number] = row
+            destination.pack(number, rows)
+            if progress is not None:
+                progress(done, len(items), len(failures))
+        destination.finish(rows)
+    finally:
+        journal.close()
+    return Transcoded(
+        out=target,
+        written=len(missing) - len(failures),
+        kept=kept,
+        failures=tuple(failures),
+        bytes_before=before,
+        bytes_after=after,
+        gain=None if watch is None else watch.result(),
+    )
+
+
+def _is_done(
+    row: Row | None, state: Fingerprint | None, settings: Mapping[str, Any], path: Path
+) -> bool:
+    """Whether the file of a row is there, made so of the video as it is now."""
+    if row is None or row.error or row.state is None or row.state != state:
+        return False
+    if row.facts["settings"] != settings or not path.exists():
+        return False
+    if row.facts.get("place") != _place_of(path):
+        return False  # its number has changed
+    size: int = row.facts["video"]["bytes"]
+    return path.stat().st_size == size
+
+
+def _place_of(path: Path) -> str:
+    """What tells the file of a video from those of others in the folder."""
+    return "/".join(path.parts[-2:])
+
+
+def _first_form(items: list[Item]) -> dict[str, Any]:
+    """The form of the first video that can be read.
+
+    Raises:
+        FormatError: none can be read.
+    """
+    for item in items:
+        with suppress(VideoError), item.open() as source:
+            return form_of_video(index_video(source))
+    raise FormatError(f"{items[0].name}: neither this nor a later video can be read")
+
+
+def transcode_video(
+    task: tuple[int, Item, str], *, settings: Mapping[str, Any], threads: int
+) -> Row:
+    """Transcode one video; a failure becomes a row with its error. For worker processes.
+
+    Args:
+        task: number of the video, the video, and the path of the file to write.
+        settings: of the job.
+        threads: of the decoder and the encoder.
+    """
+    _, item, path = task
+    target = Path(path)
+    encoding = Encoding(
+        codec=settings["codec"],
+        quality=settings["quality"],
+        gop=settings["gop"],
+        options={"threads": str(threads), **settings["options"]},
+    )
+    try:
+        with item.open() as source:
+            index = index_video(source)
+            if settings["form"] is not None:
+                check_form(index, settings["form"])
+            with written_whole(target) as partial:
+                encode_part(
+                    index,
+                    source,
+                    0,
+                    index.num_frames,
+                    partial,
+                    target,
+                    encoding=encoding,
+                    audio=settings["audio"],
+                    resize_shorter=settings["resize_shorter"] or _ANY_SIDE,
+                    threads=threads,
+                )
+            state = source.fingerprint
+    except VideoError as error:
+        raise_shortage(error, item.name)
+        return Row(item, None, {}, error=str(error), kind=type(error).__name__)
+    video: dict[str, Any] = {
+        "num_frames": index.num_frames,
+        "fps": index.average_fps,
+        "bytes": target.stat().st_size,
+        "bytes_before": state.size,
+    }
+    if settings["form"] is not None:
+        video["pictures"] = picture_sums(target)
+    facts = {"settings": dict(settings), "place": _place_of(target), "video": video}
+    return Row(item, state, facts)
+
+
+def _items(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], out: Path
+) -> list[Item]:
+    """The videos, in order; those below `out` are no sources."""
+    if isinstance(sources, str | os.PathLike) and os.fspath(sources).endswith(".parquet"):
+        with open_dataset(os.fspath(sources)) as dataset:
+            return [dataset.item(row) for row in dataset.videos.rows.tolist()]
+    own = os.path.abspath(out) + os.sep
+    items = [item for item in find_items(sources) if not item.path.startswith(own)]
+    if not items:
+        raise ArgumentError(f"{out}: all sources lie in the folder to write to; name another one")
+    return items

@@ -1,0 +1,197 @@
+"""A folder of files that take no more than a number of bytes: those unused for longest go.
+
+Files are named by digests, in one of 256 folders. Processes share them without locks: one is
+written under a temporary name and renamed, so it is whole or not there, and read through one
+descriptor, so it may be removed meanwhile. Each ends with a checksum: what is damaged is removed.
+Only who removes files to make room holds a lock, which nobody waits for.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from videoloader.errors import ArgumentError, SourceError
+from videoloader.machinery.system.forking import ForkSafeLock
+from videoloader.machinery.system.writing import written, written_whole
+
+_LOCK = "remove.lock"
+_PARTIAL = ".partial"
+_CRC = 4  # bytes of the checksum
+_NOWHERE = memoryview(bytearray())  # all bytes are returned
+_FOLDERS = 256
+FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewer into each
+_REMOVED = 16  # one part in so many is free after files were removed
+_SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
+_USED = 3600.0  # seconds after which the use of a file is noted once more
+_ABANDONED = 3600.0  # seconds after which an unfinished file is one of a process that was killed
+
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(i?)B")
+
+
+def as_bytes(name: str, size: int | str) -> int:
+    """A number of bytes, or such as `50GB` or `50GiB`.
+
+    Raises:
+        ArgumentError: it is neither, or below 1; names `name`.
+    """
+    if isinstance(size, str) and (match := _SIZE.fullmatch(size)):
+        number, unit, is_binary = match.groups()
+        size = int(float(number) * (1024 if is_binary else 1000) ** _UNITS[unit])
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ArgumentError(f'{name} is a number of bytes, or such as "50GB", got {size!r}')
+    return size
+
+
+class KeptFiles:
+    """Files by key, 32 hexadecimal digits. Threads and processes may share it.
+
+    Args:
+        folder: need not be there; others of its files are left alone.
+        ending: of the names of its files.
+        limit: bytes that they may take. With several processes they may take 1/32 of it more for
+            each further process that writes.
+        what: is kept, for the log.
+        size: bytes of a file, if all have about as many. Then a part of the folder, with a share of
+            the limit, is looked at at a time, so that millions of files cost neither much memory
+            nor long waits.
+
+    Attributes:
+        writes: False after a file that could not be written: this process then keeps nothing more.
+    """
+
+    def __init__(self, folder: Path, ending: str, limit: int, *, what: str, size: int = 0) -> None:
+        self.folder, self.limit = folder, limit
+        self._ending, self._what = ending, what
+        self._name = re.compile(rf"[0-9a-f]{{32}}\.{ending}(\.[0-9a-f]+{_PARTIAL})?")
+        parts = min(limit // (size * FILES), _FOLDERS) if size else 1
+        self._parts = 1 << max(parts.bit_length() - 1, 0)  # so that they have as many folders each
+        self._share = limit // self._parts
+        # Bytes that may be written to each part before it is looked at again.
+        self._room = [0] * self._parts
+        self.writes = True
+        self._lock = ForkSafeLock()
+
+    def path(self, key: str) -> Path:
+        """Where the file of a key is, if it is kept."""
+        return self.folder / key[:2] / f"{key}.{self._ending}"
+
+    def read(self, key: str, memory: memoryview = _NOWHERE) -> bytes | None:
+        """What was written for a key; None if it is not kept, or damaged and now removed.
+
+        Args:
+            key: of the file.
+            memory: gets the first bytes, as many as it has; only what follows is returned.
+        """
+        path = self.path(key)
+        try:
+            with open(path, "rb") as file:
+                status = os.fstat(file.fileno())
+                file.readinto(memory)
+                rest = file.read()
+            data, checksum = rest[:-_CRC], rest[-_CRC:]
+            if _checksum(key, memory, data) != checksum:
+                path.unlink(missing_ok=True)
+                return None
+        except OSError:
+            return None
+        if time.time() - status.st_mtime > _USED:  # used now, so it stays for longer
+            with suppress(OSError):  # a read-only folder
+                os.utime(path)
+        return data
+
+    def write(self, key: str, *parts: bytes | memoryview) -> None:
+        """Keep a file, unless it is there or has no room; logs if it cannot be written."""
+        if not self.writes:
+            return
+        path, size = self.path(key), sum(memoryview(part).nbytes for part in parts) + _CRC
+        try:
+            with written(self.folder):
+                if path.exists() or not self._has_room(key, size):
+                    return
+                with written_whole(path) as unfinished, open(unfinished, "wb") as file:
+                    file.writelines([*parts, _checksum(key, *parts)])
+        except SourceError as error:
+            with self._lock:
+                if self.writes:
+                    log = logging.getLogger(__name__)
+                    log.warning("%s; %s are no longer kept by this process", error, self._what)
+                self.writes = False
+
+    def _has_room(self, key: str, size: int) -> bool:
+        """Whether so many bytes may be written now; they then are counted."""
+        if size > self._share:
+            return False
+        part = int(key[:2], 16) % self._parts
+        with self._lock:
+            if self._room[part] < size:
+                self._room[part] = self._make_room(part, size)
+            if self._room[part] < size:
+                return False
+            self._room[part] -= size
+            return True
+
+    def _make_room(self, part: int, size: int) -> int:
+        """Bytes that may be written to a part, after files were removed if need be.
+
+        0 where another process is removing files.
+        """
+        files, limit = sorted(self._files(part)), self._share
+        total = sum(length for _, length, _ in files)
+        if total + size > limit:
+            with held(self.folder / _LOCK) as is_held:
+                if not is_held:
+                    return 0
+                for _, length, path in files:
+                    if total <= limit - max(limit // _REMOVED, size):
+                        break
+                    if not path.endswith(_PARTIAL):  # which another process renames
+                        with suppress(FileNotFoundError):
+                            os.unlink(path)
+                        total -= length
+        return min(limit - total, max(limit // _SHARE, size))
+
+    def _files(self, part: int) -> Iterator[tuple[float, int, str]]:
+        """Time of last use, bytes and path of each file, without those that were left behind."""
+        now = time.time()
+        for number in range(part, _FOLDERS, self._parts):
+            with suppress(FileNotFoundError), os.scandir(self.folder / f"{number:02x}") as entries:
+                for entry in entries:
+                    if (match := self._name.fullmatch(entry.name)) is None:
+                        continue
+                    with suppress(FileNotFoundError):  # removed by another process
+                        status = entry.stat()
+                        if match[1] and now - status.st_mtime > _ABANDONED:
+                            os.unlink(entry.path)
+                        else:
+                            yield status.st_mtime, status.st_size, entry.path
+
+
+def _checksum(key: str, *parts: bytes | memoryview) -> bytes:
+    """CRC of a file; of its key too, so that one which was renamed is none."""
+    crc = zlib.crc32(key.encode())
+    for part in parts:
+        crc = zlib.crc32(part, crc)
+    return crc.to_bytes(_CRC, "little")
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Hold a lock, if no other process or thread does; the system releases it with the process."""
+    with open(path, "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:  # a file system without locks; two that remove files remove too many
+            pass
+        yield True

@@ -1,5 +1,0 @@
-"""`LastBatchPolicy` under the name of DALI's module."""
-
-from videoloader.plugin.epoch_plan import LastBatchPolicy
-
-__all__ = ["LastBatchPolicy"]

@@ -1,6 +1,0 @@
-"""Peekable iterators under the DALI name of their module."""
-
-from videoloader.plugin.jax.decorators import peekable_data_iterator
-from videoloader.plugin.jax.iterator import PeekableIterator as DALIGenericPeekableIterator
-
-__all__ = ["DALIGenericPeekableIterator", "peekable_data_iterator"]

@@ -1,7 +1,0 @@
-"""Alias: the older DALI name `plugin.numba.experimental.NumbaFunction`."""
-
-from __future__ import annotations
-
-from videoloader.plugin.numba import NumbaFunction
-
-__all__ = ["NumbaFunction"]

@@ -1,5 +1,0 @@
-"""Alias: the DALI name `plugin.pytorch.experimental.proxy` of `plugin.pytorch.proxy`."""
-
-from videoloader.plugin.pytorch.experimental import proxy
-
-__all__ = ["proxy"]

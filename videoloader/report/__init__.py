@@ -1,1 +1,0 @@
-"""What the commands show: tables, sheets of frames, `videoloader top`, `videoloader doctor`."""

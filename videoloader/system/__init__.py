@@ -1,8 +1,0 @@
-"""Python and operating system helpers that know nothing of video, one subject a module.
-
-`forking.py`: locks and caches that survive a fork. `writing.py`: files that are written whole or
-not at all. `kept_files.py`: a folder of files with a limit. `options.py`: keyword options that
-several functions share. `pickling.py`: functions for other processes. `callers.py`: warnings at the
-line of the user. `eager_calls.py`: `videoloader.eager`. `spelling.py`: suggestions for misspelled
-names.
-"""

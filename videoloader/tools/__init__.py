@@ -1,1 +1,0 @@
-"""Programs that write index files: `python -m videoloader.tools.tfrecord2idx DATA INDEX`."""

@@ -1,0 +1,151 @@
+"""What a batch of a loader holds: tensors, and lists where sizes differ; transforms of it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import default_collate
+
+from videoloader.decoding.clip_batch import ClipBatch, pad_sounds
+from videoloader.decoding.options import Layout
+from videoloader.machinery.system.eager_calls import eager
+from videoloader.sampling.seeding import seeded_calls
+from videoloader.training.collating import collate_samples
+from videoloader.training.decoding import DecodedSamples
+from videoloader.training.labels.label_values import VideoLabels
+from videoloader.training.requests import SampleRequests
+from videoloader.training.samples import divided, stacked
+
+
+def batch_content(
+    batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: VideoLabels | None
+) -> dict[str, Any]:
+    """A batch as the training loop gets it, see `Loader`; without its errors.
+
+    Args:
+        batch: decoded.
+        requests: what its samples are made of.
+        layout: of its clips.
+        labels: of all videos, if there are any.
+    """
+    videos = [requests.video(sample) for sample in batch.samples.tolist()]
+    rows = torch.tensor([requests.videos.row(video) for video in videos])
+    if batch.packed is None:
+        clips, framing = batch.clips, requests.framing
+        if framing.crops > 1 or any(len(shape) > 1 for shape in batch.shapes):
+            clips = divided(clips, layout, batch.shapes, framing)
+        content = _dense(clips)
+    else:
+        content = batch.packed | _beside_pack(batch.clips)
+    if batch.clips.sounds:
+        content |= _sounds(batch.clips, batch.shapes)
+    content |= {"sample": rows, **batch.columns}
+    if labels is not None:
+        content["labels"] = labels.at(videos)
+    return content
+
+
+def _dense(clips: ClipBatch) -> dict[str, Any]:
+    return {
+        "frames": clips.frames,
+        "frame_numbers": stacked(clips.indices),
+        "times": stacked(clips.times),
+        "mask": stacked(clips.masks),
+    }
+
+
+def _sounds(clips: ClipBatch, shapes: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+    """The sounds of the samples; where these have several clips, with an axis of clips."""
+    audio, lengths = clips.audio, clips.audio_lengths
+    if any(len(shape) > 1 for shape in shapes):
+        counts = [math.prod(shape[:-1]) for shape in shapes]
+        each = [sound.divided(n) for sound, n in zip(clips.sounds, counts, strict=True)]
+        audio = pad_sounds([sound for sound, _ in each])
+        lengths = stacked([length.numpy() for _, length in each])
+    return {"audio": audio, "audio_lengths": lengths, "audio_rates": clips.audio_rates}
+
+
+def _beside_pack(clips: ClipBatch) -> dict[str, Any]:
+    return {
+        "frame_numbers": [torch.from_numpy(each) for each in clips.indices],
+        "times": [torch.from_numpy(each) for each in clips.times],
+        "frame_mask": [torch.from_numpy(each) for each in clips.masks],
+    }
+
+
+def batch_tensors(batch: DecodedSamples) -> list[torch.Tensor]:
+    """The tensors of a batch that may be on a GPU."""
+    values: list[Any] = [batch.clips.frames, *(batch.packed or {}).values()]
+    return [
+        tensor
+        for value in values
+        for tensor in (value if isinstance(value, list) else [value])
+        if isinstance(tensor, torch.Tensor)
+    ]
+
+
+def transformed(
+    sample: dict[str, Any],
+    transform: Callable[[Any], Any] | None,
+    sample_transform: Callable[[dict[str, Any]], Any] | None,
+    rng: np.random.Generator,
+) -> Any:
+    """A sample whose frames, and which then as a whole, users transform with its random numbers."""
+    if transform is None and sample_transform is None:
+        return sample
+    with _seeded(rng):
+        if transform is not None:
+            frames = sample["frames"]
+            try:
+                sample["frames"] = transform(frames)
+            except Exception as error:
+                error.add_note(
+                    f"transform= was called with frames, a tensor of shape {tuple(frames.shape)}; "
+                    "sample_transform= is called with the whole sample, a dictionary"
+                )
+                raise
+        return sample if sample_transform is None else sample_transform(sample)
+
+
+def transformed_batch(
+    content: Mapping[str, Any],
+    transform: Callable[[Any], Any] | None,
+    sample_transform: Callable[[dict[str, Any]], Any] | None,
+    rngs: Sequence[np.random.Generator],
+) -> Any:
+    """The samples of a batch, each transformed, as a batch again; lists where shapes differ."""
+    samples = [
+        transformed(
+            {name: each[at] for name, each in content.items()}, transform, sample_transform, rng
+        )
+        for at, rng in enumerate(rngs)
+    ]
+    are_samples = all(isinstance(sample, dict) for sample in samples)
+    return collate_samples(samples) if are_samples else default_collate(samples)
+
+
+@contextmanager
+def _seeded(rng: np.random.Generator) -> Iterator[None]:
+    """Seed the global random numbers, and put them back afterwards.
+
+    They are those of torch (CPU), NumPy, Python, and of operators that run at once, as those
+    without inputs do in the block.
+    """
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
+    try:
+        # Not torch.manual_seed: that would reset the random numbers of GPUs as well.
+        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
+        np.random.seed(int(rng.integers(1 << 32)))  # noqa: NPY002
+        random.seed(int(rng.integers(1 << 63)))
+        with eager(), seeded_calls(int(rng.integers(1 << 63))):
+            yield
+    finally:
+        torch.set_rng_state(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        random.setstate(before[2])

@@ -1,0 +1,521 @@
+"""`Loader`: batches of clips for training, decoded ahead of the training step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from videoloader.decoding.batch_decoder import BatchDecoder, shared_decoder
+from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_clip_cache
+from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
+from videoloader.decoding.framing import Framing
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
+from videoloader.decoding.options import SampleOptions, as_device
+from videoloader.decoding.output import OutputFormat
+from videoloader.decoding.rules import DecodingRules
+from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
+from videoloader.machinery.cuda.streams import stage_stream, wait_for
+from videoloader.machinery.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
+from videoloader.machinery.runtime.run_stats import RunStats
+from videoloader.machinery.runtime.stage_thread import Stage
+from videoloader.machinery.runtime.stages import StageRunner
+from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.forking import ForkSafeLock
+from videoloader.machinery.system.options import documented, from_options, takes_options
+from videoloader.sampling import Buckets, ClipSampler, Packing
+from videoloader.sampling.orders.batch_order import OrderOptions, state_number
+from videoloader.training.batch_content import batch_content, batch_tensors, transformed_batch
+from videoloader.training.decoding import DecodedSamples, SampleDecoder
+from videoloader.training.epoch_samples import (
+    ClipsPerVideo,
+    Weights,
+    find_samples,
+    find_weights,
+)
+from videoloader.training.known_bad import kept_videos
+from videoloader.training.labels.label_column import LabelOptions, find_labels
+from videoloader.training.labels.table_columns import Columns, SampleColumns
+from videoloader.training.planned_packets import PlannedPackets, plan_packets
+from videoloader.training.requests import SampleRequests
+from videoloader.training.shaped_batches import epoch_order, shaped_batches
+from videoloader.training.sources import ClipSources, find_sources
+
+__all__ = ["Loader", "LoaderIterator"]
+
+
+@documented(SampleOptions, FailureOptions, LabelOptions, OrderOptions, CacheOptions, LimitOptions)
+class LoaderOptions(
+    SampleOptions,
+    FailureOptions,
+    LabelOptions,
+    OrderOptions,
+    CacheOptions,
+    LimitOptions,
+    total=False,
+):
+    """Options of `Loader`: of samples, those that fail, labels, the order, and processes."""
+
+
+@takes_options(
+    *(LoaderOptions, OutputFormat, DecodingRules, Framing, SampleRequests, FailurePolicy),
+    layout="FCHW",
+    shuffle=False,
+    together=False,
+    rank=None,
+    num_ranks=None,
+    remainder=None,
+    skip_known=None,
+    labels=None,
+    classes=None,
+    **DEFAULT_CACHE,
+    **DEFAULT_LIMITS,
+)
+class Loader:
+    """Batches of clips, one clip or one set of clips a video, for a training loop.
+
+    Each iteration is an epoch. Batches are decoded ahead, in worker processes on the CPU or on the
+    engines of a GPU; what is done to the pictures is part of decoding. What a sample holds depends
+    on `seed`, the epoch and its number alone: not on the batch size, ranks, workers, or where the
+    run was resumed.
+
+    A batch is a dictionary:
+
+    - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
+      several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
+      or numbers of clips; then `frame_numbers`, `times` and `mask` are lists of (clips, F), too.
+    - `labels`: if there are any, else there is no such key; int64 (B,) of integers and classes,
+      float32 (B,) of floats, (B, K) of vectors.
+    - `frame_numbers`: int64 (B, F), -1 where filled; `times`: float64, seconds; `mask`: bool,
+      True where the frame that the sampler asked for stands, False where another one or the fill
+      value stands for it: past the end of a short video, and where a frame does not decode.
+    - with `audio=True` `audio`: float32 (B, samples, channels) on the CPU, or
+      (B, clips, samples, channels) with samplers of several clips: the sound of the time span of
+      each clip, zeros behind those that are shorter, or a list where numbers of channels or clips
+      differ; `audio_lengths`: int64 (B,) or (B, clips), samples of each, 0 if the video has no
+      soundtrack; `audio_rates`: int64 (B,), samples a second.
+    - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
+      that are really there.
+    - each of `columns`.
+    - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
+
+    A loader has one iteration at a time. The first `next` of another `iter(loader)` ends the one
+    that is under way, whose `next` then raises `ClosedError`; two at a time take two loaders.
+    Threads may share an iterator: each batch goes to one of them. `close`, `stats`, `failures` and
+    `state_dict` may be called from any thread; `set_epoch` and `load_state_dict` from the one that
+    iterates.
+
+    With `Packing` a batch is one sequence of T tokens of B clips, one clip after another: `patches`
+    (T, elements of a patch), see `patchify`, or `frames`, a list of clips; `cu_seqlens` and
+    `max_seqlen`; for each token `positions`, `token_times`, `sample_ids` and `mask`; for each clip
+    `shapes`; lists of `frame_numbers`, `times` and `frame_mask`; and the rest as above. See
+    docs/foundation-models.md.
+
+    Args:
+        dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
+        clips: which frames of a video make up its clip.
+        batch_size: samples in a batch of this process; or `batches`.
+        batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
+            like, what a batch holds, and with `on_unfit` what becomes of videos that are too short
+            or too small. `dataset` is a data set index then. `clips` is a sampler
+            with a `count`, and neither `size`, `resize_shorter` nor `crop` is given.
+        columns: what goes along with the samples: names of columns of the data set index, endings
+            such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
+            batch they have these names: tensors of numbers, or lists.
+        device: where frames are given, and decoded if they can be.
+        clips_per_video: samples that an epoch has of each video, each drawn by itself; see
+            `together`. `all`: every clip that `DenseClips` (of a data set index) or `EvenClips`
+            takes of a video is a sample of its own, instead of one sample of several clips.
+        weights: how often each video is drawn: a number for each video or row, or by key a mapping
+            or function; implies `shuffle`. An epoch has as many samples as without.
+        balanced: draw videos of every label as often; implies `shuffle`.
+        transform: called with the frames of each sample, on the thread that iterates; what it
+            returns takes their place. The global random numbers of torch (CPU), NumPy, Python and
+            `fn` are seeded for it by the sample, and put back.
+        sample_transform: called with the whole sample as a dictionary, after `transform`, under the
+            same random numbers; what it returns is collated.
+        prefetch: finished batches that wait for the training step.
+        workers: processes that decode on the CPU, see `decode_batch`.
+        on_stats: called every `stats_interval` seconds, in the thread that iterates, with the
+            `stats()` of the time since the last call.
+        stats_interval: seconds.
+        **options: of the samples, those that fail, labels, the order, and processes.
+
+    >>> from videoloader import RandomClip
+    >>> loader = Loader("videos/", RandomClip(16, stride=4), batch_size=2, size=(32, 48))
+    >>> for batch in loader:
+    ...     print(tuple(batch["frames"].shape), batch["labels"].tolist())
+    (2, 16, 3, 32, 48) [0, 0]
+    (2, 16, 3, 32, 48) [1, 1]
+    >>> loader.state_dict()
+    {'epoch': 1, 'position': 0, 'seed': 0, 'size': 4}
+    """
+
+    def __init__(
+        self,
+        dataset: ClipSources,
+        clips: ClipSampler,
+        *,
+        batch_size: int | None = None,
+        batches: Buckets | Packing | None = None,
+        columns: Columns = (),
+        device: str | torch.device = "cpu",
+        clips_per_video: ClipsPerVideo = 1,
+        weights: Weights | None = None,
+        balanced: bool = False,
+        transform: Callable[[torch.Tensor], Any] | None = None,
+        sample_transform: Callable[[dict[str, Any]], Any] | None = None,
+        prefetch: int = 2,
+        workers: int | None = None,
+        on_stats: OnStats | None = None,
+        stats_interval: float = STATS_INTERVAL,
+        **options: Unpack[LoaderOptions],
+    ) -> None:
+        failures = Failures(from_options(FailurePolicy, options))
+        every = find_sources(dataset, {})
+        of_every = find_labels(dataset, every, options["labels"], options["classes"])
+        self.classes = [] if of_every is None else of_every.classes
+        """Names of the classes, by number; empty where labels are no texts or folders."""
+        shares = None if weights is None else find_weights(weights, every)
+        self._videos, self._labels, shares = kept_videos(
+            every, options["skip_known"], labels=of_every, weights=shares
+        )
+        samples = find_samples(
+            self._videos,
+            clips,
+            clips_per_video,
+            shares,
+            self._labels,
+            balanced=balanced,
+            together=options["together"],
+        )
+        framing = from_options(Framing, options, is_sized_later=batches is not None)
+        shaped = shaped_batches(batches, batch_size, self._videos, clips, framing, samples, options)
+        if shaped is not None:
+            shaped.check_transforms(transform, sample_transform)
+        self.order = epoch_order(shaped, batch_size, len(self._videos), samples, options)
+        whole_number("prefetch", prefetch, least=1)
+        if workers is not None:
+            whole_number("workers", workers)
+        shape = None if shaped is None else shaped.plan.shape
+        self._requests = from_options(
+            SampleRequests,
+            options,
+            videos=self._videos,
+            sampler=clips,
+            framing=framing,
+            shape=shape,
+            counts=samples.counts,
+        )
+        self._samples = SampleDecoder(
+            self._requests,
+            from_options(OutputFormat, options),
+            from_options(DecodingRules, options),
+            failures,
+            columns=SampleColumns(self._videos, columns) if columns else None,
+            batches=shaped,
+            cache=open_clip_cache(options),
+        )
+        self._limits = check_limits(options)
+        self._transforms = transform, sample_transform
+        self._prefetch = prefetch
+        self._device = as_device(device)
+        self._workers = workers
+        self._epoch = self._next_epoch = 0
+        self._done = 0  # samples of the epoch, or batches of the plan, that all ranks have taken
+        self._is_resumed = False  # the next iteration begins behind these
+        self._has_ended = False  # the last iteration gave all that it had
+        self._begun = 0  # iterations
+        self._beginning = ForkSafeLock()
+        self._runner: StageRunner | None = None
+        self._abandoned: list[StageRunner] = []
+        self._decoder: BatchDecoder | None = None
+        self._last_stats = RunStats()
+        self._monitor = Monitor(on_stats, stats_interval)
+
+    def __len__(self) -> int:
+        """Batches in a whole epoch of this rank; with `Packing`, in that which `epoch` says."""
+        return self.order.num_steps(0, self.epoch)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that runs, or ran last; or that follows a `set_epoch` or `load_state_dict`.
+
+        So `range(loader.epoch, epochs)` are the epochs that a run which goes on has still to do.
+        """
+        return self._epoch
+
+    @property
+    def next_epoch(self) -> int:
+        """The epoch of the next iteration."""
+        return self._next_epoch
+
+    def __iter__(self) -> LoaderIterator:
+        """The batches of the next epoch, or the rest of the one that was resumed.
+
+        The epoch begins with the first `next`, which ends an iteration that is under way.
+        """
+        return LoaderIterator(self)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch the next iteration is; without this they count from 0.
+
+        After `load_state_dict` the epoch of the state still goes on where it stood.
+
+        Raises:
+            ArgumentError: the number is below 0, or no whole number.
+        """
+        epoch = whole_number("epoch", epoch)
+        if self._is_resumed and epoch == self._next_epoch:
+            return
+        self._next_epoch, self._is_resumed = epoch, False
+        if self._runner is None:
+            self._epoch, self._done, self._has_ended = epoch, 0, False
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the run stands: a few integers, the same on every rank after the same step."""
+        if self._has_ended or self.order.is_over(self._done, self._epoch):
+            return {"epoch": self._next_epoch, "position": 0, **self.order.state}
+        return {"epoch": self._epoch, "position": self._done, **self.order.state}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on where another run stood, also with another batch size or number of ranks.
+
+        `epoch` is then that of the next iteration. An iteration that is under way ends.
+
+        Raises:
+            ArgumentError: the data set or the seed is another, or what `batches` says; or the state
+                lacks a number, or has one that no epoch can have. The loader stays as it is.
+        """
+        epoch, done = state_number(state, "epoch"), state_number(state, "position")
+        own: dict[str, int | None] = {"batches": None, "together": None, **self.order.state}
+        for name, value in own.items():
+            if state.get(name) != value:
+                raise ArgumentError(
+                    f"the state is of a loader with {name}={state.get(name)}, "
+                    f"this one has {name}={value}"
+                )
+        state_number(state, "position", most=self.order.end(epoch))
+        if self.order.is_over(done, epoch):  # raises where a position divides a group
+            epoch, done = epoch + 1, 0
+        self._end_iteration()
+        self._epoch = self._next_epoch = epoch
+        self._done, self._is_resumed, self._has_ended = done, bool(done), False
+
+    @property
+    def unfit(self) -> NDArray[np.int64]:
+        """With `batches`, the videos that are in no batch, as `sample` of a batch has them."""
+        rows = [self._videos.row(video) for video in self.order.unfit.tolist()]
+        return np.array(rows, dtype=np.int64)
+
+    def planned_packets(self, batches: int = 10) -> PlannedPackets:
+        """Packets of the first batches of `epoch`, and as if each clip was decoded by itself.
+
+        Videos are opened and their indexes read; nothing is decoded. So the gain of `together` is
+        known before a run. Videos that do not open are left out. Packets that no other one refers
+        to count unless the index was made with `headers=True`; decoding leaves most of them out.
+
+        Args:
+            batches: of this rank; at most those that it has.
+        """
+        epoch = self.epoch
+        decoder = shared_decoder(self._device, self._workers, **self._limits._asdict())
+        steps = range(min(whole_number("batches", batches), self.order.num_steps(0, epoch)))
+        keys = ([(n, epoch, 0) for n in self.order.batch(epoch, step).tolist()] for step in steps)
+        return plan_packets(self._samples, decoder, keys)
+
+    @property
+    def failures(self) -> list[SampleFailure]:
+        """What went wrong so far, the first 10,000 failures."""
+        return list(self._samples.failures)
+
+    def stats(self) -> RunStats:
+        """What was done in this epoch, or in the last one, see docs/stats.md.
+
+        `str()` of it says in one line whether the training loop waits, and for what.
+        """
+        runner = self._last_stats if self._runner is None else self._runner.stats()
+        engines = {} if self._decoder is None else self._decoder.engines()
+        return self._monitor.stats(runner, self._samples.failures, engines)
+
+    def close(self) -> None:
+        """End the iteration and drop the batches made ahead. Another iteration may begin."""
+        self._end_iteration()
+        self._monitor.close()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        order = self.order
+        each = "" if order.batch_size is None else f" of {order.batch_size}"
+        ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
+        return (
+            f"Loader({order.size} samples, {len(self)} batches{each}{ranks}, "
+            f"epoch {self.epoch}, {self._device})"
+        )
+
+    def _end_iteration(self) -> None:
+        while self._abandoned:
+            self._abandoned.pop().close()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.close()
+            self._last_stats = runner.stats()
+
+    def _run(self, epoch: int, start: int) -> StageRunner:
+        steps = self.order.num_steps(start, epoch)
+        decoder = self._decoder = shared_decoder(
+            self._device, self._workers, **self._limits._asdict()
+        )
+        monitor = self._monitor
+
+        def plan(step: int, _: Any) -> NDArray[np.int64]:
+            if step >= steps:
+                raise StopIteration
+            return self.order.batch(epoch, step, start)
+
+        def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
+            keys = [(sample, epoch, 0) for sample in samples.tolist()]
+            with monitor.meter.measure("decode", len(keys)):
+                batch = self._samples.decode(decoder, keys)
+            monitor.meter.add_work(batch.clips.work)
+            if stream is not None:
+                batch.ready = stream.record_event()
+            return batch
+
+        scope = partial(stage_stream, str(self._device))
+        stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
+        return StageRunner(stages, depth=self._prefetch)
+
+    def _begin(self) -> _Run:
+        """Begin the next iteration."""
+        with self._beginning:
+            self._begun += 1  # first, so that the iteration which ends knows why
+            self._end_iteration()
+            start = self._done if self._is_resumed else 0
+            epoch, self._epoch = self._next_epoch, self._next_epoch
+            self._next_epoch, self._done = epoch + 1, start
+            self._is_resumed = self._has_ended = False
+            self._monitor.begin(self._samples.failures)
+            self._runner = self._run(epoch, start)
+            return _Run(self._begun, start, self._runner)
+
+    def _next(self, run: _Run) -> dict[str, Any]:
+        """The next batch of an iteration.
+
+        Raises:
+            StopIteration: there is none.
+            ClosedError: another iteration has begun since.
+        """
+        runner = run.runner
+        try:
+            if self._runner is not runner:
+                raise StopIteration
+            try:
+                batch = runner.next()
+            finally:
+                if self._runner is runner:  # of an error, too: who goes on gets the next batch
+                    self._done = self.order.position(runner.taken, run.start, self._epoch)
+        except Exception as error:
+            if self._begun != run.number:
+                raise ClosedError(
+                    f"another iteration of {self!r} has begun, which ended this one; a loader has "
+                    "one at a time: share its iterator, or make a second loader"
+                ) from None
+            if self._runner is not runner:  # closed, perhaps by another thread
+                raise StopIteration from None
+            if isinstance(error, StopIteration):
+                self._has_ended = True
+            if isinstance(error, StopIteration | TooManyFailuresError):
+                self._end_iteration()
+            raise
+        delivered: dict[str, Any] = self._deliver(batch)
+        self._monitor.take(self, len(batch.samples))
+        return delivered
+
+    def _leave(self, runner: StageRunner) -> None:
+        """End an iteration, if it is still under way."""
+        if self._runner is runner:
+            self._end_iteration()
+        else:
+            runner.close()
+
+    def _abandon(self, runner: StageRunner) -> None:
+        """End an iteration, if it is still under way, without waiting for its threads."""
+        if self._runner is runner:
+            self._runner = None
+            self._last_stats = runner.stats()
+            self._abandoned.append(runner)  # `close` and the next iteration wait for its threads
+        runner.abandon()
+
+    def _deliver(self, batch: DecodedSamples) -> Any:
+        """A batch as the training loop gets it."""
+        wait_for(batch.ready, batch_tensors(batch))
+        result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
+        if self._samples.failures.policy.on_error in ("replace", "mask"):
+            result["error"] = batch.errors
+        if self._transforms == (None, None):
+            return result
+        draw = partial(self._requests.transform_rng, epoch=batch.epoch)
+        with self._monitor.meter.measure("transform", len(batch.samples)):
+            rngs = [*map(draw, batch.samples.tolist())]
+            return transformed_batch(result, *self._transforms, rngs)
+
+
+class _Run(NamedTuple):
+    """An iteration: its number, what of the epoch was done before it, and what makes batches."""
+
+    number: int
+    start: int
+    runner: StageRunner
+
+
+class LoaderIterator(Iterator[dict[str, Any]]):
+    """The batches of one epoch of a `Loader`: what `iter(loader)` gives.
+
+    The epoch begins with the first `next`. After an error of a batch `next` gives the batch behind
+    it. An iteration ends with its last batch, with `close`, with that of its loader, and with
+    `load_state_dict`. Where another one of the loader begins, `next` raises `ClosedError`.
+
+    Threads may share it: each batch goes to one of them.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._run: _Run | None = None
+        self._is_over = False
+        self._lock = ForkSafeLock()
+
+    def __iter__(self) -> LoaderIterator:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            if self._is_over:
+                raise StopIteration
+            if self._run is None:
+                self._run = self._loader._begin()
+            try:
+                return self._loader._next(self._run)
+            except (StopIteration, TooManyFailuresError):
+                self._is_over = True
+                raise
+
+    def close(self) -> None:
+        """End the iteration, and drop the batches made ahead."""
+        self._is_over = True
+        if self._run is not None:
+            self._loader._leave(self._run.runner)
+
+    def __del__(self) -> None:
+        # May run at any line of any thread, even one that holds the decoder: do not wait here.
+        if self._run is not None:
+            self._loader._abandon(self._run.runner)
