@@ -53,9 +53,8 @@ def test_all_that_the_recipes_for_additions_name_is_there():
 
 
 def test_the_page_of_operators_links_to_code_that_names_them():
-    sections = re.split(
-        r"^## fn\.", (ROOT / "docs" / "dali" / "operators.md").read_text(), flags=re.M
-    )[1:]
+    page = ROOT / "docs" / "dali" / "operators.md"
+    sections = re.split(r"^## fn\.", page.read_text(), flags=re.M)[1:]
     assert len(sections) > 100
     for section in sections:
         name, _, rest = section.partition("\n")

@@ -1,20 +1,20 @@
-# Written by `python -m videoloader.fn.stubs`; do not edit.
+# Written by `python -m videoloader.dali.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 from typing_extensions import deprecated as _deprecated
 
-from videoloader.fn import decoders as decoders
-from videoloader.fn import experimental as experimental
-from videoloader.fn import inputs as inputs
-from videoloader.fn import io as io
-from videoloader.fn import noise as noise
-from videoloader.fn import random as random
-from videoloader.fn import readers as readers
-from videoloader.fn import reductions as reductions
-from videoloader.fn import segmentation as segmentation
-from videoloader.fn import transforms as transforms
+from videoloader.dali.fn import decoders as decoders
+from videoloader.dali.fn import experimental as experimental
+from videoloader.dali.fn import inputs as inputs
+from videoloader.dali.fn import io as io
+from videoloader.dali.fn import noise as noise
+from videoloader.dali.fn import random as random
+from videoloader.dali.fn import readers as readers
+from videoloader.dali.fn import reductions as reductions
+from videoloader.dali.fn import segmentation as segmentation
+from videoloader.dali.fn import transforms as transforms
 from videoloader.dali.fn.document import operators_page as operators_page
 
 _Data: TypeAlias = Any

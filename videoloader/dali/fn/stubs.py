@@ -1,7 +1,7 @@
 """The `.pyi` files of `videoloader.dali.fn`: signatures for editors and type checkers.
 
 They are written from the declarations, with one line of documentation for each operator; `help()`
-and docs/dali/operators.md have the whole. To write them again: `python -m videoloader.dali.fn.stubs`.
+and docs/dali/operators.md have the whole. `python -m videoloader.dali.fn.stubs` writes them again.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def stub_files(
     modules = {"", *public_modules()}
     for name in public_modules():
         modules |= {name.rsplit(".", depth)[0] for depth in range(name.count(".") + 1)}
-    head = f"# Written by `python -m videoloader.{package}.stubs`; do not edit.\n"
+    head = f"# Written by `python -m videoloader.dali.{package}.stubs`; do not edit.\n"
     texts = {}
     for module in modules:
         inside = [name for name in modules if name and name.rpartition(".")[0] == module]
-        dotted = f"videoloader.{package}.{module}".rstrip(".")
+        dotted = f"videoloader.dali.{package}.{module}".rstrip(".")
         lines = "".join(
             f"from {dotted} import {short} as {short}\n"
             for short in sorted(name.rpartition(".")[2] for name in inside)

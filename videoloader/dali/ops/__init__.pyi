@@ -1,20 +1,20 @@
-# Written by `python -m videoloader.ops.stubs`; do not edit.
+# Written by `python -m videoloader.dali.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 from typing_extensions import deprecated as _deprecated
 
-from videoloader.ops import decoders as decoders
-from videoloader.ops import experimental as experimental
-from videoloader.ops import inputs as inputs
-from videoloader.ops import io as io
-from videoloader.ops import noise as noise
-from videoloader.ops import random as random
-from videoloader.ops import readers as readers
-from videoloader.ops import reductions as reductions
-from videoloader.ops import segmentation as segmentation
-from videoloader.ops import transforms as transforms
+from videoloader.dali.ops import decoders as decoders
+from videoloader.dali.ops import experimental as experimental
+from videoloader.dali.ops import inputs as inputs
+from videoloader.dali.ops import io as io
+from videoloader.dali.ops import noise as noise
+from videoloader.dali.ops import random as random
+from videoloader.dali.ops import readers as readers
+from videoloader.dali.ops import reductions as reductions
+from videoloader.dali.ops import segmentation as segmentation
+from videoloader.dali.ops import transforms as transforms
 from videoloader.dali.ops.operator_class import Compose as Compose
 from videoloader.dali.ops.operator_class import OperatorObject as _OperatorObject
 

@@ -1,4 +1,4 @@
-# Written by `python -m videoloader.ops.stubs`; do not edit.
+# Written by `python -m videoloader.dali.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike

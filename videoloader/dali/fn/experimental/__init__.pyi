@@ -1,13 +1,13 @@
-# Written by `python -m videoloader.fn.stubs`; do not edit.
+# Written by `python -m videoloader.dali.fn.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 from typing_extensions import deprecated as _deprecated
 
-from videoloader.fn.experimental import decoders as decoders
-from videoloader.fn.experimental import inputs as inputs
-from videoloader.fn.experimental import readers as readers
+from videoloader.dali.fn.experimental import decoders as decoders
+from videoloader.dali.fn.experimental import inputs as inputs
+from videoloader.dali.fn.experimental import readers as readers
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""

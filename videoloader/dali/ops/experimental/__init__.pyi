@@ -1,13 +1,13 @@
-# Written by `python -m videoloader.ops.stubs`; do not edit.
+# Written by `python -m videoloader.dali.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 from typing_extensions import deprecated as _deprecated
 
-from videoloader.ops.experimental import decoders as decoders
-from videoloader.ops.experimental import inputs as inputs
-from videoloader.ops.experimental import readers as readers
+from videoloader.dali.ops.experimental import decoders as decoders
+from videoloader.dali.ops.experimental import inputs as inputs
+from videoloader.dali.ops.experimental import readers as readers
 from videoloader.dali.ops.operator_class import OperatorObject as _OperatorObject
 
 _Data: TypeAlias = Any

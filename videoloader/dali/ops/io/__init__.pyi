@@ -1,11 +1,11 @@
-# Written by `python -m videoloader.ops.stubs`; do not edit.
+# Written by `python -m videoloader.dali.ops.stubs`; do not edit.
 
 from collections.abc import Sequence as _Sequence
 from os import PathLike as _PathLike
 from typing import Any, TypeAlias
 from typing_extensions import deprecated as _deprecated
 
-from videoloader.ops.io import file as file
+from videoloader.dali.ops.io import file as file
 
 _Data: TypeAlias = Any
 """A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
