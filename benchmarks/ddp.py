@@ -40,8 +40,7 @@ import numpy as np
 import torch
 from footage import VIDEOS, make_all
 from gpu import copies, gpu
-from machine import RESULTS, machine, today
-from pipeline import processor_time
+from machine import RESULTS, machine, processor_time, today
 from rich.console import Console
 from rich.table import Table
 

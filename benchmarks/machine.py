@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,17 @@ def machine(packages: tuple[str, ...]) -> dict[str, Any]:
         "commit": git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(git("status", "--porcelain")),
     }
+
+
+def processor_time() -> float:
+    """Seconds of processor time that this process and its worker processes have taken."""
+    seconds, ticks = time.process_time(), os.sysconf("SC_CLK_TCK")
+    for path in Path("/proc/self/task").glob("*/children"):
+        for child in path.read_text().split():
+            # Behind the name, which may have blanks: user and system time are 14th and 15th.
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            seconds += (int(fields[11]) + int(fields[12])) / ticks
+    return seconds
 
 
 def version_of(package: str) -> str | None:

@@ -205,7 +205,7 @@ def _proxy() -> list[str]:
     ]
     return [
         f"{report['run']['gpu']}, a `DataLoader` with four workers and a proxy "
-        f"([measurement](benchmarks/results/{path.name}); [cases](benchmarks/proxy.py)).",
+        f"([measurement](benchmarks/results/{path.name}); [cases](benchmarks/dali/proxy.py)).",
         as_table(["", "Loader", "proxy"], rows),
     ]
 
@@ -240,7 +240,7 @@ def pipelines() -> str:
         "Samples a second of a pipeline, here and in DALI, and the one over the other. Images are "
         "1,000 JPEGs of about 500x375, batches of 32; clips are 16 frames of uint8 that lie in the "
         "memory of the device, 8 of 224x224 or 2 of 1080p, the same batch each time; "
-        "arguments are constants ([cases](benchmarks/pipeline.py))."
+        "arguments are constants ([cases](benchmarks/dali/pipeline.py))."
     ]
     for device in ("cpu", "gpu"):
         path, report = newest(f"pipeline-{device}")

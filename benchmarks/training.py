@@ -51,8 +51,7 @@ from footage import DATA, KINDS, distinct
 from gpu import gpu
 from gpu_ceiling import is_decoded, measure_ceiling, packets_of
 from gpu_contenders import THREADS, normalised, resized
-from machine import RESULTS, machine, today
-from pipeline import processor_time
+from machine import RESULTS, machine, processor_time, today
 from rich.console import Console
 from rich.table import Table
 from torch.utils.data import DataLoader, Dataset

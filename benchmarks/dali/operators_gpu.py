@@ -2,9 +2,9 @@
 
 Several operators that run as one kernel stand beside those operators, each with its own kernel.
 
-    python benchmarks/operators_gpu.py                     every operator, less than a minute
-    python benchmarks/operators_gpu.py --only blur --save  some; writes benchmarks/results
-    python benchmarks/operators_gpu.py --dry-run           every line of it on the CPU, no GPU
+    python benchmarks/dali/operators_gpu.py                     every operator, less than a minute
+    python benchmarks/dali/operators_gpu.py --only blur --save  some; writes benchmarks/results
+    python benchmarks/dali/operators_gpu.py --dry-run           every line of it on the CPU, no GPU
 
 Batches of 8 clips of 16 frames, dense and ragged, with values of their own for each clip. Times are
 medians: of calls in a row between two events, and on the CPU until a call returns. `of copy`: the
@@ -16,13 +16,14 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
-from machine import RESULTS, machine, today
 from rich.console import Console
 from rich.table import Table
 
@@ -34,6 +35,9 @@ from videoloader.dali.operators.kernels import has_cupy
 from videoloader.dali.operators.operator import OPERATORS, Operator
 from videoloader.dali.tensors.batch import Batch
 from videoloader.sampling import generator
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the modules of benchmarks/ that it shares
+from machine import RESULTS, machine, today
 
 BATCH, FRAMES = 8, 16
 SIZES = {"224x224": (224, 224), "1080p": (1080, 1920)}

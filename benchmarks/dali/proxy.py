@@ -1,8 +1,8 @@
 """How close a DataLoader with a proxy comes to Loader: the same clips, in one process, in turn.
 
-    python benchmarks/proxy.py                         every video, device cuda if there is one
-    python benchmarks/proxy.py --video h264-360p --device cpu --batches 6 --files 32
-    python benchmarks/proxy.py --data-loader torch     torch's DataLoader and produce_data
+    python benchmarks/dali/proxy.py                         every video, device cuda if there is one
+    python benchmarks/dali/proxy.py --video h264-360p --device cpu --batches 6 --files 32
+    python benchmarks/dali/proxy.py --data-loader torch     torch's DataLoader and produce_data
 
 Clips of 16 frames with a stride of 4 become 224x224, normalised, float16 (float32 on the CPU). The
 workers of the DataLoader choose the frames and send paths and frame numbers; a pipeline in this
@@ -19,16 +19,23 @@ import argparse
 import itertools
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils.data import DataLoader, Dataset
+
+import videoloader as vl
+from videoloader.dali import fn, pipeline_def, types
+from videoloader.dali.plugin.pytorch import proxy
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the modules of benchmarks/ that it shares
 from footage import VIDEOS, make_all
 from gpu import copies, gpu
 from machine import RESULTS, machine, today
-from torch.utils.data import DataLoader, Dataset
 from training import (
     MEAN,
     PACKAGES,
@@ -39,10 +46,6 @@ from training import (
     numbers_of,
     training_steps,
 )
-
-import videoloader as vl
-from videoloader.dali import fn, pipeline_def, types
-from videoloader.dali.plugin.pytorch import proxy
 
 GOAL = 0.9
 MATRIX = ("h264-1080p", "h264-360p", "h264-240p", "hevc-1080p")

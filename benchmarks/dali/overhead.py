@@ -3,7 +3,7 @@
 A graph of five identity operators on images of 8x8, beside DALI's if its interpreter is given. Both
 are measured in turns, each time in a process of its own, and the best of each counts::
 
-    python benchmarks/overhead.py --dali /path/to/python/with/nvidia-dali
+    python benchmarks/dali/overhead.py --dali /path/to/python/with/nvidia-dali
 """
 
 from __future__ import annotations
@@ -105,14 +105,14 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(arguments.measure)))
         return
-    libraries = {"videoloader": sys.executable}
+    libraries = {"videoloader.dali": sys.executable}
     if arguments.dali:
         libraries["nvidia.dali"] = arguments.dali
     turns: dict[str, list[dict[str, float]]] = {package: [] for package in libraries}
     for _ in range(TURNS):
         for package, python in libraries.items():
             turns[package].append(measured(python, package))
-    ours, theirs = best(turns["videoloader"]), {}
+    ours, theirs = best(turns["videoloader.dali"]), {}
     if arguments.dali:
         theirs = best(turns["nvidia.dali"])
     for name, figure in ours.items():

@@ -4,7 +4,7 @@ Images: files, decoding, `random_resized_crop` and `crop_mirror_normalize`, toge
 Clips: operators one by one, on clips of 16 frames of 224x224 and of 1080p. The libraries take
 turns, each in a process of its own, and a figure is the median of its turns::
 
-    python benchmarks/pipeline.py --dali /path/to/python/with/nvidia-dali --device cpu
+    python benchmarks/dali/pipeline.py --dali /path/to/python/with/nvidia-dali --device cpu
 
 DALI's interpreter needs no other package than DALI and numpy.
 """
@@ -27,9 +27,12 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the modules of benchmarks/ that it shares
+from machine import processor_time
+
 THREADS = 2
 IMAGES = 1000
-FOLDER = Path(__file__).parent / "data" / f"images-{IMAGES}"
+FOLDER = Path(__file__).parents[1] / "data" / f"images-{IMAGES}"
 BATCHES = {"images": 32, "224": 8, "1080p": 2}
 SIZES = {"224": (224, 224), "1080p": (1080, 1920)}
 FRAMES = 16
@@ -177,17 +180,6 @@ def run_for(pipeline: Any, batch_size: int, seconds: float, device: str) -> dict
     }
 
 
-def processor_time() -> float:
-    """Seconds of processor time that this process and its worker processes have taken."""
-    seconds, ticks = time.process_time(), os.sysconf("SC_CLK_TCK")
-    for path in Path("/proc/self/task").glob("*/children"):
-        for child in path.read_text().split():
-            # Behind the name, which may have blanks: user and system time are 14th and 15th.
-            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            seconds += (int(fields[11]) + int(fields[12])) / ticks
-    return seconds
-
-
 def _wait(outputs: Any) -> None:
     """Wait until the outputs are made: work on a GPU is only queued, in the order of its stream."""
     for output in outputs:
@@ -305,7 +297,7 @@ def main() -> None:
     make_images()
     cases = [("images", case) for case in IMAGE_CASES]
     cases += [(size, case) for size in SIZES for case in CLIP_CASES]
-    with library(sys.executable, "videoloader", arguments.device) as ours:
+    with library(sys.executable, "videoloader.dali", arguments.device) as ours:
         libraries = {"videoloader": ours}
         results = []
 
