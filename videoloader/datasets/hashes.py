@@ -15,7 +15,9 @@ from videoloader.indexing.payloads import PacketReader
 from videoloader.video import Video
 
 _SIDE, _LOW = 32, 8  # of the picture that is hashed, and of its lowest frequencies
-_FLAT = 4.0  # standard deviation of the luma below which a picture says nothing
+_FLAT = 4  # standard deviation of the luma below which a picture says nothing
+_FEW = 12  # bits above the median, of 32 in most pictures; fewer where most frequencies are 0
+_UNIT = 1 << 17  # of the cosines: sums of products of two of them and a pixel stay below 2^53
 _PART = 256  # packets read at a time
 
 
@@ -45,7 +47,8 @@ def hash_video(video: AnyVideo, *, count: int = 6) -> VideoHash:
 
     Args:
         video: to hash.
-        count: pictures, 0 for none; flat ones, such as black frames, are left out.
+        count: pictures, 0 for none; flat ones, such as black frames, are left out, and exact
+            stripes and gradients, of which most frequencies are 0.
 
     >>> found = hash_video("clip.mp4", count=2)
     >>> found.frames, found.hashes.dtype, len(found.packets)
@@ -58,28 +61,33 @@ def hash_video(video: AnyVideo, *, count: int = 6) -> VideoHash:
         if not count:
             return VideoHash(_sizes_digest(index), frames, np.zeros(0, np.uint64))
         pictures = read_gray(found, frames, size=(_SIDE, _SIDE))
-    rich = pictures.std(axis=(1, 2)) >= _FLAT
-    return VideoHash(_sizes_digest(index), frames[rich], picture_hash(pictures[rich]))
+    hashes = picture_hash(pictures)
+    rich = _is_rich(pictures) & (differing_bits(hashes, np.uint64(0)) >= _FEW)
+    return VideoHash(_sizes_digest(index), frames[rich], hashes[rich])
 
 
 def picture_hash(pictures: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """The 64-bit perceptual hash (pHash) of gray pictures.
 
     A bit says whether one of the 8 x 8 lowest frequencies of the two-dimensional DCT-II is above
-    their median; row by row, the highest bit first. It is that of `imagehash.phash`.
+    their median; row by row, the highest bit first. The arithmetic is exact, with cosines rounded
+    to 17 bits: every processor gives the same bits. They are those of `imagehash.phash`, except
+    for frequencies that equal the median but for rounding, as in flat and regular pictures.
 
     Args:
-        pictures: (..., 32, 32).
+        pictures: uint8 (..., 32, 32).
 
     Returns:
         uint64 (...).
 
-    >>> picture = np.arange(32 * 32).reshape(32, 32).astype(np.uint8)
+    >>> rows, columns = np.mgrid[0:32, 0:32]
+    >>> picture = (rows * columns * columns // 120).astype(np.uint8)
     >>> hashes = picture_hash(np.stack([picture, picture // 2, picture.T]))
     >>> differing_bits(hashes[0], hashes)  # half as bright, transposed
     array([ 0,  6, 16])
     """
     waves = _cosines()
+    # Whole numbers below 2^53 in float64: exact, in whatever order the library sums them.
     low = waves @ pictures.astype(np.float64) @ waves.T
     values = low.reshape(*low.shape[:-2], _LOW * _LOW)
     bits = values > np.median(values, axis=-1, keepdims=True)
@@ -134,9 +142,18 @@ def _sizes_digest(index: VideoIndex) -> str:
     return digest.hexdigest()
 
 
+def _is_rich(pictures: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether the standard deviation of pictures (n, 32, 32) is at least `_FLAT`, exactly."""
+    levels = pictures.reshape(len(pictures), -1).astype(np.int64)
+    count = levels.shape[1]
+    spread = count * (levels**2).sum(axis=1) - levels.sum(axis=1) ** 2
+    rich: NDArray[np.bool_] = spread >= (count * _FLAT) ** 2
+    return rich
+
+
 @cache
 def _cosines() -> NDArray[np.float64]:
-    """The lowest cosines of a DCT-II of 32 values, (8, 32)."""
+    """The lowest cosines of a DCT-II of 32 values in parts of `_UNIT`, whole numbers, (8, 32)."""
     places = (np.arange(_SIDE) + 0.5) / _SIDE
     waves: NDArray[np.float64] = np.cos(np.pi * np.arange(_LOW)[:, None] * places)
-    return waves
+    return np.rint(waves * _UNIT)
