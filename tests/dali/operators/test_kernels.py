@@ -172,12 +172,22 @@ def test_every_half_value_goes_in_and_out(machine):
         assert torch.equal(made[0].nan_to_num(), wanted.nan_to_num())
 
 
-AFFINE = [[0.9137, 0.2031, 1.317], [-0.1071, 1.1093, -2.2271]]
-PERSPECTIVE = [*AFFINE, [0.0031, -0.0023, 1.0]]
+# No place lies at the border of two pixels: either may be the nearest one, as sums are rounded.
+AFFINE = [[0.9137, 0.2031, 1.31705], [-0.1071, 1.1093, -2.22715]]
+PERSPECTIVE = [*AFFINE, [0.00312, -0.0023, 1.0]]
 FAR = [[0.9137, 0.01, -70.313], [0, 1.1093, -55.627], [0, 0, 1]]
 HORIZON = [[1, 0, 0], [0, 1, 0], [0.125, 0, -2.5]]  # infinite at x = 20
 NEAREST, LINEAR = types.INTERP_NN, types.INTERP_LINEAR
 BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
+
+
+@pytest.mark.parametrize("matrix", [[*AFFINE, [0, 0, 1]], PERSPECTIVE, FAR])
+def test_places_lie_inside_of_pixels(matrix):
+    """By more than the rounding of float32, in outputs as large as those of the tests below."""
+    targets = np.stack([*np.mgrid[0:64, 0:64][::-1] + 0.5, np.ones((64, 64))])
+    x, y, depth = np.tensordot(np.array(matrix), targets, 1)
+    places = np.stack([x, y]) / depth
+    assert np.abs(places - np.rint(places)).min() > 4e-5
 
 
 def warp_bound(interp_type, dtype):
