@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from processor_time import seconds_of_a_step
+
 __all__ = ["Cost", "run_bounded"]
 
 _PROGRAM = """
@@ -42,6 +44,11 @@ class Cost:
     told: str
     seconds: float
     memory: int
+
+    @property
+    def steps(self):
+        """The processor time in steps; see processor_time.py."""
+        return self.seconds / seconds_of_a_step()
 
 
 def run_bounded(expression, *arguments, memory=4 << 30, timeout=60):

@@ -4,10 +4,10 @@ import io
 import os
 import subprocess
 import tarfile
-import time
 
 import numpy as np
 import pytest
+from processor_time import MILLION, at_most_steps
 
 import videoloader as vl
 from videoloader.dali.readers.records.archive_samples import read_archive
@@ -116,22 +116,20 @@ HOSTILE = {
 def test_a_hostile_archive_takes_linear_time(name, tmp_path):
     path = tmp_path / "a.tar"
     path.write_bytes(HOSTILE[name] + END)
-    start = time.process_time()
-    try:
-        assert len(members_of(path)) >= 1
-    except ValueError as error:
-        assert "byte" in str(error)
-    assert time.process_time() - start < 4
+    with at_most_steps(800 * MILLION):
+        try:
+            assert len(members_of(path)) >= 1
+        except ValueError as error:
+            assert "byte" in str(error)
 
 
 def test_samples_of_many_empty_members_are_found_in_linear_time(tmp_path):
     path = tmp_path / "a.tar"
     data = b"".join(header(f"{n}.mp4", 0) for n in range(20_000))
     path.write_bytes(data + END)
-    start = time.process_time()
-    assert len(read_archive(str(path))) == 20_001
-    assert len(find_items(path)) == 20_000
-    assert time.process_time() - start < 6
+    with at_most_steps(1200 * MILLION):
+        assert len(read_archive(str(path))) == 20_001
+        assert len(find_items(path)) == 20_000
 
 
 def test_a_damaged_header_names_the_archive_and_the_place(tmp_path):

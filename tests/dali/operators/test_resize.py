@@ -135,6 +135,22 @@ def test_a_negative_side_mirrors():
     assert torch.equal(mirrored, plain.flip(-2))
 
 
+@pytest.mark.parametrize("sides", [(7, 11), (37, 53), (64, 50)])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_a_picture_is_the_same_in_any_batch_and_anywhere_in_memory(sides, channels, dtype):
+    """To the last bit: libraries round sums by their number and by their place in memory."""
+    noise = torch.from_numpy(np.random.default_rng(0).random((6, 2, *sides, channels), np.float32))
+    clips = (noise * 255).to(dtype)
+    for size in ((5, 7), (11, 16), (40, 70)):
+        resized = fn.resize(TensorList(clips, "FHWC"), size=size, dtype=types.FLOAT)
+        for clip, wanted in zip(clips, resized, strict=True):
+            moved = clip.new_empty(clip.numel() + 3)[3:].view(clip.shape).copy_(clip)
+            for each, expected in ((clip.clone(), wanted), (moved, wanted), (clip[1:], wanted[1:])):
+                made = fn.resize(each, size=size, dtype=types.FLOAT, layout="FHWC")
+                assert torch.equal(made, expected)
+
+
 def test_a_rounded_side_keeps_its_scale_or_shows_the_whole_picture():
     ramp = torch.arange(100.0).reshape(1, 100, 1).expand(4, 100, 1)
     given = {"resize_x": 40.4, "resize_y": 4, "antialias": False, "layout": "HWC"}

@@ -72,10 +72,10 @@ def resample(
     # What shrinks most comes first: the rest has less to do.
     order = sorted(range(len(axes)), key=lambda at: axes[at].outputs / sides[at])
     picked = all(taps.weights is None for taps in tables)
-    values = frames
+    values, pictures = frames, frames.shape[:first].numel()
     for at in order:
         if not tables[at].is_identity:
-            values = _filtered(values, first + at, tables[at])
+            values = _filtered(values, first + at, tables[at], pictures)
     return saturate(values, dtype) if picked or values.dtype != dtype else values
 
 
@@ -157,8 +157,8 @@ def _single_centers(axis: Axis, *, is_row: bool) -> NDArray[np.floating[Any]]:
     return np.add.accumulate(steps)
 
 
-def _filtered(values: torch.Tensor, dim: int, taps: Taps) -> torch.Tensor:
-    """Filter one dimension, in float32 or float64."""
+def _filtered(values: torch.Tensor, dim: int, taps: Taps, pictures: int) -> torch.Tensor:
+    """Filter one dimension of so many pictures, in float32 or float64."""
     if taps.weights is None:
         indices = torch.from_numpy(taps.indices[:, 0]).to(values.device)
         return storable(values).index_select(dim, indices).view(values.dtype)
@@ -168,26 +168,35 @@ def _filtered(values: torch.Tensor, dim: int, taps: Taps) -> torch.Tensor:
     on_cpu = values.device.type == "cpu"
     step = _BLOCK if on_cpu else count  # a GPU has more use of one launch than of fewer products
     blocks = [
-        (low, high, torch.from_numpy(matrix).to(values.device, kind))
+        (low, high, torch.from_numpy(matrix).to(values.device, kind, copy=True))
         for low, high, matrix in taps.blocks(step)
     ]
-    flat = values.reshape(-1, side, inner)
-    if inner < _BLOCK:  # the channels alone: whole rows are multiplied
-        rows = flat.movedim(1, 2).to(kind).reshape(-1, side)
-        done = rows.new_empty(len(rows), count)
-        for number, (low, high, weights) in enumerate(blocks):
-            place = done[:, number * step : (number + 1) * step]
-            place.copy_(rows[:, low:high] @ weights.T)
-        done = done.reshape(len(flat), inner, count).movedim(1, 2)
-    elif not on_cpu:
+    whole = values.reshape(pictures, -1, side, inner)
+    outer = whole.shape[1]
+    if not on_cpu:
         ((low, high, weights),) = blocks
-        done = weights @ flat[:, low:high].to(kind)
-    else:
-        done = torch.empty(len(flat), count, inner, dtype=kind, device=values.device)
-        for picture, result in zip(flat, done, strict=True):
+        done = weights @ whole[:, :, low:high].to(kind)
+        return done.reshape(*values.shape[:dim], count, *values.shape[dim + 1 :])
+    # Each picture by itself and in the same memory: libraries round sums by how many there are and
+    # by their place in memory, and a picture is to be the same in any batch.
+    done = torch.empty(pictures, outer, count, inner, dtype=kind)
+    if inner < _BLOCK:  # the channels alone: whole rows are multiplied
+        source, made = (torch.empty(outer, inner, length, dtype=kind) for length in (side, count))
+        rows, filtered = source.view(-1, side), made.view(-1, count)
+        for picture, result in zip(whole, done, strict=True):
+            source.copy_(picture.transpose(1, 2))
             for number, (low, high, weights) in enumerate(blocks):
-                place = result[number * step : (number + 1) * step]
-                torch.mm(weights, picture[low:high].to(kind), out=place)
+                place = filtered[:, number * step : (number + 1) * step]
+                place.copy_(rows[:, low:high] @ weights.T)
+            result.copy_(made.transpose(1, 2))
+    else:
+        source, made = (torch.empty(length, outer, inner, dtype=kind) for length in (side, count))
+        for picture, result in zip(whole, done, strict=True):
+            source.copy_(picture.transpose(0, 1))
+            for number, (low, high, weights) in enumerate(blocks):
+                place = made[number * step : (number + 1) * step]
+                torch.mm(weights, source[low:high].flatten(1), out=place.flatten(1))
+            result.copy_(made.transpose(0, 1))
     return done.reshape(*values.shape[:dim], count, *values.shape[dim + 1 :])
 
 
