@@ -216,7 +216,10 @@ class Codec:
         options: options of FFmpeg's decoder.
         refuses_damage: with strict error detection, FFmpeg's decoder rejects damaged packets and
             no others.
-        reports_damage: FFmpeg's flag of a damaged frame is reliable.
+        reports_damage: FFmpeg's decoder may give a damaged frame and mark it as such, or give none
+            for a damaged packet without an error. Otherwise each packet tells by an error.
+        may_have_gaps: encoders may leave macroblocks between slices out, which FFmpeg marks as
+            damage.
         has_motion_vectors: FFmpeg's decoder exports motion vectors.
         nvdec: NVDEC's name; None if NVDEC does not decode the codec, or decodes it wrongly.
     """
@@ -248,7 +251,8 @@ class Codec:
     ffmpeg: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     refuses_damage: bool = False
-    reports_damage: bool = False
+    reports_damage: bool = True
+    may_have_gaps: bool = False
     has_motion_vectors: bool = False
     nvdec: str | None = None
 

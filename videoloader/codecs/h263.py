@@ -5,21 +5,32 @@ from __future__ import annotations
 from videoloader.codecs.bits import BitReader
 from videoloader.codecs.picture import PictureFormat
 
+HEAD = 8  # bytes of a packet that tell the type of its picture
+_START = 0x20  # the first 22 bits of a picture
 _EXTENDED = 7  # source format of a header with PLUSPTYPE
 _SORENSON_SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
 _SIZES = {1: (128, 96), 2: (176, 144), 3: (352, 288), 4: (704, 576), 5: (1408, 1152)}
 
 
 def is_intra(packet: bytes) -> bool | None:
-    """Whether a picture is an intra picture; None if it has no baseline header.
+    """Whether a picture is an intra picture; None if it has no picture header.
 
-    >>> is_intra(bytes([0, 0, 0x80, 0x02, 0x08, 0])), is_intra(bytes([0, 0, 0x80, 0x02, 0x0A, 0]))
+    >>> is_intra(bytes.fromhex("0000800208000000")), is_intra(bytes.fromhex("000080020a000000"))
+    (True, False)
+    >>> is_intra(bytes.fromhex("000080021ca80100")), is_intra(bytes.fromhex("000080061ca80104"))
     (True, False)
     """
-    bits = int.from_bytes(packet[:6], "big")
-    if len(packet) < 6 or bits >> 26 != 0x20 or bits >> 10 & 7 == _EXTENDED:
+    if len(packet) < HEAD:
         return None
-    return not bits >> 9 & 1
+    bits = BitReader(packet[:HEAD])
+    if bits.u(22) != _START:
+        return None
+    bits.u(8 + 5)  # temporal reference, flags
+    if bits.u(3) != _EXTENDED:
+        return not bits.u(1)
+    if bits.u(3) == 1:  # the extended part of PLUSPTYPE is there
+        bits.u(18)
+    return not bits.u(3)
 
 
 def parse_picture(packet: bytes) -> PictureFormat | None:

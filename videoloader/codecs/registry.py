@@ -257,7 +257,6 @@ CODECS = {
             # Use the reorder delay that the level allows. If the stream does not state one, FFmpeg
             # otherwise starts with a smaller delay and drops the first frames that exceed it.
             options={"strict": "1"},
-            reports_damage=True,
             has_motion_vectors=True,
             nvdec="H264",
         ),
@@ -270,7 +269,6 @@ CODECS = {
             references=_hevc_references,
             is_delimited=True,
             held_pictures=17,
-            reports_damage=True,
             nvdec="HEVC",
         ),
         Codec(
@@ -283,6 +281,7 @@ CODECS = {
             has_fields=False,
             held_pictures=10,
             ffmpeg="libdav1d",  # FFmpeg's first choice may not decode in software
+            reports_damage=False,
             nvdec="AV1",
         ),
         Codec(
@@ -296,6 +295,7 @@ CODECS = {
             self_described=True,
             matrix="smpte170m",  # BT.601 at any size (RFC 6386, section 9.2)
             refuses_damage=True,
+            reports_damage=False,
             nvdec="VP8",
         ),
         Codec(
@@ -311,6 +311,7 @@ CODECS = {
             has_superframes=True,
             held_pictures=10,
             refuses_damage=True,
+            reports_damage=False,
             nvdec="VP9",
         ),
         Codec(
@@ -334,6 +335,7 @@ CODECS = {
             picture_check=lambda _: mpeg2.is_one_picture,
             is_delimited=True,
             has_stream_headers=True,
+            refuses_damage=True,
             has_motion_vectors=True,
             nvdec="MPEG2",
         ),
@@ -346,6 +348,7 @@ CODECS = {
             is_reparsed=True,
             has_stream_headers=True,
             chroma_siting="center",
+            may_have_gaps=True,
             has_motion_vectors=True,
             nvdec="MPEG1",
         ),
@@ -377,8 +380,10 @@ CODECS = {
             reorders=False,
             shares_tables=True,
             chroma_siting="center",
+            refuses_damage=True,
+            reports_damage=False,
         ),
-        Codec(name="prores", reorders=False),
+        Codec(name="prores", reorders=False, reports_damage=False),
         *(Codec(name=name, has_motion_vectors=True) for name in _FURTHER_WITH_MOTION),
     )
 }

@@ -60,6 +60,9 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
         is_one = check and check(context.extradata or b"")
         found = _tabulate(packets, codec, source, problems, is_one)
         first, table, is_located, is_single, is_forward = found
+        is_intra_only = context.codec.intra_only
+        if not is_intra_only and codec_of(codec).describe is None:
+            _doubt_keyframes(table)
         index = VideoIndex(
             packets=table,
             time_base=fraction_of(video.time_base),
@@ -80,7 +83,6 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             warnings=tuple(f"{source.name}: {text}" for text in problems),
             traits=_traits(opened, video, codec),
         )
-        is_intra_only = context.codec.intra_only
         reorders = context.has_b_frames > 0
     index = replace(index, **_framing(index, first))
     container = container_of(index.container)
@@ -108,14 +110,13 @@ def _tabulate(
     has no single position. A position is accepted only if all bytes there equal the payload.
     Payloads are released one by one, so the file need not fit into memory.
     """
-    first, end, is_located, is_whole, is_single = b"", 0, True, True, True
+    first, end, is_located, is_single = b"", 0, True, True
     is_forward = True
     known, room = codec_of(codec), 2 * source.size + _SPARE
     most = _FREE_PACKETS + source.stored // _TINY
     rows: list[tuple[int, ...]] = []
     parts = [np.empty(0, dtype=PACKET_DTYPE)]
     for packet in packets:
-        is_whole = packet.is_whole
         first = first or packet.data
         offset = _locate(packet, end, source) if is_located else -1
         is_located = offset >= 0
@@ -142,12 +143,21 @@ def _tabulate(
         if len(rows) == _PART:  # a table takes a tenth of the memory
             parts.append(np.array(rows, dtype=PACKET_DTYPE))
             rows.clear()
-    if not is_whole:
-        problems.append("truncated: the last packet is not whole")
     table = np.concatenate([*parts, np.array(rows, dtype=PACKET_DTYPE)])
     if not is_located:
         table["offset"] = -1
     return first, table, is_located, is_single, is_forward
+
+
+def _doubt_keyframes(table: NDArray[Any]) -> None:
+    """Of packets that are all marked as keyframes, leave the mark to the first.
+
+    Demuxers and parsers that do not know which packets are keyframes mark all of them: AVI without
+    an index, H.261. Decoding from the beginning is right in any case.
+    """
+    key = np.uint16(PacketFlags.KEY)
+    if (table["flags"] & key).all():
+        table["flags"][1:] &= ~key
 
 
 def _locate(packet: Packet, end: int, source: Source) -> int:

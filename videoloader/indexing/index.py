@@ -147,6 +147,13 @@ class VideoIndex:
         return parts
 
     @cached_property
+    def packet_frames(self) -> NDArray[np.int64]:
+        """Number of the frame that each packet shows, -1 if it shows none; of several, the last."""
+        frames = np.full(len(self.packets), -1)
+        frames[self.frame_packets] = np.arange(self.num_frames)
+        return frames
+
+    @cached_property
     def keyframes(self) -> NDArray[np.int64]:
         """Frame numbers of the random-access points, ascending."""
         return self._has(PacketFlags.KEY)[self.frame_packets].nonzero()[0]
@@ -158,9 +165,7 @@ class VideoIndex:
         if not len(keys):
             return np.zeros(self.num_frames, dtype=np.bool_)
         numbers = np.arange(self.num_frames)
-        rank = np.full(len(self.packets), -1)
-        rank[self.frame_packets] = numbers
-        of_keys, times = rank[keys], self.packets["pts"][keys]
+        of_keys, times = self.packet_frames[keys], self.packets["pts"][keys]
         # A hidden keyframe has no frame number, so its time is compared instead.
         shown = of_keys[place] >= 0
         earlier = np.where(shown, numbers < of_keys[place], self.pts < times[place])
@@ -190,6 +195,11 @@ class VideoIndex:
     def disposable(self) -> NDArray[np.bool_] | None:
         """Mask of packets that no other packet refers to; None until headers have been read."""
         return self._has(PacketFlags.DISPOSABLE) if self.has_headers else None
+
+    @cached_property
+    def damaged(self) -> NDArray[np.bool_]:
+        """Mask of packets of which bytes are missing or wrong, as far as the container tells."""
+        return self._has(PacketFlags.DAMAGED)
 
     @cached_property
     def learned(self) -> Learned:

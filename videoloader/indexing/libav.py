@@ -27,7 +27,6 @@ class Packet(NamedTuple):
     dts: int
     duration: int
     flags: int
-    is_whole: bool
 
 
 def is_codec(name: str) -> bool:
@@ -162,6 +161,7 @@ def packets_of(
         if packet.size == 0:
             continue
         flags = PacketFlags.KEY * packet.is_keyframe | PacketFlags.DISCARD * packet.is_discard
+        flags |= PacketFlags.DAMAGED * packet.is_corrupt
         yield Packet(
             data=bytes(packet),
             offset=-1 if packet.pos is None else packet.pos,
@@ -169,7 +169,6 @@ def packets_of(
             dts=NO_TIME if packet.dts is None else packet.dts,
             duration=packet.duration or 0,
             flags=int(flags),
-            is_whole=not packet.is_corrupt,
         )
 
 

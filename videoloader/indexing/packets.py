@@ -44,6 +44,9 @@ class PacketFlags(IntFlag):
     """It shows no frame: an alternate reference, or a further part of a frame."""
     DISPOSABLE = 8
     """No other packet refers to it. Meaningful where `VideoIndex.has_headers`."""
+    DAMAGED = 16
+    """Bytes of it are missing or wrong, as far as the container tells. Frames that need it do not
+    decode."""
 
 
 _ENTRY = 200  # bytes of a key and a value in a dictionary, besides the contents
@@ -59,11 +62,13 @@ class Learned:
     Attributes:
         disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.
         preambles: what decoders that begin at a packet get in front of it, by packet.
+        has_gaps: whether the encoder leaves macroblocks out between slices, None if unknown.
         nbytes: about the memory that these take.
     """
 
     disposable: NDArray[np.int8]
     preambles: dict[int, bytes] = field(default_factory=dict)
+    has_gaps: bool | None = None
     nbytes: int = field(init=False)
 
     def __post_init__(self) -> None:

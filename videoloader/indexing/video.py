@@ -120,7 +120,19 @@ def _index(source: Source, stream: int | None) -> VideoIndex:
         index = check_times(index, source)
     else:
         index = scan_order(index, read_packets(index, source))
-    return index
+    return _with_damage_told(index)
+
+
+def _with_damage_told(index: VideoIndex) -> VideoIndex:
+    """The index, with a warning if packets are damaged."""
+    damaged = index.damaged.nonzero()[0]
+    is_last = len(damaged) and damaged[0] == len(index.packets) - 1
+    if not len(damaged) or (is_last and index.warnings):
+        return index
+    text = f"damaged: packets are not whole: {len(damaged)}, the first of them packet {damaged[0]}"
+    if is_last:
+        text = "truncated: the last packet is not whole"
+    return replace(index, warnings=(*index.warnings, f"{index.name}: {text}"))
 
 
 def _with_rate(index: VideoIndex, rate: Fraction) -> VideoIndex:

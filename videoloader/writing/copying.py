@@ -87,6 +87,8 @@ def plan_copy(index: VideoIndex, start: int, stop: int, muxer: Muxer) -> CopyPla
     flags = index.packets["flags"][packets]
     if index.order is not None or (flags & PacketFlags.HIDDEN).any():
         raise UnsupportedError("its packets do not say which frames they show")
+    if (flags & PacketFlags.DAMAGED).any():
+        raise UnsupportedError("some of its packets are damaged, which copies would not tell")
     if not flags[0] & PacketFlags.KEY:
         raise UnsupportedError("it does not begin with a keyframe")
     changes = any(first < packet <= last for packet, _ in index.extradata)

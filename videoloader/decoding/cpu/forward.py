@@ -10,7 +10,7 @@ Behind the last packet of the video it is emptied, and the frames are kept for t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -67,6 +67,7 @@ class ForwardReader:
         run: the first to read.
         counts: to add to.
         threads: of the decoder, which holds back a frame for each.
+        is_damaged: whether a frame that the decoder gives is damaged.
     """
 
     def __init__(
@@ -78,8 +79,10 @@ class ForwardReader:
         counts: DecoderCounts,
         *,
         threads: int = 1,
+        is_damaged: Callable[[VideoFrame], bool],
     ) -> None:
         self.decoder = decoder
+        self._is_damaged = is_damaged
         self._counts = counts
         self.last_frame = -1
         """The last frame that was asked for."""
@@ -130,6 +133,8 @@ class ForwardReader:
                 self._early[part] = frame
         try:
             for number, payload in self._payloads(run, before) if wanted or owed else ():
+                if self._index.damaged[number]:
+                    return False
                 frames = self.decoder.decode(make_packet(payload, number))
                 self._counts.packets += 1
                 self._counts.bytes += len(payload)
@@ -170,9 +175,7 @@ class ForwardReader:
         return {*inside.tolist()} - self._skipped
 
     def _are_whole(self, frames: list[VideoFrame]) -> bool:
-        return not any(
-            frame.pts is None or (self._reports_damage and frame.is_corrupt) for frame in frames
-        )
+        return not any(frame.pts is None or self._is_damaged(frame) for frame in frames)
 
     def _sorted(
         self, frames: list[VideoFrame], wanted: dict[_Part, int]

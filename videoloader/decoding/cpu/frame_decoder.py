@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.contexts import make_packet, open_decoder
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.cpu.forward import ForwardReader
+from videoloader.decoding.cpu.gaps import SliceGaps
 from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
@@ -75,6 +76,7 @@ class CpuDecoder:
         self._flags = index.packets["flags"]
         self._reports_damage = codec_of(index.codec).reports_damage
         self._packets = PacketFeed(index, source, drop=drop)
+        self._gaps = SliceGaps(index, source) if codec_of(index.codec).may_have_gaps else None
         self.threads = threads
         self.max_pixels = max_pixels
         self._options = options
@@ -148,6 +150,8 @@ class CpuDecoder:
         self._decoder = None
         self._forward = None
         self._packets.close()
+        if self._gaps is not None:
+            self._gaps.close()
 
     def _begin_anew(self) -> None:
         """In a fork: a thread that is not here may have been decoding, and so may FFmpeg's own."""
@@ -157,6 +161,8 @@ class CpuDecoder:
         self._decoder = None
         self._forward = None
         self._packets = PacketFeed(self._index, self._source, drop=self._drop)
+        if self._gaps is not None:
+            self._gaps = SliceGaps(self._index, self._source)
 
     def _joined(self, runs: tuple[Run, ...]) -> Iterator[Run]:
         """Runs that follow on one another made one, so that no decoder is flushed in between."""
@@ -189,7 +195,13 @@ class CpuDecoder:
         if forward is None or not forward.leads_to(run):
             decoder = self._prepare(int(run.packets[0]))
             forward = ForwardReader(
-                decoder, self._index, self._packets, run, self.counts, threads=self.threads
+                decoder,
+                self._index,
+                self._packets,
+                run,
+                self.counts,
+                threads=self.threads,
+                is_damaged=self._is_damaged,
             )
         self._forward = forward  # its decoder is not empty, whatever comes of it
         return (yield from forward.read(run))
@@ -231,6 +243,7 @@ class CpuDecoder:
 
         decoder = self._prepare(int(run.packets[0]))
         seen: dict[int, int] = {}
+        fed: list[int] = []
         end: _Chunk = run.packets[-1:], [None]
         chunks: Iterator[_Chunk] = itertools.chain(self._packets.chunks(run, _CHUNK), [end])
         is_told = self.threads == 1 and not self._reports_damage  # of damage, by each packet
@@ -240,7 +253,10 @@ class CpuDecoder:
                 if payload is None and is_told and not wanted:
                     break
                 if payload is not None:
+                    if self._index.damaged[number]:
+                        damage.append(_Damage(number, number, "bytes of it are lost or wrong"))
                     packet = make_packet(payload, number)
+                    fed.append(number)
                     self.counts.packets += 1
                     self.counts.bytes += len(payload)
                 try:
@@ -253,7 +269,7 @@ class CpuDecoder:
                     place = frame.pts
                     if place is None:
                         continue
-                    if self._reports_damage and frame.is_corrupt:
+                    if self._is_damaged(frame):
                         damage.append(_Damage(place, place, "its picture is damaged"))
                     part = seen.get(place, 0)
                     seen[place] = part + 1
@@ -261,6 +277,23 @@ class CpuDecoder:
                     if (place, part) in wanted:
                         yield (place, part), frame
         decoder.flush_buffers()
+        if self._reports_damage and len(seen) < len(fed):
+            damage += self._not_given(np.array(fed), seen)
+
+    def _is_damaged(self, frame: VideoFrame) -> bool:
+        """Whether the decoder marked a frame, and not for gaps between slices alone."""
+        if not (self._reports_damage and frame.is_corrupt):
+            return False
+        return self._gaps is None or frame.pts is None or not self._gaps.explain(frame.pts)
+
+    def _not_given(self, fed: NDArray[np.int64], seen: Collection[int]) -> Iterator[_Damage]:
+        """Packets of a run, all of them fed, whose frames did not come."""
+        frames = self._index.packet_frames[fed]
+        # Decoders give no leading frames of the keyframe that they begin with.
+        is_due = (frames >= 0) & (self._index.seek_packets[frames] >= fed[0])
+        for packet in fed[is_due].tolist():
+            if packet not in seen:
+                yield _Damage(packet, packet, "the decoder gave no frame for it")
 
     def _prepare(self, packet: int) -> VideoCodecContext:
         """A decoder set up for the packets from this one on, holding nothing."""
@@ -295,7 +328,8 @@ class CpuDecoder:
             raise DecodeError(f"{self._index.name}: frame {number} does not decode: {reason}")
 
     def _reason(self, number: int, damage: list[_Damage]) -> str | None:
-        begin, end = int(self._index.seek_packets[number]), self._packet_of(number)
+        begin = int(self._index.seek_packets[number])
+        end = int(self._index.end_packets[number])
         for found in damage:
             if found.first <= end and found.last >= begin:
                 return f"packet {found.last}, which it needs, is damaged ({found.reason})"

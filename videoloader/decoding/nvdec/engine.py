@@ -407,4 +407,6 @@ def _unfit(run: Run, index: VideoIndex) -> str | None:
         return "the run begins at no keyframe"
     if (index.end_packets[run.frames] != run.frame_packets).any():
         return "frames come in several packets"
+    if index.damaged[run.packets].any():
+        return "some of its packets are damaged, which NVDEC does not tell"
     return None

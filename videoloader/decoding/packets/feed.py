@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class PacketFeed:
         self._reader = PacketReader(index, source)
         self._drop = drop
         self._learns = codec_of(index.codec).learns
+        self._drops_leading = codec_of(index.codec).start_codes is not None
         self._is_local = source.is_local
         self.most_bytes = _LOCAL_BYTES if source.is_local else _REMOTE_BYTES
         """Bytes that it pays to read at a time."""
@@ -93,6 +94,8 @@ class PacketFeed:
                     payloads = Packets.of([before + begin, *others])
             return payloads
 
+        if begins and self._drops_leading:
+            run = self._without_leading(run)
         # Where a read means waiting, the whole run is fetched before it is decoded.
         part = size if self._is_local else 0
         drop = self._drop if drop is None else drop
@@ -103,6 +106,16 @@ class PacketFeed:
             for start in range(0, len(packets), size):
                 some = slice(start, start + size)
                 yield packets[some], payloads.some(some)
+
+    def _without_leading(self, run: Run) -> Run:
+        """The run without frames that cannot be decoded from its keyframe.
+
+        They are B-pictures. FFmpeg's decoder of interlaced MPEG-4 takes the time between pictures
+        from the first one that it gets.
+        """
+        frames = self._index.packet_frames[run.packets]
+        is_leading = (frames >= 0) & (self._index.seek_packets[frames] < run.packets[0])
+        return replace(run, packets=run.packets[~is_leading]) if is_leading.any() else run
 
     def read(self, packets: NDArray[np.int64]) -> Packets:
         """The bytes of packets as they are in the file; the numbers ascend.

@@ -50,7 +50,11 @@ def scan_order(index: VideoIndex, payloads: Iterable[bytes]) -> VideoIndex:
     shown[order] = True
     discarded = (table["flags"] & PacketFlags.DISCARD) != 0
     order = order[~discarded[order]]
-    table["flags"][~shown & ~discarded] |= np.uint16(PacketFlags.HIDDEN)
+    hidden = ~shown & ~discarded
+    table["flags"][hidden] |= np.uint16(PacketFlags.HIDDEN)
+    if codec_of(index.codec).count_shown is None:
+        # Part of a picture, or damaged: not a packet that decoding can begin with.
+        table["flags"][hidden] &= ~np.uint16(PacketFlags.KEY)
     table["pts"][order] = _complete(table["pts"][order], table["duration"][order], index)
     rest = table["pts"] == NO_TIME
     # A packet that shows no frame gets the time of the previous frame.

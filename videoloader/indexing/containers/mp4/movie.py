@@ -57,6 +57,7 @@ from videoloader.sources.source import Source
 
 _MAX_TRACKS = 64  # video tracks
 _SAMPLE = 1 << 20  # bytes of a sample to search for its headers
+_PICTURE_HEAD = 8  # bytes of a sample that `Codec.is_intra` needs
 _SPARE = 1 << 20  # total bytes by which samples may overlap
 _MAX_TIMESCALE = 1 << 31
 _KEY, _DISCARD = np.uint16(PacketFlags.KEY), np.uint16(PacketFlags.DISCARD)
@@ -153,7 +154,8 @@ def index_mp4(source: Source, *, stream: int | None = None) -> Indexed:
         has_edits=bool(edits),
     )
     if (is_intra := codec_of(index.codec).is_intra) is not None:
-        starts = [source.read_up_to(offset, 6) for offset in index.packets["offset"].tolist()]
+        places = index.packets["offset"].tolist()
+        starts = [source.read_up_to(offset, _PICTURE_HEAD) for offset in places]
         believe_pictures(index.packets, [is_intra(start) for start in starts])
     elif (keys := keys_of_pictures(index, source)) is not None:
         believe_pictures(index.packets, keys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mpegts.grid import (
@@ -34,8 +35,8 @@ class PesPackets:
     `rows` are the transport packets of the stream, `starts` the offset of the elementary stream
     in each. `first` are indexes into `rows` at which PES packets begin; `heads` holds these
     transport packets at offsets `places`. `sizes` are bytes of the elementary stream in
-    each PES packet. `pts` and `dts` are as coded, `NO_TIME` if missing. `is_whole`: no packets
-    are known to be lost.
+    each PES packet. `pts` and `dts` are as coded, `NO_TIME` if missing. `damaged`: transport
+    packets of it are lost or received with errors, or it is not as long as its header states.
     """
 
     rows: Ints
@@ -46,7 +47,7 @@ class PesPackets:
     sizes: Ints
     pts: Ints
     dts: Ints
-    is_whole: bool
+    damaged: NDArray[np.bool_]
 
 
 def read_pes(grid: Grid, pid: int) -> PesPackets | None:
@@ -83,9 +84,11 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     sizes = np.add.reduceat(PACKET - starts, first, dtype=np.int64)
     pts, dts = _times(timed)
     told = timed[:, 4].astype(np.int64) << 8 | timed[:, 5]
-    complete = (told == 0) | (told + 6 - lengths == sizes)
-    whole = bool(complete.all()) and not flags & _ERROR and _is_continuous(grid, rows, headers)
-    return PesPackets(rows, starts, first, heads, places, sizes, pts, dts, whole)
+    damaged = (told > 0) & (told + 6 - lengths != sizes)
+    # As in FFmpeg, the PES packet before a gap is damaged, even if the next one begins behind it.
+    hit = np.append(_gaps(grid, rows, headers) - 1, np.flatnonzero((headers & _ERROR) != 0))
+    damaged[np.searchsorted(first, hit, side="right") - 1] = True
+    return PesPackets(rows, starts, first, heads, places, sizes, pts, dts, damaged)
 
 
 def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Bytes:
@@ -193,13 +196,12 @@ def _time(coded: Bytes) -> Ints:
     return (a >> 1 & 7) << 30 | b << 22 | (c >> 1) << 15 | d << 7 | e >> 1
 
 
-def _is_continuous(grid: Grid, rows: Ints, headers: Headers) -> bool:
-    """Whether continuity counters have no gap."""
+def _gaps(grid: Grid, rows: Ints, headers: Headers) -> Ints:
+    """Numbers of the transport packets of a stream before which others are lost."""
     octets = headers.astype(np.uint8)
     steps = octets[1:] - octets[:-1] & 15
     odd = 1 + np.flatnonzero(steps != octets[1:] >> 4 & 1)  # counters count payloads
-    if not (headers[odd] & 0x20).all():
-        return False
     # The discontinuity indicator of an adaptation field allows a gap.
     fields = grid.source.gather(grid.places(rows[odd]) + 4, 2)
-    return bool(((fields[:, 0] > 0) & (fields[:, 1] >= 0x80)).all())
+    is_allowed = ((headers[odd] & 0x20) != 0) & (fields[:, 0] > 0) & (fields[:, 1] >= 0x80)
+    return odd[~is_allowed]

@@ -83,7 +83,7 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> Indexed:
     packets = _packets(setup.picture, grid, pes, pictures, frames, chosen.together)
     index = _build(source, grid, chosen, setup, packets)
     index = replace(index, has_headers=True)
-    if not pes.is_whole or not _is_timed(packets):
+    if pes.damaged.any() or not _is_timed(packets):
         return index, False
     if pictures.reordered.any() and (packets["pts"] == packets["dts"]).all():
         return with_order(index, picture_order(index, source))
@@ -106,6 +106,8 @@ def _index_unaligned(
     packets["pts"], packets["dts"] = unwrap(grid, np.stack([pes.pts, pes.dts]), chosen.together)
     packets["duration"] = _duration(setup.picture, packets["pts"])
     packets["flags"] = np.array(scan.keys) * np.uint16(PacketFlags.KEY)
+    damaged = pes.damaged | np.append(pes.damaged[1:], False)  # a picture ends in the next one
+    packets["flags"] |= damaged * np.uint16(PacketFlags.DAMAGED)
     index = _build(source, grid, chosen, setup, packets)
     packing = TransportLayout(grid.step, chosen.pid, grid.phase)
     order = scan.order()
@@ -115,7 +117,7 @@ def _index_unaligned(
         packing=str(packing),
         warnings=index.warnings + scan.warnings(source.name),
     )
-    if not pes.is_whole or not _is_timed(packets):
+    if pes.damaged.any() or not _is_timed(packets):
         return index, False
     return with_order(index, order)
 
@@ -160,6 +162,8 @@ def _packets(
     disposable = np.logical_and.reduceat(pictures.disposable, frames)
     packets["flags"] = pictures.keys[frames] * np.uint16(PacketFlags.KEY)
     packets["flags"] |= disposable * np.uint16(PacketFlags.DISPOSABLE)
+    damaged = np.logical_or.reduceat(pes.damaged, frames)
+    packets["flags"] |= damaged * np.uint16(PacketFlags.DAMAGED)
     return packets
 
 
