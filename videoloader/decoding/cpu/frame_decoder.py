@@ -277,7 +277,8 @@ class CpuDecoder:
                     if (place, part) in wanted:
                         yield (place, part), frame
         decoder.flush_buffers()
-        if self._reports_damage and len(seen) < len(fed):
+        # Where frames are known by decoding, so is which packets give none.
+        if len(seen) < len(fed) and self._reports_damage and self._index.exactness != "decode":
             damage += self._not_given(np.array(fed), seen)
 
     def _is_damaged(self, frame: VideoFrame) -> bool:
@@ -287,11 +288,13 @@ class CpuDecoder:
         return self._gaps is None or frame.pts is None or not self._gaps.explain(frame.pts)
 
     def _not_given(self, fed: NDArray[np.int64], seen: Collection[int]) -> Iterator[_Damage]:
-        """Packets of a run, all of them fed, whose frames did not come."""
+        """Packets of a run, all of them fed, whose frames others may need and did not come.
+
+        B-pictures are left out: decoders give none of those that lead the keyframe they begin with.
+        """
         frames = self._index.packet_frames[fed]
-        # Decoders give no leading frames of the keyframe that they begin with.
-        is_due = (frames >= 0) & (self._index.seek_packets[frames] >= fed[0])
-        for packet in fed[is_due].tolist():
+        is_forward = (frames >= 0) & (frames >= np.maximum.accumulate(frames))
+        for packet in fed[is_forward].tolist():
             if packet not in seen:
                 yield _Damage(packet, packet, "the decoder gave no frame for it")
 

@@ -55,7 +55,8 @@ class PacketFeed:
         self._reader = PacketReader(index, source)
         self._drop = drop
         self._learns = codec_of(index.codec).learns
-        self._drops_leading = codec_of(index.codec).start_codes is not None
+        has_own_packets = index.exactness != "decode"  # for each frame
+        self._drops_leading = has_own_packets and codec_of(index.codec).start_codes is not None
         self._is_local = source.is_local
         self.most_bytes = _LOCAL_BYTES if source.is_local else _REMOTE_BYTES
         """Bytes that it pays to read at a time."""
