@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,11 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
         packets = packets_of(opened, video, problems)
         check = codec_of(codec).picture_check
         is_one = check and check(context.extradata or b"")
-        found = _tabulate(packets, codec, source, problems, is_one)
-        first, table, is_located, is_single, is_forward = found
+        found = _tabulate(packets, codec, source, is_one)
+        table = found.table
+        pieces = container_of(opened.format.name.split(",")[0]).damaged_pieces
+        if pieces is not None:
+            _mark_damaged(table, found.places, pieces(source, video.id))
         is_intra_only = context.codec.intra_only
         if not is_intra_only and codec_of(codec).describe is None:
             _doubt_keyframes(table)
@@ -77,34 +80,52 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             color=_color(context),
             codec_tag=_tag(context),
             extradata=((0, context.extradata or b""),),
-            packing="plain" if is_located else "demuxed",
+            packing="plain" if found.is_located else "demuxed",
             name=source.name,
             fingerprint=replace(source.fingerprint, head=source.head),
             warnings=tuple(f"{source.name}: {text}" for text in problems),
             traits=_traits(opened, video, codec),
         )
         reorders = context.has_b_frames > 0
-    index = replace(index, **_framing(index, first))
+    index = replace(index, **_framing(index, found.first))
     container = container_of(index.container)
     if container.has_display_matrix:
         index = replace(index, orientation=_orientation(source, index.stream))
     # Times of AVI and ASF number packets instead of frames; there may still be B-frames.
     is_timed = is_intra_only or container.times != "decode"
-    order_known = is_timed and _order_is_known(index, reorders=reorders, is_forward=is_forward)
-    return index, is_single and order_known
+    order_known = is_timed and _order_is_known(
+        index, reorders=reorders, is_forward=found.is_forward
+    )
+    return index, found.is_single and order_known
+
+
+class _Demuxed(NamedTuple):
+    """Packets of a demuxer.
+
+    Attributes:
+        first: the first payload.
+        table: of all packets.
+        places: where the demuxer says that each begins, -1 if it does not.
+        is_located: `table` has their offsets.
+        is_single: no packet shows two frames.
+        is_forward: headers do not tell of B-pictures.
+    """
+
+    first: bytes
+    table: NDArray[Any]
+    places: NDArray[np.int64]
+    is_located: bool
+    is_single: bool
+    is_forward: bool
 
 
 def _tabulate(
     packets: Iterator[Packet],
     codec: str,
     source: Source,
-    problems: list[str],
     is_one: PictureCheck | None,
-) -> tuple[bytes, NDArray[Any], bool, bool, bool]:
-    """The first payload, the packet table, and whether all are located, single, and forward.
-
-    Single: no packet shows two frames. Forward: headers do not tell of B-pictures. `is_one` is
-    from `Codec.picture_check`.
+) -> _Demuxed:
+    """Tabulate all packets. `is_one` is from `Codec.picture_check`.
 
     A demuxer states where the header of a packet begins, or nothing; a packet in several pieces
     has no single position. A position is accepted only if all bytes there equal the payload.
@@ -115,9 +136,11 @@ def _tabulate(
     known, room = codec_of(codec), 2 * source.size + _SPARE
     most = _FREE_PACKETS + source.stored // _TINY
     rows: list[tuple[int, ...]] = []
+    places: list[int] = []
     parts = [np.empty(0, dtype=PACKET_DTYPE)]
     for packet in packets:
         first = first or packet.data
+        places.append(packet.offset)
         offset = _locate(packet, end, source) if is_located else -1
         is_located = offset >= 0
         size = len(packet.data)
@@ -146,7 +169,24 @@ def _tabulate(
     table = np.concatenate([*parts, np.array(rows, dtype=PACKET_DTYPE)])
     if not is_located:
         table["offset"] = -1
-    return first, table, is_located, is_single, is_forward
+    begins = np.array(places, dtype=np.int64)
+    return _Demuxed(first, table, begins, is_located, is_single, is_forward)
+
+
+def _mark_damaged(
+    table: NDArray[Any], places: NDArray[np.int64], pieces: NDArray[np.int64] | None
+) -> None:
+    """Mark packets that begin in damaged pieces of the file.
+
+    FFmpeg's parsers hand the mark of a piece to the packet before the one that begins in it, which
+    may end there.
+    """
+    damaged = (table["flags"] & np.uint16(PacketFlags.DAMAGED)) != 0
+    if pieces is None:
+        damaged[1:] |= damaged[:-1]
+    else:
+        damaged |= np.isin(places, pieces)
+    table["flags"] |= damaged * np.uint16(PacketFlags.DAMAGED)
 
 
 def _doubt_keyframes(table: NDArray[Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.picture import PictureFormat
@@ -38,6 +39,9 @@ class Container:
         parser: indexes a file for which `begins` holds; None if only FFmpeg reads the format.
         stated_end: source -> end of the file by its headers, 0 if they do not state it. Used to
             detect a truncated file that FFmpeg's demuxer has to read.
+        damaged_pieces: source and id of a stream -> offsets of its pieces, each with the beginning
+            of a packet, that are known to be incomplete or wrong; None if pieces are not found.
+            None if the container does not tell.
         times: times that the packets have. `none`: a raw stream. `decode`: numbers of packets,
             even if frames are reordered. `presentation`: times of frames. `both`: also decode
             times.
@@ -52,6 +56,7 @@ class Container:
     begins: Callable[[bytes], bool] | None = None
     parser: Parser | None = None
     stated_end: Callable[[Source], int] | None = None
+    damaged_pieces: Callable[[Source, int], NDArray[np.int64] | None] | None = None
     times: Literal["none", "decode", "presentation", "both"] = "presentation"
     has_reliable_times: bool = False
     has_display_matrix: bool = False

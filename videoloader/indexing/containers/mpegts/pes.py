@@ -16,9 +16,10 @@ from videoloader.indexing.containers.mpegts.grid import (
     Ints,
     beginnings,
     payload_starts,
+    read_grid,
 )
 from videoloader.indexing.packets import NO_TIME
-from videoloader.sources.source import rows_at
+from videoloader.sources.source import Source, rows_at
 
 _PAYLOAD = PACKET - 4  # most bytes of payload in a transport packet
 _HEADER, _TIMED = 9, 19  # bytes of a header before the optional fields; with pts and dts
@@ -89,6 +90,15 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     hit = np.append(_gaps(grid, rows, headers) - 1, np.flatnonzero((headers & _ERROR) != 0))
     damaged[np.searchsorted(first, hit, side="right") - 1] = True
     return PesPackets(rows, starts, first, heads, places, sizes, pts, dts, damaged)
+
+
+def damaged_pes(source: Source, pid: int) -> Ints | None:
+    """Offsets of the damaged PES packets of a stream; None if they are not read."""
+    grid = read_grid(source)
+    pes = None if grid is None else read_pes(grid, pid)
+    if grid is None or pes is None:
+        return None
+    return grid.places(pes.rows[pes.first[pes.damaged]])
 
 
 def elementary_starts(data: Bytes, places: Ints, headers: Headers) -> Bytes:

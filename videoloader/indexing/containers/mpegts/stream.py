@@ -25,7 +25,12 @@ from videoloader.indexing.containers.mpegts.grid import (
     read_grid,
     transport_end,
 )
-from videoloader.indexing.containers.mpegts.pes import PesPackets, read_pes, unwrap
+from videoloader.indexing.containers.mpegts.pes import (
+    PesPackets,
+    damaged_pes,
+    read_pes,
+    unwrap,
+)
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
 from videoloader.indexing.containers.mpegts.programs import CODECS, ElementaryStream, read_streams
 from videoloader.indexing.containers.mpegts.units import (
@@ -313,5 +318,6 @@ MPEGTS = Container(
     begins=begins_with_packets,
     parser=index_mpegts,
     stated_end=transport_end,
+    damaged_pieces=damaged_pes,
     times="both",
 )
