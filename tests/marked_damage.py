@@ -14,16 +14,7 @@ from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.sampling import plan_decode
 
-__all__ = [
-    "CLIPS",
-    "WAYS",
-    "Decode",
-    "Found",
-    "decode_by_ffmpeg",
-    "make_clip",
-    "mutate",
-    "read_all",
-]
+__all__ = ["CLIPS", "PACKET", "WAYS", "decode_by_ffmpeg", "make_clip", "mutate", "read_all"]
 
 PACKET = 188
 GROUPS = {"g": "10"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -136,7 +137,7 @@ def _tabulate(
     known, room = codec_of(codec), 2 * source.size + _SPARE
     most = _FREE_PACKETS + source.stored // _TINY
     rows: list[tuple[int, ...]] = []
-    places: list[int] = []
+    places = array("q")
     parts = [np.empty(0, dtype=PACKET_DTYPE)]
     for packet in packets:
         first = first or packet.data
@@ -169,7 +170,7 @@ def _tabulate(
     table = np.concatenate([*parts, np.array(rows, dtype=PACKET_DTYPE)])
     if not is_located:
         table["offset"] = -1
-    begins = np.array(places, dtype=np.int64)
+    begins = np.array(places)
     return _Demuxed(first, table, begins, is_located, is_single, is_forward)
 
 

@@ -210,7 +210,7 @@ def _gaps(grid: Grid, rows: Ints, headers: Headers) -> Ints:
     """Numbers of the transport packets of a stream before which others are lost."""
     octets = headers.astype(np.uint8)
     steps = octets[1:] - octets[:-1] & 15
-    odd = 1 + np.flatnonzero(steps != octets[1:] >> 4 & 1)  # counters count payloads
+    odd: Ints = 1 + np.flatnonzero(steps != octets[1:] >> 4 & 1)  # counters count payloads
     # The discontinuity indicator of an adaptation field allows a gap.
     fields = grid.source.gather(grid.places(rows[odd]) + 4, 2)
     is_allowed = ((headers[odd] & 0x20) != 0) & (fields[:, 0] > 0) & (fields[:, 1] >= 0x80)
