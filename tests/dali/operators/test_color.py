@@ -135,8 +135,9 @@ def test_brightness_contrast_agrees_with_float64(source, target):
 def test_brightness_contrast_of_bytes_rounds_once_and_halves_up(width, brightness, contrast):
     values = np.arange(256, dtype=np.uint8)
     picture = np.resize(values, (256, width, 3))
-    factor = np.float32(brightness * contrast)
-    offset = np.float32(brightness * 128.0 * (1 - contrast))
+    stored = [float(np.float32(each)) for each in (brightness, contrast)]  # arguments are float32
+    factor = np.float32(stored[0] * stored[1])
+    offset = np.float32(stored[0] * 128.0 * (1 - stored[1]))
     line = (values.astype(np.float32) * factor + offset).astype(np.float64)
     expected = np.clip(np.floor(line + 0.5), 0, 255).astype(np.uint8)[picture]
     out = fn.brightness_contrast(picture, brightness=brightness, contrast=contrast, layout="HWC")

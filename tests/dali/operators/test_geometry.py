@@ -75,7 +75,7 @@ def test_values_are_normalized_in_single_precision():
         made = fn.crop_mirror_normalize(
             frames(6, 7, 3), mean=mean.tolist(), std=std.tolist(), shift=shift, output_layout="HWC"
         )
-        factor = (1 / torch.from_numpy(std)).float()
+        factor = (1 / torch.from_numpy(std).float().double()).float()  # arguments are float32
         offset = torch.tensor(shift).float() - torch.from_numpy(mean).float() * factor
         assert torch.equal(made, frames(6, 7, 3).float() * factor + offset)
 

@@ -91,6 +91,15 @@ def test_boxes_have_corners_or_parts_if_asked(read):
     np.testing.assert_allclose(boxes[0], [2 / 8, 1 / 6, 5 / 8, 3 / 6], rtol=1e-6)
 
 
+@pytest.mark.parametrize("side", [0.1, 0.7, 2.3])
+def test_an_object_as_large_as_the_threshold_is_kept(read, tmp_path, side):
+    box = {"image_id": 9, "category_id": 4, "bbox": [0, 0, side, 5]}
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(ANNOTATIONS | {"annotations": [box]}))
+    samples = read(str(path), size_threshold=side, skip_empty=True)
+    assert [bytes(sample[0]).decode() for sample in samples] == ["d"]
+
+
 def test_objects_and_images_are_chosen(read):
     assert [s[2].tolist() for s in read(avoid_class_remapping=True)] == [[30, 4], [], [2, 4], []]
     assert [s[2].tolist() for s in read(include_iscrowd=False)] == [[3, 1], [], [1], []]

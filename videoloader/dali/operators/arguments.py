@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import operator as builtin
 import os
@@ -142,11 +143,16 @@ def _scalar(value: Any) -> Any:
     return value
 
 
-def _float(value: Any) -> float:
+def _double(value: Any) -> float:
     value = _scalar(value)
     if isinstance(value, str | bytes) or math.isnan(value):
         raise TypeError
     return float(value)
+
+
+def _float(value: Any) -> float:
+    """The nearest float32: DALI stores arguments so, which decides how halves are rounded."""
+    return ctypes.c_float(_double(value)).value
 
 
 def _int(value: Any) -> int:
@@ -210,12 +216,14 @@ def _member(kind: type[Any]) -> Callable[[Any], Any]:
 
 
 INT = Kind("int", _int)
-FLOAT = Kind("float", _float)
+FLOAT = Kind("float", _float)  # float32
+DOUBLE = Kind("float", _double)  # for seconds and frame rates, which DALI does not take
 BOOL = Kind("bool (0 or 1)", _bool)
 TEXT = Kind("str", _text)
 PATH = Kind("path", _path)
 INTS = Kind("int or list of int", _listed(_int), rank=1)
 FLOATS = Kind("float or list of float", _listed(_float), rank=1)
+DOUBLES = Kind(FLOATS.name, _listed(_double), rank=1)
 RANGE = Kind("(least, most), above 0", _range, rank=1)
 COLUMN = Kind(FLOATS.name, lambda value: FLOATS.convert(_in_one_list(_plain(value))), rank=1)
 DTYPE = Kind("element type", to_torch)

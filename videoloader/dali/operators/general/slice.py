@@ -108,7 +108,20 @@ def _axes(layout: str, ndim: int, axes: Sequence[int] | None, names: str | None)
     return found
 
 
-def _bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
+def slice_bounds(extent: int, given: Mapping[str, Any]) -> Window:
+    """Where a slice begins and ends in a dimension.
+
+    Args:
+        extent: of the dimension.
+        given: the arguments of `fn.slice` that are given, with the number for this dimension.
+    """
+    start, stop = map(_round, _exact_bounds(extent, given))
+    if stop < start:
+        raise ArgumentError(f"the slice ends before it begins: {start} to {stop}")
+    return Window(start, stop)
+
+
+def _exact_bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
     """Where a slice begins and ends in a dimension, before they are rounded."""
     if "anchor" in given:
         anchor, size = given["anchor"], given["shape_input"]
@@ -117,7 +130,8 @@ def _bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
         if isinstance(size, float) and given["normalized_shape"]:
             size *= extent
         return anchor, anchor + size
-    # DALI multiplies these in single precision: 0.35 of 10 is 3.5.
+    # DALI multiplies these in single precision: 0.35 of 10 is 3.5. Only a start and a shape are
+    # added and multiplied in double precision.
     single = np.float32
     start = given.get("start", 0)
     if "rel_start" in given:
@@ -131,8 +145,7 @@ def _bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
     if "rel_shape" not in given:
         return start, extent
     if "rel_start" in given:
-        both = single(given["rel_start"]) + single(given["rel_shape"])
-        return start, float(both * single(extent))
+        return start, (given["rel_start"] + given["rel_shape"]) * extent
     return start, start + float(single(given["rel_shape"]) * single(extent))
 
 
@@ -146,9 +159,7 @@ def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[W
         own = {name: value[position] for name, value in spread.items()}
         own |= {name: arguments[name] for name in ("normalized_anchor", "normalized_shape")}
         extent = shape[axis]
-        start, stop = map(_round, _bounds(extent, own))
-        if stop < start:
-            raise ArgumentError(f"the slice ends before it begins: {start} to {stop}")
+        start, stop = slice_bounds(extent, own)
         if policy == "trim_to_shape":
             start, stop = (min(max(bound, 0), extent) for bound in (start, stop))
         windows[axis] = Window(start, stop)

@@ -127,15 +127,18 @@ def check_crop(given: Collection[str], arguments: Mapping[str, Any]) -> None:
 def anchor(position: float, room: int, rounding: str = "round") -> int:
     """First pixel of a window that can move by `room` pixels, as DALI has it.
 
-    The product is taken in float32 and rounded half away from zero.
+    The product is not rounded before it is rounded half away from zero; a `position` of float32
+    may be a little below the decimal number that it stands for.
 
     >>> anchor(0.5, 7), anchor(0.5, 7, "truncate"), anchor(1.0, 7), anchor(0.5, -5)
     (4, 3, 7, -3)
+    >>> anchor(float(np.float32(0.9)), 205)
+    184
     """
-    place = np.float32(position) * np.float32(room)
+    place = position * room
     if rounding == "truncate":
         return int(place)
-    return int(math.copysign(np.floor(abs(place) + np.float32(0.5)), place))
+    return int(math.copysign(math.floor(abs(place) + 0.5), place))
 
 
 def crop_window(
@@ -225,7 +228,7 @@ def _windows_at_once(
     room = sides - size
     if policy == "error" and (room < 0).any():
         return None
-    places = np.array([values["crop_pos_y"], values["crop_pos_x"]], np.float32).T
+    places = np.array([values["crop_pos_y"], values["crop_pos_x"]]).T
     start = _anchors(places, room, values["rounding"][0])
     if policy == "trim_to_shape":
         stop = (start + size).clip(0, sides)
@@ -236,12 +239,12 @@ def _windows_at_once(
 
 
 def _anchors(
-    places: NDArray[np.float32], room: NDArray[np.int64], rounding: str
+    places: NDArray[np.float64], room: NDArray[np.int64], rounding: str
 ) -> NDArray[np.int64]:
     """`anchor` of arrays."""
-    place = places * room.astype(np.float32)
+    place = places * room
     if rounding != "truncate":
-        place = np.copysign(np.floor(np.abs(place) + np.float32(0.5)), place)
+        place = np.copysign(np.floor(np.abs(place) + 0.5), place)
     return place.astype(np.int64)
 
 

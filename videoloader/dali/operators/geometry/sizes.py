@@ -295,9 +295,12 @@ def _exact(
     ]
 
 
-def rounded(size: Sequence[float], count: int, operator: str) -> tuple[int, ...]:
-    """`size` in whole pixels; an error if it is not `count` numbers of at least 1."""
-    sides = tuple(math.floor(side + 0.5) for side in size)
+def whole_size(size: Sequence[float], count: int, operator: str, rounding: str) -> tuple[int, ...]:
+    """`size` in whole pixels; an error if it is not `count` numbers of at least 1.
+
+    `rounding` is a key of `_ROUNDINGS`; in DALI it depends on the operator.
+    """
+    sides = tuple(map(_ROUNDINGS[rounding], size))
     if len(sides) != count or min(sides) < 1:
         raise ArgumentError(
             f"fn.{operator}: size must be {count} numbers, at least 1, got {tuple(size)}"

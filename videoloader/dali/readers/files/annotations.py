@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,11 +107,11 @@ def _images(
         int(category["id"]): int(category["id"]) if keep_labels else position
         for position, category in enumerate(content["categories"], start=1)
     }
-    objects: dict[int, list[tuple[list[float], int, Any]]] = {}
+    objects: dict[int, list[tuple[array[float], int, Any]]] = {}
     for each in content["annotations"]:
         if each.get("iscrowd", 0) and not with_crowds:
             continue
-        box = [float(value) for value in each["bbox"]]
+        box = array("f", map(float, each["bbox"]))  # in single precision, like the threshold
         if len(box) != 4:
             raise FormatError(f"a box of {len(box)} numbers")
         if box[2] < size_threshold or box[3] < size_threshold:

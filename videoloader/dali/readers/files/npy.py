@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.dali.operators.general.slice import slice_bounds
 from videoloader.errors import ArgumentError, FormatError, UnsupportedError
 from videoloader.sources.source import Source
 
@@ -74,22 +75,14 @@ class Region:
         ends = _values("end", self.end, len(axes))
         shapes = _values("shape", self.shape, len(axes))
         for place, axis in enumerate(axes):
-            extent = shape[axis]
-            exact = 0.0
+            given = {}
             if starts is not None:
-                exact = starts[place] * (extent if self.are_parts[0] else 1)
-            stop: float = extent
-            scale = extent if self.are_parts[1] else 1
+                given["rel_start" if self.are_parts[0] else "start"] = starts[place]
             if ends is not None:
-                stop = ends[place] * scale
-            elif shapes is not None:
-                stop = exact + shapes[place] * scale
-            first, last = _rounded(exact), _rounded(stop)
-            if first > last:
-                raise ArgumentError(
-                    f"a region from {first} to {last} on axis {axis}; its end lies before its start"
-                )
-            bounds[axis] = (first, last)
+                given["rel_end" if self.are_parts[1] else "end"] = ends[place]
+            if shapes is not None:
+                given["rel_shape" if self.are_parts[1] else "shape"] = shapes[place]
+            bounds[axis] = slice_bounds(shape[axis], given)
         return bounds
 
 
@@ -197,8 +190,3 @@ def _values(name: str, given: tuple[float, ...] | None, count: int) -> list[floa
     if len(given) != count:
         raise ArgumentError(f"{len(given)} values of roi_{name} for {count} axes")
     return list(given)
-
-
-def _rounded(value: float) -> int:
-    """To the nearest integer, half away from zero."""
-    return int(np.floor(abs(value) + 0.5)) * (1 if value >= 0 else -1)

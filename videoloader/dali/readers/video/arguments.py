@@ -10,8 +10,8 @@ import torch
 from videoloader.dali.operators.arguments import (
     ANY,
     BOOL,
+    DOUBLE,
     DTYPE,
-    FLOAT,
     INT,
     PATH,
     TEXT,
@@ -131,7 +131,7 @@ ARGUMENTS = (
     ),
     Argument(
         "fps",
-        FLOAT,
+        DOUBLE,
         None,
         "frames of a clip in a second, in place of `stride`: the frames nearest to times "
         "1 / fps apart, by presentation times",

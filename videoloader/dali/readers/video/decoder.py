@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from videoloader.audio.request import ClipSoundRequest
 from videoloader.dali.operators.arguments import (
     BOOL,
-    FLOAT,
-    FLOATS,
+    DOUBLE,
+    DOUBLES,
     INT,
     INTS,
     TEXT,
@@ -47,7 +47,7 @@ EXACT = "exact"
 
 
 def _rate(value: Any) -> float:
-    rate: float = FLOAT.convert(value)
+    rate: float = DOUBLE.convert(value)
     if not 0 < rate < np.inf:
         raise ValueError
     return rate
@@ -130,7 +130,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         Argument("frames", INTS, None, "frame numbers, any order, repeats too", per_sample=True),
         Argument(
             "times",
-            FLOATS,
+            DOUBLES,
             None,
             "seconds from the first frame, in place of `frames`: the frame shown at each time",
             per_sample=True,

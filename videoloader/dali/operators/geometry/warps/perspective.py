@@ -20,7 +20,7 @@ from videoloader.dali.operators.arguments import (
     PerSample,
 )
 from videoloader.dali.operators.context import Context, Planned, once_for_equal
-from videoloader.dali.operators.geometry.sizes import rounded
+from videoloader.dali.operators.geometry.sizes import whole_size
 from videoloader.dali.operators.geometry.warps.matrices import Matrix, inverse, numbers
 from videoloader.dali.operators.geometry.warps.sampling import (
     BORDERS,
@@ -106,7 +106,9 @@ def _infer_warp(
     shapes = [
         shape
         if not wanted
-        else _with_size(shape, frames.layout, rounded(wanted, 2, "experimental.warp_perspective"))
+        else _with_size(
+            shape, frames.layout, whole_size(wanted, 2, "experimental.warp_perspective", "round")
+        )
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
     tables = None

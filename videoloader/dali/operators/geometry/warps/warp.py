@@ -25,7 +25,7 @@ from videoloader.dali.operators.arguments import (
 )
 from videoloader.dali.operators.context import Context, Planned, once_for_equal
 from videoloader.dali.operators.deprecated import OUTPUT_DTYPE
-from videoloader.dali.operators.geometry.sizes import rounded
+from videoloader.dali.operators.geometry.sizes import whole_size
 from videoloader.dali.operators.geometry.warps.matrices import (
     MATRIX,
     Matrix,
@@ -50,7 +50,7 @@ _ARGUMENTS = (
         "size",
         FLOATS,
         None,
-        "(height, width) or (depth, height, width) of the output",
+        "(height, width) or (depth, height, width) of the output; fractions are cut off",
         per_sample=True,
         least=0,
     ),
@@ -211,7 +211,9 @@ def _infer_warp(
 ) -> Planned:
     count = _dimensions(frames)
     sides = [
-        shape[-1 - count : -1] if wanted is None else rounded(wanted, count, "warp_affine")
+        shape[-1 - count : -1]
+        if wanted is None
+        else whole_size(wanted, count, "warp_affine", "truncate")
         for shape, wanted in zip(frames.shapes, size, strict=True)
     ]
     tables = _affine_matrices(matrix, count, is_inverse=inverse_map)
@@ -303,7 +305,7 @@ def _rotated_sides(
     def sides_of(shape: Shape, degrees: Any, about: Any, own: Any) -> tuple[int, ...]:
         turns = _turns(degrees, about, count)
         if own is not None:
-            return rounded(own, count, "rotate")
+            return whole_size(own, count, "rotate", "truncate")
         if keep_size:
             return shape[-1 - count : -1]
         angles, axes = zip(*turns, strict=True)  # one canvas for all frames of a clip
