@@ -1,11 +1,11 @@
-"""The annotations of a COCO file, as arrays; and the folder that they can be kept in."""
+"""The annotations of a COCO file, as arrays."""
 
 from __future__ import annotations
 
 import json
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.dali.readers.files.masks import label_image
-from videoloader.errors import ArgumentError, FormatError, SourceError
+from videoloader.errors import FormatError
 from videoloader.machinery.system.address import scrubbed, shown
 from videoloader.machinery.system.faults import unreadable
-
-_NAMES, _TABLE = "filenames.dat", "annotations.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,8 @@ class Annotated:
         name: of its file.
         number: its id.
         size: (height, width).
-        boxes: float32 (N, 4): left, top, width, height, in pixels.
+        boxes: float32 (N, 4): left, top, width, height, in pixels; of kept annotations as the
+            reader gave them.
         labels: int32 (N,).
         segmentations: of each object: polygons, run lengths or None.
     """
@@ -135,55 +134,3 @@ def _images(
             )
         )
     return images
-
-
-def save_annotations(folder: str, images: Sequence[Annotated]) -> None:
-    """Keep images and their objects in a folder, for `load_annotations`."""
-    table = [
-        {
-            "id": image.number,
-            "size": image.size,
-            "boxes": image.boxes.tolist(),
-            "labels": image.labels.tolist(),
-            "segmentations": image.segmentations,
-        }
-        for image in images
-    ]
-    place = Path(folder)
-    try:
-        (place / _NAMES).write_text("".join(f"{image.name}\n" for image in images))
-        (place / _TABLE).write_text(json.dumps(table))
-    except OSError as error:
-        raise SourceError(f"{shown(folder)}: cannot be written ({error.strerror})") from error
-
-
-def load_annotations(folder: str) -> list[Annotated]:
-    """What `save_annotations` kept.
-
-    Raises:
-        SourceError: there is no such folder.
-        ArgumentError: it holds something else.
-    """
-    place = Path(folder)
-    try:
-        names = (place / _NAMES).read_text().splitlines()
-        table = json.loads((place / _TABLE).read_bytes())
-        return [
-            Annotated(
-                name,
-                int(row["id"]),
-                (int(row["size"][0]), int(row["size"][1])),
-                np.array(row["boxes"], dtype=np.float32).reshape(-1, 4),
-                np.array(row["labels"], dtype=np.int32),
-                tuple(row["segmentations"]),
-            )
-            for name, row in zip(names, table, strict=True)
-        ]
-    except OSError as error:
-        raise SourceError(
-            f"{shown(folder)}: has no annotations as save_preprocessed_annotations=True writes "
-            f"them ({error.strerror}: {error.filename})"
-        ) from error
-    except (ValueError, OverflowError, KeyError, TypeError, IndexError) as error:
-        reason = scrubbed(str(error), "")
-        raise ArgumentError(f"{shown(folder)}: its annotations are damaged ({reason})") from None

@@ -14,10 +14,9 @@ from videoloader.dali.operators.context import Sample
 from videoloader.dali.operators.deprecated import Deprecated
 from videoloader.dali.readers.files.annotations import (
     Annotated,
-    load_annotations,
     read_annotations,
-    save_annotations,
 )
+from videoloader.dali.readers.files.kept_annotations import load_annotations, save_annotations
 from videoloader.dali.readers.files.listing import StoredFiles
 from videoloader.dali.readers.files.reader import TEXTS
 from videoloader.dali.readers.stored_samples import declare_reader
@@ -43,10 +42,11 @@ def _check(arguments: Mapping[str, Any]) -> None:
             "fn.readers.coco needs annotations_file, or preprocessed_annotations of an earlier run"
         )
     if kept:
-        for other in ("annotations_file", "images"):
+        for other in ("annotations_file", "images", "ltrb", "ratio"):
             if arguments[other]:
                 raise ArgumentError(
-                    f"fn.readers.coco: give preprocessed_annotations or {other}, not both"
+                    f"fn.readers.coco: give preprocessed_annotations or {other}, not both; what is "
+                    "kept is as it was read when it was kept"
                 )
     if _polygons(arguments) and arguments["pixelwise_masks"]:
         raise ArgumentError("fn.readers.coco: give polygon_masks or pixelwise_masks, not both")
@@ -87,6 +87,13 @@ class _Coco(StoredFiles):
         if self._with_id:
             outputs.append(_sample(np.array([image.number], dtype=np.int32)))
         return tuple(outputs)
+
+    def points(self, image: Annotated) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """The boxes and vertices to keep: as they are given out, but those of masks in pixels."""
+        if not self._has_polygons and not self._pixelwise:
+            return self._boxes(image), None
+        _, vertices = image.polygons()
+        return self._boxes(image), vertices if self._pixelwise else self._relative(image, vertices)
 
     def _boxes(self, image: Annotated) -> NDArray[np.float32]:
         boxes = image.boxes.copy()
@@ -158,7 +165,9 @@ def read_coco(**arguments: Any) -> _Coco:
 
     Images come in the order of their ids. With `images` only those come, in that order and as often
     as they are named; names that the annotations do not have are passed over. What
-    `save_preprocessed_annotations` keeps has the choice of images, objects and labels made.
+    `save_preprocessed_annotations` keeps has the choice of images, objects and labels made, and
+    boxes as `ltrb` and `ratio` want them. Its files are those of DALI; polygons, masks and ids are
+    kept if they are among the outputs.
 
     Outputs: the bytes of the image (1-D uint8); boxes (float32, (N, 4)): left, top, width, height;
     labels (int32, (N,)). Then with `polygon_masks` polygons (int32, (P, 3)): object, first vertex,
@@ -167,7 +176,12 @@ def read_coco(**arguments: Any) -> _Coco:
     `image_ids` the id (int32, shape (1,)).
     """
     if arguments["preprocessed_annotations"]:
-        images = load_annotations(arguments["preprocessed_annotations"])
+        images = load_annotations(
+            arguments["preprocessed_annotations"],
+            with_ids=arguments["image_ids"],
+            with_polygons=_polygons(arguments),
+            with_masks=arguments["pixelwise_masks"],
+        )
     else:
         images = read_annotations(
             arguments["annotations_file"],
@@ -182,6 +196,13 @@ def read_coco(**arguments: Any) -> _Coco:
         images = [image for image in images if len(image.labels)]
     if not images:
         raise ArgumentError("fn.readers.coco: there is no image to read")
+    samples = _Coco(images, arguments["file_root"], arguments)
     if arguments[_SAVE]:
-        save_annotations(arguments[_SAVE_DIR], images)
-    return _Coco(images, arguments["file_root"], arguments)
+        save_annotations(
+            arguments[_SAVE_DIR],
+            images,
+            samples.points,
+            with_ids=arguments["image_ids"],
+            with_masks=arguments["pixelwise_masks"],
+        )
+    return samples
