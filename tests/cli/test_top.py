@@ -8,11 +8,13 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 from damaged_videos import make_videos
 from rich.console import Console
+from shared_folders import give_away, make_shared
 from torch.utils.data import DataLoader
 from typer.testing import CliRunner
 
@@ -187,6 +189,103 @@ def test_what_is_no_status_is_passed_over(folder):
         (folder / f"{number}.json").write_text(text)
     assert read_statuses() == []
     assert "VIDEOLOADER_STATUS=1" in rendered([])
+
+
+STATUS = {
+    "pid": 1,
+    "began": -1,
+    "space": "of another container",
+    "command": "train.py",
+    "rank": None,
+    "num_ranks": None,
+    "updated": 0.0,
+    "runs": [
+        {
+            "run": "Loader",
+            "updated": 0.0,
+            "waits_for": "",
+            "queues": [["decode", 1, 2]],
+            "epoch": 0,
+            "batches": 10,
+            "total": {"batches": 1, "frames_decoded": 1, "frames_discarded": 0, "errors": 0},
+            "recent": {
+                "seconds": 1.0,
+                "waited_share": 0.5,
+                "samples_per_second": 8,
+                "frames_decoded": 1,
+                "bytes_read": 1,
+            },
+        }
+    ],
+}
+
+
+def wrong_values(value):
+    """The value with one part after the other left out, or of another kind."""
+    yield from (None, "text", [], {}, 7, True, float("nan"), float("inf"), 10**400, "9" * 5000)
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield {key: of for key, of in value.items() if key != name}
+            yield from ({**value, name: wrong} for wrong in wrong_values(part))
+    if isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from ([*value[:number], w, *value[number + 1 :]] for w in wrong_values(part))
+
+
+def test_no_status_file_ends_the_command(folder):
+    folder.mkdir()
+    path = folder / "1.json"
+    path.write_text(json.dumps(STATUS))
+    assert "train.py Loader" in rendered(read_statuses())
+    for wrong in wrong_values(STATUS):
+        path.write_text(json.dumps(wrong))
+        rendered(read_statuses())
+        json.dumps(read_statuses())
+    path.write_text("[" * 100_000)
+    assert read_statuses() == []
+    path.write_text(" " * (1 << 21) + json.dumps(STATUS))  # larger than any status
+    assert read_statuses() == []
+    path.unlink()
+    os.mkfifo(path)
+    assert read_statuses() == []
+    path.unlink()
+
+
+def test_names_of_runs_control_no_terminal(folder):
+    folder.mkdir()
+    (folder / "1.json").write_text(json.dumps(STATUS | {"command": "\x1b]0;title\x07\x1b[2J"}))
+    (run,) = read_statuses()
+    assert "\x1b" not in run["command"] + rendered([run])
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_folder_that_another_user_made_first_is_not_used(
+    paths, tmp_path, monkeypatch, caplog, kind
+):
+    shared = make_shared(tmp_path / "shared")
+    monkeypatch.setenv("TMPDIR", str(shared))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("VIDEOLOADER_STATUS", "1")
+    theirs, target = status.status_folder(), tmp_path / "target"
+    if kind == "link":
+        target.mkdir()
+        theirs.symlink_to(target)
+    else:
+        theirs.mkdir(mode=0o777)
+    mine = tmp_path / "mine"
+    mine.write_text("precious")
+    theirs.joinpath(f"{os.getpid()}.partial").symlink_to(mine)
+    give_away(theirs, monkeypatch)
+    before = sorted(theirs.iterdir())
+    with loader(paths[:1]) as batches:
+        assert len(list(batches)) == 1
+    assert mine.read_text() == "precious"
+    assert sorted(theirs.iterdir()) == before
+    assert "belongs to another user" in caplog.text
+    found = CliRunner().invoke(app, ["top", "--once"])
+    assert found.exit_code == 2
+    assert "belongs to another user" in found.output
 
 
 def test_a_table_points_out_who_waits_and_who_gives_nothing(paths, folder):

@@ -5,6 +5,7 @@ import os
 import pickle
 import resource
 import signal
+import struct
 import time
 from dataclasses import fields, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation
-from videoloader.machinery.system.kept_files import as_bytes, held
+from videoloader.machinery.system.kept_files import KeptFiles, as_bytes, held
 from videoloader.sampling import DenseClips, EvenClips, RandomClip, UniformClip
 from videoloader.sources.items import Item
 
@@ -126,6 +127,7 @@ def test_sound_is_part_of_a_clip(tmp_path, paths, cache):
     check(videos, cache, hits=2, audio=True, size=32)
     check(videos, cache, hits=2, audio=True, audio_rate=8000, audio_channels=1, size=32)
     check(videos, cache, hits=2, size=32)
+    check(videos, cache, EvenClips(2, 2), hits=2, audio=True, size=32)
 
 
 @pytest.mark.parametrize("on_error", ["skip", "replace", "mask"])
@@ -211,6 +213,38 @@ def test_a_damaged_file_is_removed_and_made_again(paths, cache, damage):
     assert epoch_of(loader(paths, cache=cache))[1] == (COUNT, 0)
 
 
+@pytest.mark.parametrize(
+    "sound",
+    [
+        b"",
+        b"a",
+        struct.pack("<QIII", 0, 1, 0, 0)[:-1],
+        struct.pack("<QIII", 0, 1, 0, 0) + b"a",
+        struct.pack("<QIII", 1, 1, 8000, 0),
+        struct.pack("<QIII", 2**63, 2**31, 8000, 2**31),
+        struct.pack("<QIII", 0, 0, 0, 0),
+        struct.pack("<QIIIqqq", 0, 1, 0, 3, 0, 0, 0),
+        struct.pack("<QIIIqqf", 1, 1, 8000, 2, 2, -1, 0.5),
+        struct.pack("<QIIIqqf", 1, 1, 8000, 2, 1, 1, 0.5),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("audio", [False, True])
+def test_a_wrong_form_with_a_right_checksum_is_decoded_again(paths, cache, sound, audio):
+    clips = EvenClips(2, 2)
+    expected, _ = epoch_of(loader(paths, clips, cache=cache, audio=audio))
+    one = files(cache)[0]
+    size = one.stat().st_size - len(struct.pack("<QIII", 0, 1, 0, 0)) - 4
+    one.unlink()
+    kept = KeptFiles(cache, "clip", 10**9, what="decoded clips")
+    kept.write(one.stem, bytes(size), sound)
+    assert one.exists()
+    found, (hits, misses) = epoch_of(loader(paths, clips, cache=cache, audio=audio))
+    assert same(found, expected)
+    assert misses == 1
+    assert epoch_of(loader(paths, clips, cache=cache, audio=audio))[1] == (hits + 1, 0)
+
+
 def test_the_clips_take_no_more_than_their_limit_and_the_oldest_go(tmp_path, cache):
     videos = make_videos(tmp_path / "videos", count=8)
     foreign = cache / "00" / "notes.txt"
@@ -252,7 +286,7 @@ def test_processes_share_a_cache(cache):
     """Each writes, reads and removes the same clips; what is read is always what was written."""
     shared = ClipCache(cache, 1 << 30)
     keys = [f"{number:032x}" for number in range(3)]
-    clip = SimpleNamespace(heard=None)
+    clip = SimpleNamespace(heard=None, sounds=(), request=SimpleNamespace(clips=1))
 
     def run():  # without an operation of torch, whose threads a fork lacks
         memory = torch.from_numpy(np.zeros(1 << 16, np.uint8))

@@ -11,6 +11,7 @@ from object_server import fail_quickly, serve
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.kept_files import KeptFiles
 from videoloader.sources.blocks import BLOCK, block_cache
 from videoloader.sources.opening import open_source
 from videoloader.sources.remote import look
@@ -137,3 +138,15 @@ def test_later_epochs_of_a_loader_request_nothing(server, folder, tmp_path, work
             assert torch.equal(batch["frames"], expected["frames"])
             assert len(server.requests) == 3  # files smaller than a block: one for each
     assert not any(path.suffix == ".partial" for path in folder.rglob("*"))
+
+
+def test_a_block_of_another_length_with_a_right_checksum_is_requested_again(server, folder):
+    ranges = [(BLOCK - 10, 20)]
+    expected, _ = read(server, ranges)
+    for path in kept(folder):
+        for length in (0, 5, BLOCK - 1, BLOCK + 1):
+            path.unlink()
+            cache = KeptFiles(folder, "block", 10**9, what="blocks", size=BLOCK)
+            cache.write(path.stem, bytes(length))
+            assert read(server, ranges)[0] == expected
+            assert read(server, ranges) == (expected, 0)

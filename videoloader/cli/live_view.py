@@ -6,6 +6,7 @@ import json
 import os
 import time
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from videoloader.machinery.runtime.status import process_facts, status_folder
+from videoloader.machinery.system.address import escaped
+from videoloader.machinery.system.folders import check_owner, open_regular
 
 _LATE = 5.0  # seconds without a batch that are highlighted
 _HIGH, _LOW = 0.10, 0.01  # shares of time that a consumer waits: shown in red; mentioned
@@ -29,6 +32,16 @@ _COLUMNS = (
 )
 _DETAILS = ("queues", "decoded/s", "unused", "read")
 _WIDE = 120  # characters of a terminal that has room for all columns
+_DIGITS = 10  # of a rank
+_MOST = 1 << 20  # bytes of a status file
+_NUMBERS = {
+    "recent": ("seconds", "waited_share", "samples_per_second", "frames_decoded", "bytes_read"),
+    "total": ("batches", "frames_decoded", "frames_discarded", "errors"),
+}
+_NO_STATUS = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError),
+    *(RecursionError, OverflowError),
+)
 
 
 def read_statuses(folder: Path | None = None) -> list[dict[str, Any]]:
@@ -42,24 +55,61 @@ def read_statuses(folder: Path | None = None) -> list[dict[str, Any]]:
     Returns:
         For each run, the values in its status file, those of its process included, and `age`, the
         seconds since it was updated.
+
+    Raises:
+        SourceError: another user may have made the folder, see `check_owner`.
     """
     folder = status_folder() if folder is None else folder
+    check_owner(folder)
     found: list[dict[str, Any]] = []
     now = time.time()
     for path in sorted(folder.glob("*.json")):
         try:
-            facts = json.loads(path.read_text())
-            runs = facts.pop("runs")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            facts, runs = _read(path)
+        except _NO_STATUS:
             continue  # removed meanwhile, or no status file
         if _is_gone(facts):
             with suppress(OSError):
                 path.unlink()
             continue
-        for run in runs:
-            of_run = {**facts, **run}
-            found.append({**of_run, "age": max(0.0, now - of_run["updated"])})
+        found += [run | {"age": max(0.0, now - run["updated"])} for run in runs]
     return sorted(found, key=lambda run: (_number(run["rank"]), run["pid"], run["run"]))
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Facts of a process and its runs; whoever may write the folder may have written the file.
+
+    Raises:
+        _NO_STATUS: it is no status file.
+    """
+    check_owner(path)
+    with open_regular(path) as file:
+        facts = _escaped(json.loads(file.read(_MOST)))
+    runs = [{**facts, **run} for run in facts.pop("runs")]
+    for run in runs:
+        ranks = [run[name] for name in ("rank", "num_ranks") if run[name] is not None]
+        texts = [run["run"], run["command"], run["waits_for"], *ranks]
+        numbers = [run["pid"], run["updated"]]
+        numbers += [run["epoch"], run["batches"]] if "batches" in run else []
+        numbers += [run[part][name] for part, names in _NUMBERS.items() for name in names]
+        for name, queued, room in run["queues"]:
+            texts.append(name)
+            numbers += [queued, room]
+        is_finite = all(isinstance(number, int | float) and isfinite(number) for number in numbers)
+        if not is_finite or not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"{path}: no status of a run")
+    return {"pid": int(facts["pid"]), "space": facts["space"], "began": facts["began"]}, runs
+
+
+def _escaped(value: Any) -> Any:
+    """Values of JSON with texts that control no terminal."""
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, list):
+        return [_escaped(part) for part in value]
+    if isinstance(value, dict):
+        return {escaped(name): _escaped(part) for name, part in value.items()}
+    return value
 
 
 def status_table(runs: list[dict[str, Any]], width: int = _WIDE) -> RenderableType:
@@ -151,7 +201,7 @@ def _name(run: dict[str, Any]) -> str:
 
 
 def _number(rank: str | None) -> int:
-    return int(rank) if rank is not None and rank.isdecimal() else -1
+    return int(rank) if rank is not None and rank.isdecimal() and len(rank) < _DIGITS else -1
 
 
 def _bytes_a_second(count: float) -> str:
@@ -164,9 +214,9 @@ def _bytes_a_second(count: float) -> str:
 
 def _is_gone(facts: dict[str, Any]) -> bool:
     """Whether the process of a file has ended, as far as this process can see."""
-    if facts.get("space") != os.readlink("/proc/self/ns/pid"):
+    if facts["space"] != os.readlink("/proc/self/ns/pid"):
         return False  # from another container, whose process numbers mean nothing here
     try:
-        return bool(process_facts(int(facts["pid"]))["began"] != facts["began"])
+        return bool(process_facts(facts["pid"])["began"] != facts["began"])
     except OSError:
         return True

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from videoloader.cli.terminal import console
+from videoloader.cli.terminal import console, reported
 
 
 def top(
@@ -22,10 +22,11 @@ def top(
     """
     from videoloader.cli.live_view import show, watch
 
-    if once or as_json:
-        show(console, as_json=as_json)
-    else:
-        watch(console, interval)
+    with reported():
+        if once or as_json:
+            show(console, as_json=as_json)
+        else:
+            watch(console, interval)
 
 
 def doctor(

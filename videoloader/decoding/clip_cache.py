@@ -24,7 +24,7 @@ from videoloader.decoding.clip_batch import ClipSound
 from videoloader.errors import ArgumentError
 from videoloader.machinery.runtime.run_stats import Work
 from videoloader.machinery.system.address import is_url
-from videoloader.machinery.system.kept_files import KeptFiles, as_bytes
+from videoloader.machinery.system.kept_files import KeptFiles, as_bytes, as_folder
 from videoloader.sources.items import Item
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _FORMAT = 3
 # After the frames: samples, channels, rate and clips of the sound. Then come the samples of each of
 # several clips, int64, and the sound, float32.
 _SOUND = Struct("<QIII")
+_SECOND_OF_SOUND = 1 << 26  # bytes, more than of any: float32, 16 channels of 1 MHz
 
 # What does not reach the pixels: the names of the file and remarks on it. Its state, and the frames
 # that were chosen, are part of the key by themselves.
@@ -69,7 +70,8 @@ def open_clip_cache(options: CacheOptions) -> ClipCache | None:
     """The cache that the options name, if they name one; nothing is read or written yet.
 
     Raises:
-        ArgumentError: `cache` is no folder, or `cache_size` no number of bytes, or without it.
+        ArgumentError: `cache` is no folder or that of another user, or `cache_size` no number of
+            bytes, or without it.
     """
     folder, limit = options["cache"], as_bytes("cache_size", options["cache_size"])
     if folder is None:
@@ -78,10 +80,7 @@ def open_clip_cache(options: CacheOptions) -> ClipCache | None:
         return None
     if not isinstance(folder, str | os.PathLike) or is_url(os.fspath(folder)):
         raise ArgumentError(f"cache is the path of a local folder, got {folder!r:.80}")
-    path = Path(folder).absolute()
-    if path.exists() and not path.is_dir():
-        raise ArgumentError(f"cache={os.fspath(folder)!r} is a file; name a folder")
-    return ClipCache(path, limit)
+    return ClipCache(as_folder("cache", folder), limit)
 
 
 class ClipCache:
@@ -139,15 +138,17 @@ class ClipCache:
 
     def _read(self, key: str, clip: OpenClip, memory: torch.Tensor, *, with_sound: bool) -> bool:
         """Fill the memory of a clip, on the CPU, and set its sound; False if it is not kept."""
-        sound = self._kept.read(key, memory.numpy().data)
+        seconds = sum(abs(span.end - span.begin) for spans in clip.sounds for span in spans)
+        most = _SOUND.size + 8 * clip.request.clips + int(seconds * _SECOND_OF_SOUND)
+        data = self._kept.read(key, memory.numpy().data, most=most)
+        if data is None:
+            return False
+        sound = _as_sound(data, clip.request.clips)
         if sound is None:
+            self._kept.discard(key)
             return False
         if with_sound:
-            samples, channels, rate, clips = _SOUND.unpack_from(sound)
-            lengths = np.frombuffer(sound, np.int64, clips, offset=_SOUND.size)
-            heard = np.frombuffer(sound, np.float32, offset=_SOUND.size + lengths.nbytes)
-            made = torch.from_numpy(heard.reshape(samples, channels).copy())
-            clip.heard = ClipSound(made, rate, tuple(lengths.tolist()))
+            clip.heard = sound
         return True
 
     def _keep(self, assembly: Assembly, keys: Mapping[int, str]) -> None:
@@ -163,6 +164,21 @@ class ClipCache:
         head = _SOUND.pack(*samples.shape, rate, len(lengths))
         sound = np.array(lengths, np.int64).tobytes() + samples.numpy().tobytes()
         self._kept.write(key, frames.data, head + sound)
+
+
+def _as_sound(data: bytes, clips: int) -> ClipSound | None:
+    """The sound of a request for so many clips, as it is stored; None if it has another form."""
+    if len(data) < _SOUND.size:
+        return None
+    samples, channels, rate, count = _SOUND.unpack_from(data)
+    size = _SOUND.size + 8 * count + 4 * samples * channels
+    if not channels or len(data) != size or count not in (0, clips):
+        return None
+    lengths = np.frombuffer(data, np.int64, count, offset=_SOUND.size).tolist()
+    if count and (min(lengths) < 0 or sum(lengths) != samples):
+        return None
+    heard = np.frombuffer(data, np.float32, offset=_SOUND.size + 8 * count)
+    return ClipSound(torch.from_numpy(heard.reshape(samples, channels).copy()), rate, (*lengths,))
 
 
 def clip_key(

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from videoloader.errors import ArgumentError
-from videoloader.machinery.system.kept_files import KeptFiles, as_bytes
+from videoloader.machinery.system.kept_files import KeptFiles, as_bytes, as_folder
 from videoloader.sources.source import Fingerprint
 
 BLOCK = 1 << 17  # bytes; smaller ones cost more files, larger ones more bytes around a clip
@@ -24,7 +23,8 @@ def block_cache() -> BlockCache | None:
     """The cache that the environment names, if it names one.
 
     Raises:
-        ArgumentError: VIDEOLOADER_BLOCKS is a file, or VIDEOLOADER_BLOCKS_SIZE no number of bytes.
+        ArgumentError: VIDEOLOADER_BLOCKS is a file or the folder of another user, or
+            VIDEOLOADER_BLOCKS_SIZE no number of bytes.
     """
     folder = os.environ.get("VIDEOLOADER_BLOCKS")
     return _cache(folder, os.environ.get("VIDEOLOADER_BLOCKS_SIZE", "50GB")) if folder else None
@@ -32,9 +32,7 @@ def block_cache() -> BlockCache | None:
 
 @lru_cache(maxsize=1)
 def _cache(folder: str, size: str) -> BlockCache:
-    path = Path(folder).absolute()
-    if path.exists() and not path.is_dir():
-        raise ArgumentError(f"VIDEOLOADER_BLOCKS={folder!r} is a file; name a folder")
+    path = as_folder("VIDEOLOADER_BLOCKS", folder)
     limit = as_bytes("VIDEOLOADER_BLOCKS_SIZE", int(size) if size.isdecimal() else size)
     return BlockCache(path, limit)
 
@@ -69,7 +67,7 @@ class BlockCache:
         """
         first, stop = offset // BLOCK, -(-(offset + size) // BLOCK)
         keys = [_key(url, state, number) for number in range(first, stop)]
-        blocks = [self._kept.read(key) for key in keys]
+        blocks = [self._read(key, state, first + at) for at, key in enumerate(keys)]
         missing = [at for at, block in enumerate(blocks) if block is None]
         if missing:
             begin, end = missing[0], missing[-1] + 1
@@ -82,6 +80,15 @@ class BlockCache:
                 blocks[at] = block
         whole = b"".join(block for block in blocks if block is not None)
         return whole[offset - first * BLOCK :][:size]
+
+    def _read(self, key: str, state: Fingerprint, number: int) -> bytes | None:
+        """A block, if it is kept."""
+        size = min(BLOCK, state.size - number * BLOCK)
+        block = self._kept.read(key, most=size)
+        if block is not None and len(block) < size:
+            self._kept.discard(key)
+            return None
+        return block
 
 
 def _key(url: str, state: Fingerprint, number: int) -> str:

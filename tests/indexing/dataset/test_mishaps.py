@@ -4,6 +4,7 @@ import io
 import os
 import re
 import resource
+import struct
 import subprocess
 import sys
 import tarfile
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_folders import give_away, make_shared
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
@@ -326,6 +328,85 @@ def test_an_index_of_another_version_is_told_from_what_is_none(folder, out):
             vl.errors.FormatError, match="another version of videoloader; delete it"
         ):
             act(out)
+
+
+# --- What another user, or nobody who means well, has put beside a data set
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A folder such as /tmp; the user's own caches are elsewhere."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    return make_shared(tmp_path / "shared")
+
+
+def test_a_cache_of_another_user_is_not_read(folder, shared, tmp_path, monkeypatch):
+    out, other = shared / "set.parquet", tmp_path / "other.parquet"
+    vl.index_dataset(folder, out, 0).close()
+    vl.index_dataset(folder / "0.mp4", other, 0).close()
+    state = out.stat()
+    planted = shared / "set.parquet.cache"
+    with vl.open_dataset(other) as dataset:
+        assert len(dataset) == 1
+    data = bytearray(other.with_name("other.parquet.cache").read_bytes())
+    data[8:24] = struct.pack("<QQ", state.st_size, state.st_mtime_ns)
+    planted.unlink()
+    planted.write_bytes(data)
+    with vl.open_dataset(out) as dataset:  # a forged one that is ours
+        assert len(dataset) == 1
+    give_away(planted, monkeypatch)
+    with vl.open_dataset(out) as dataset:
+        assert len(dataset) == COUNT
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_is_no_cache(folder, shared, kind):
+    out = shared / "set.parquet"
+    vl.index_dataset(folder, out, 0).close()
+    cache = shared / "set.parquet.cache"
+    cache.unlink(missing_ok=True)
+    os.mkfifo(cache) if kind == "pipe" else cache.symlink_to(shared / "elsewhere")
+    with vl.open_dataset(out) as dataset:
+        assert len(dataset) == COUNT
+    assert not (shared / "elsewhere").exists()
+
+
+def test_the_caches_of_a_user_are_for_that_user_alone(folder, shared, tmp_path, monkeypatch):
+    out = shared / "set.parquet"
+    vl.index_dataset(folder, out, 0).close()
+    cache = shared / "set.parquet.cache"
+    cache.unlink(missing_ok=True)
+    cache.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "user"))
+    vl.open_dataset(out).close()
+    made = shared / "user" / "videoloader"
+    assert made.stat().st_mode & 0o777 == 0o700
+    (there,) = made.iterdir()
+    give_away(shared / "user", monkeypatch)
+    there.write_bytes(b"")
+    with vl.open_dataset(out) as dataset:  # from memory
+        assert len(dataset) == COUNT
+    assert there.read_bytes() == b""
+
+
+@pytest.mark.parametrize("kind", ["of another user", "link", "pipe", "folder"])
+def test_a_journal_that_no_job_of_this_user_made_is_refused(folder, shared, monkeypatch, kind):
+    out, mine = shared / "set.parquet", shared.parent / "mine"
+    mine.write_text("precious")
+    journal = shared / "set.parquet.journal"
+    match kind:
+        case "of another user":
+            journal.touch()
+            give_away(journal, monkeypatch)
+        case "link":
+            journal.symlink_to(mine)
+        case "pipe":
+            os.mkfifo(journal)
+        case "folder":
+            journal.mkdir()
+    with pytest.raises(vl.errors.SourceError, match=r"set\.parquet\.journal"):
+        vl.index_dataset(folder, out, 0)
+    assert mine.read_text() == "precious"
 
 
 # --- Names and folders

@@ -5,8 +5,10 @@ import os
 import time
 
 import pytest
+from shared_folders import give_away, make_shared
 
-from videoloader.machinery.system.kept_files import KeptFiles
+from videoloader.errors import ArgumentError
+from videoloader.machinery.system.kept_files import KeptFiles, as_folder
 
 CRC = 4  # bytes of the checksum
 
@@ -71,7 +73,7 @@ def test_large_files_are_one_part(tmp_path):
     kept.write(key(1), b"a" * (60 - CRC))
     kept.write(key(2), b"a" * (60 - CRC))
     assert [kept.path(key(number)).exists() for number in (1, 2)] == [False, True]
-    assert kept.read(key(2)) == b"a" * (60 - CRC)
+    assert kept.read(key(2), most=100) == b"a" * (60 - CRC)
 
 
 @pytest.mark.parametrize("damage", [b"", b"abc", b"whole file of another", b"a" * 50], ids=len)
@@ -79,12 +81,12 @@ def test_what_is_damaged_is_removed(tmp_path, damage):
     kept = KeptFiles(tmp_path, "block", 1000, what="blocks")
     kept.write(key(1), b"frames", b"and sound")
     memory = bytearray(6)
-    assert kept.read(key(1)) == b"framesand sound"
-    assert kept.read(key(1), memoryview(memory)) == b"and sound"
+    assert kept.read(key(1), most=100) == b"framesand sound"
+    assert kept.read(key(1), memoryview(memory), most=100) == b"and sound"
     assert memory == b"frames"
-    assert kept.read(key(2)) is None
+    assert kept.read(key(2), most=100) is None
     kept.path(key(1)).write_bytes(damage)
-    assert kept.read(key(1), memoryview(memory)) is None
+    assert kept.read(key(1), memoryview(memory), most=100) is None
     assert not kept.path(key(1)).exists()
 
 
@@ -92,4 +94,67 @@ def test_a_renamed_file_is_damaged(tmp_path):
     kept = KeptFiles(tmp_path, "block", 1000, what="blocks")
     kept.write(key(1), b"a" * 50)
     kept.path(key(1)).rename(kept.path(key(2)))
-    assert kept.read(key(2)) is None
+    assert kept.read(key(2), most=100) is None
+
+
+def test_a_longer_file_than_there_can_be_is_removed_unread(tmp_path):
+    kept = KeptFiles(tmp_path, "block", 1000, what="blocks")
+    kept.write(key(1), b"a" * 50)
+    assert kept.read(key(1), most=49) is None
+    assert not kept.path(key(1)).exists()
+    kept.path(key(1)).touch()
+    os.truncate(kept.path(key(1)), 100 << 30)  # a hole, which takes no room
+    assert kept.read(key(1), memoryview(bytearray(6)), most=100) is None
+    assert not kept.path(key(1)).exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_what_is_no_file_is_not_read(tmp_path, kind):
+    kept = KeptFiles(tmp_path, "block", 1000, what="blocks")
+    kept.write(key(1), b"a" * 50)
+    path = kept.path(key(1))
+    path.rename(tmp_path / "file")
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "link":
+            path.symlink_to(tmp_path / "file")
+        case "folder":
+            path.mkdir()
+    assert kept.read(key(1), most=100) is None
+
+
+def test_the_lock_is_no_link_to_another_file(tmp_path):
+    mine = tmp_path / "mine"
+    (tmp_path / "remove.lock").symlink_to(mine)
+    kept = KeptFiles(tmp_path, "block", 100, what="blocks")
+    kept.write(key(1), b"a" * 60)
+    kept.write(key(2), b"a" * 60)
+    assert not mine.exists()
+    assert not kept.writes
+
+
+def test_the_folder_is_for_its_user_alone(tmp_path):
+    KeptFiles(tmp_path / "kept", "block", 100, what="blocks").write(key(1), b"a" * 50)
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_another_user_put_there_first_is_neither_read_nor_written(
+    tmp_path, monkeypatch, caplog
+):
+    shared = make_shared(tmp_path / "shared")
+    KeptFiles(shared / "theirs", "block", 1000, what="blocks").write(key(1), b"planted")
+    KeptFiles(shared, "block", 1000, what="blocks").write(key(1), b"planted")
+    give_away(shared / "theirs", monkeypatch)
+    give_away(shared / key(1)[:2], monkeypatch)
+    with pytest.raises(ArgumentError, match=r"cache=.*theirs.*belongs to another user"):
+        as_folder("cache", shared / "theirs")
+    for kept in (
+        KeptFiles(shared / "theirs", "block", 1000, what="blocks"),  # made before it was theirs
+        KeptFiles(shared, "block", 1000, what="blocks"),
+    ):
+        assert kept.read(key(1), most=100) is None
+        kept.write(key(1)[:-1] + "f", b"mine")
+        assert not kept.writes
+    assert not [*shared.rglob("*f.block")]
+    assert caplog.text.count("belongs to another user") == 2

@@ -2,7 +2,8 @@
 
 Parquet stores columns, so reading one row is slow. The cache file next to it stores the rows one
 after the other. Reads go through the page cache, which all processes share. The file is not
-memory-mapped, since another process may replace or truncate it.
+memory-mapped, since another process may replace or truncate it. Where everybody may write, a cache
+of another user is not read: it says which files are opened.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from videoloader.errors import ArgumentError, FormatError, SourceError, VideoErr
 from videoloader.indexing.dataset.rows import check_schema
 from videoloader.machinery.system.address import is_url
 from videoloader.machinery.system.faults import raise_shortage, unreadable
+from videoloader.machinery.system.folders import check_owner, make_own, open_regular
 from videoloader.machinery.system.writing import written, written_whole
 
 if TYPE_CHECKING:
@@ -146,6 +148,8 @@ def open_cache(path: Path) -> Cache:
     problem = ""  # as text: an exception would keep the caller's objects alive
     for place in (beside, elsewhere):
         try:
+            if place == elsewhere:
+                make_own(place.parent)
             with written_whole(place) as partial, open(partial, "wb") as out:
                 _write(out, path, of, folder=place.parent)
         except SourceError as error:
@@ -157,7 +161,8 @@ def open_cache(path: Path) -> Cache:
 
 def _opened(place: Path) -> Cache:
     try:
-        return Cache(os.open(place, os.O_RDONLY | os.O_CLOEXEC), str(place))
+        with open_regular(place) as file:
+            return Cache(os.dup(file.fileno()), str(place))
     except OSError as error:
         raise unreadable(str(place), error) from None
 
@@ -183,7 +188,8 @@ def _in_memory(path: Path, of: tuple[bytes, int, int], problem: str) -> Cache:
 def _fits(cache: Path, of: tuple[bytes, int, int]) -> bool:
     """Whether a cache belongs to this Parquet file and is complete."""
     try:
-        with open(cache, "rb") as file:
+        check_owner(cache)
+        with open_regular(cache) as file:
             head = file.read(_HEAD.size)
             if len(head) != _HEAD.size:
                 return False

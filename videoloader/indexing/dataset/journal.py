@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import TypeAlias
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import Row
+from videoloader.machinery.system.folders import check_owner
 from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
 
@@ -27,7 +29,8 @@ class Journal:
     """The latest row of each video; rows are appended to a file.
 
     A file lock admits one job at a time. If a killed process leaves a truncated row, it and
-    everything after it is dropped when the journal is opened again.
+    everything after it is dropped when the journal is opened again. Where everybody may write, a
+    journal that another user made is refused, and so is a link.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,11 +84,11 @@ class Journal:
 
     def _scan(self) -> Iterator[tuple[Place, int, int]]:
         """Place of the video, offset and size of every valid row from the beginning."""
-        position = 0
-        with open(self.path, "rb") as file:
+        position, end = 0, os.fstat(self._file.fileno()).st_size
+        with open(self._file.fileno(), "rb", closefd=False) as file:
             while len(frame := file.read(_FRAME.size)) == _FRAME.size:
                 size, checksum = _FRAME.unpack(frame)
-                data = file.read(size)
+                data = file.read(min(size, end))  # allocates no more than there is
                 if len(data) != size or zlib.crc32(data, _FORMAT) != checksum:
                     return
                 try:
@@ -98,8 +101,13 @@ class Journal:
 
 def _locked(path: Path) -> FileIO:
     """Open the file with an exclusive lock, which the system releases with the process."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     while True:
-        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+")
+        check_owner(path)
+        file = FileIO(os.open(path, flags, 0o666), "r+")
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise SourceError(f"{path}: is no regular file, so no journal of a job; remove it")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.stat(file.fileno()).st_nlink:

@@ -3,6 +3,9 @@
 Only with `VIDEOLOADER_STATUS` in the environment: `1`, or a folder for the files. A process has one
 file, `<pid>.json`, which is replaced as a whole, and taken away when the process ends or nothing
 runs any more. Files of processes that were killed are removed by whoever reads them.
+
+The folder may lie in /tmp: it is made for this user alone, and neither written nor read if another
+user was first to make it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from videoloader.errors import SourceError
 from videoloader.machinery.runtime.run_stats import RunStats, WorkerRunStats
+from videoloader.machinery.system.folders import make_own
+from videoloader.machinery.system.writing import written_whole
 
 PERIOD = 1.0
 """Seconds between two statuses of a run."""
@@ -86,14 +92,13 @@ class StatusFile:
 
     def _write(self) -> None:
         facts = {**self._process, "updated": time.time(), "runs": list(self._runs.values())}
-        partial = self.path.with_suffix(".partial")
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            partial.write_text(json.dumps(facts))
-            partial.replace(self.path)
-        except OSError as error:
+            make_own(self.path.parent)
+            with written_whole(self.path) as partial:
+                partial.write_text(json.dumps(facts))
+        except SourceError as error:
             if not self._has_warned:
-                _log.warning("%s: no status is written (%s)", self.path, error.strerror)
+                _log.warning("%s: no status is written (%s)", self.path, error)
             self._has_warned = True
 
 

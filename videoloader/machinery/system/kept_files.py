@@ -3,7 +3,10 @@
 Files are named by digests, in one of 256 folders. Processes share them without locks: one is
 written under a temporary name and renamed, so it is whole or not there, and read through one
 descriptor, so it may be removed meanwhile. Each ends with a checksum: what is damaged is removed.
-Only who removes files to make room holds a lock, which nobody waits for.
+Only who removes files to make room holds a lock, which nobody waits for. A folder that another user
+may have put there is neither read nor written, see `check_owner`. Who may write the folder may
+write files with a valid checksum and any content: callers say how long a file may be, and discard
+what has the wrong form.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from videoloader.errors import ArgumentError, SourceError
+from videoloader.machinery.system.folders import check_owner, make_own, open_regular
 from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.machinery.system.writing import written, written_whole
 
@@ -51,6 +55,22 @@ def as_bytes(name: str, size: int | str) -> int:
     return size
 
 
+def as_folder(name: str, folder: str | os.PathLike[str]) -> Path:
+    """The absolute path of a folder for `KeptFiles`, which need not be there.
+
+    Raises:
+        ArgumentError: it is a file, or another user may have put it there; names `name`.
+    """
+    path = Path(folder).absolute()
+    if path.exists() and not path.is_dir():
+        raise ArgumentError(f"{name}={os.fspath(folder)!r} is a file; name a folder")
+    try:
+        check_owner(path)
+    except SourceError as error:
+        raise ArgumentError(f"{name}={os.fspath(folder)!r} is not used: {error}") from error
+    return path
+
+
 class KeptFiles:
     """Files by key, 32 hexadecimal digits. Threads and processes may share it.
 
@@ -78,35 +98,46 @@ class KeptFiles:
         # Bytes that may be written to each part before it is looked at again.
         self._room = [0] * self._parts
         self.writes = True
+        self._checked: set[Path] = set()  # folders that belong to whom they should
         self._lock = ForkSafeLock()
 
     def path(self, key: str) -> Path:
         """Where the file of a key is, if it is kept."""
         return self.folder / key[:2] / f"{key}.{self._ending}"
 
-    def read(self, key: str, memory: memoryview = _NOWHERE) -> bytes | None:
+    def read(self, key: str, memory: memoryview = _NOWHERE, *, most: int) -> bytes | None:
         """What was written for a key; None if it is not kept, or damaged and now removed.
 
         Args:
             key: of the file.
             memory: gets the first bytes, as many as it has; only what follows is returned.
+            most: bytes that may follow; a longer file is damaged.
         """
         path = self.path(key)
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
+                self._check(path.parent)
                 status = os.fstat(file.fileno())
-                file.readinto(memory)
-                rest = file.read()
-            data, checksum = rest[:-_CRC], rest[-_CRC:]
-            if _checksum(key, memory, data) != checksum:
-                path.unlink(missing_ok=True)
-                return None
+                size = status.st_size - memory.nbytes - _CRC
+                is_whole = 0 <= size <= most
+                if is_whole:
+                    file.readinto(memory)
+                    data = file.read(size)
+                    is_whole = file.read() == _checksum(key, memory, data)
         except OSError:
+            return None
+        if not is_whole:
+            self.discard(key)
             return None
         if time.time() - status.st_mtime > _USED:  # used now, so it stays for longer
             with suppress(OSError):  # a read-only folder
                 os.utime(path)
         return data
+
+    def discard(self, key: str) -> None:
+        """Remove the file of a key, whose content is not what was written."""
+        with suppress(OSError):
+            self.path(key).unlink()
 
     def write(self, key: str, *parts: bytes | memoryview) -> None:
         """Keep a file, unless it is there or has no room; logs if it cannot be written."""
@@ -115,6 +146,8 @@ class KeptFiles:
         path, size = self.path(key), sum(memoryview(part).nbytes for part in parts) + _CRC
         try:
             with written(self.folder):
+                make_own(self.folder)
+                self._check(path.parent)
                 if path.exists() or not self._has_room(key, size):
                     return
                 with written_whole(path) as unfinished, open(unfinished, "wb") as file:
@@ -125,6 +158,18 @@ class KeptFiles:
                     log = logging.getLogger(__name__)
                     log.warning("%s; %s are no longer kept by this process", error, self._what)
                 self.writes = False
+
+    def _check(self, folder: Path) -> None:
+        """Look at the owner of one of the 256 folders, once if it is there.
+
+        Raises:
+            SourceError: see `check_owner`.
+        """
+        if folder not in self._checked:
+            is_there = folder.is_dir()
+            check_owner(folder)
+            if is_there:
+                self._checked.add(folder)
 
     def _has_room(self, key: str, size: int) -> bool:
         """Whether so many bytes may be written now; they then are counted."""
@@ -186,7 +231,8 @@ def _checksum(key: str, *parts: bytes | memoryview) -> bytes:
 @contextmanager
 def held(path: Path) -> Iterator[bool]:
     """Hold a lock, if no other process or thread does; the system releases it with the process."""
-    with open(path, "ab") as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with open(os.open(path, flags, 0o666), "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
