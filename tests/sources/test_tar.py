@@ -96,6 +96,60 @@ def pax(data, kind=b"x"):
     return header("p", len(data), kind) + padded(data)
 
 
+def binary(name, size):
+    """A header whose size is binary: in 11 bytes."""
+    block = bytearray(header(name, 0))
+    block[124:136] = b"\x80" + size.to_bytes(11, "big")
+    block[148:156] = b"        "
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def record(key, value):
+    """A record of a pax header, which begins with its own length."""
+    text = b" %s=%s\n" % (key, value)
+    size = next(n for n in range(len(text), len(text) + 30) if n == len(text) + len(str(n)))
+    return b"%d%s" % (size, text)
+
+
+BEYOND = {
+    "a size of 2^63": binary("a.mp4", 2**63),
+    "a size of 2^88 - 1": binary("a.mp4", 2**88 - 1),
+    "a size of 8 GB": header("a.mp4", 8**11 - 1),
+    "a pax size of 10^19": pax(record(b"size", b"9" * 19)) + header("a.mp4", 0),
+    "a pax size of 10^20": pax(record(b"size", b"9" * 20)) + header("a.mp4", 0),
+    "one byte more than there is": header("a.mp4", 512 * 4 + 1),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_no_member_extends_past_the_archive(name, tmp_path):
+    path = tmp_path / "a.tar"
+    before = header("first.mp4", 3) + padded(b"abc")
+    path.write_bytes(before + BEYOND[name] + padded(b"content") + END)
+    with open_source(path) as source:
+        members = read_members(source)
+        assert next(members).name == "first.mp4"
+        with pytest.raises(ValueError, match="ends at byte"):
+            next(members)
+
+
+def test_a_name_is_no_longer_than_a_path(tmp_path):
+    path = tmp_path / "a.tar"
+    for size, is_good in [(1 << 14, True), ((1 << 14) + 1, False)]:
+        name = b"n" * size
+        for head in (
+            header("L", size + 1, b"L") + padded(name + b"\0"),
+            pax(record(b"path", name)),
+        ):
+            path.write_bytes(head + header("a.txt", 0) + END)
+            if is_good:
+                assert members_of(path)[0].name == name.decode()
+            else:
+                with pytest.raises(ValueError, match="a name of 16385 bytes"):
+                    members_of(path)
+
+
 END = header("a.txt", 0) + bytes(1024)
 HOSTILE = {
     "digits of a length": pax(b"1" * 1_000_000),

@@ -17,6 +17,7 @@ BLOCK = 512
 """Bytes of a header; members begin at multiples."""
 
 _MOST_EXTENDED = 1 << 20  # bytes of a pax header or a long name
+_LONGEST_NAME = 1 << 14  # bytes; file systems take 4096
 _LENGTH = re.compile(rb"([0-9]{1,20}) ")
 _REGULAR, _SPARSE, _LONG_NAME, _LONG_LINK = b"\x0007", b"S", b"L", b"K"
 _WITHOUT_CONTENT = b"123456"  # links, devices, folders
@@ -29,7 +30,7 @@ class Member(NamedTuple):
     Attributes:
         name: bytes that are no UTF-8 are surrogates (`surrogateescape`).
         offset: of its content in the archive.
-        size: of its content there.
+        size: of its content there, which the archive has.
         is_sparse: whether it is stored with holes, so that its content is not that of the file.
     """
 
@@ -47,7 +48,8 @@ def read_members(source: Source, begin: int = 0) -> Iterator[Member]:
         begin: offset of a header to start at.
 
     Raises:
-        ValueError: a header is missing or invalid; the message states its offset.
+        ValueError: a header is missing or invalid, or a member extends past the end of the
+            archive; the message states where. Members before it were given.
         SourceError: the archive cannot be read.
     """
     at = begin
@@ -79,14 +81,22 @@ def read_members(source: Source, begin: int = 0) -> Iterator[Member]:
         if "size" in extended and kind != _PAX_OF_ALL:
             size = int(extended["size"])
         if kind in _REGULAR or kind == _SPARSE:
+            if content + size > source.size:
+                raise _truncated(source)
             name = extended.get("path") or extended.get("name") or _name(block, kind)
+            if len(name) > _LONGEST_NAME:
+                raise ValueError(f"a name of {len(name)} bytes at byte {at}")
             is_sparse = kind == _SPARSE or "GNU.sparse" in extended
             yield Member(name.decode(errors="surrogateescape"), content, size, is_sparse)
         at = content if kind in _WITHOUT_CONTENT else content + _padded(size)
         if kind != _PAX_OF_ALL:
             extended = {}
     if at > source.size or extended:
-        raise ValueError(f"the archive ends at byte {source.size}, within a member")
+        raise _truncated(source)
+
+
+def _truncated(source: Source) -> ValueError:
+    return ValueError(f"the archive ends at byte {source.size}, within a member")
 
 
 def _checked(block: bytes, at: int) -> bytes:

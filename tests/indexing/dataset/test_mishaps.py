@@ -4,10 +4,13 @@ import io
 import os
 import re
 import resource
+import shutil
 import struct
 import subprocess
 import sys
 import tarfile
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +21,7 @@ import videoloader as vl
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.dataset import find_items, merge_datasets
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.rows import make_row
+from videoloader.indexing.dataset.rows import Row, make_row, schema
 from videoloader.machinery.workers.tasks import run_tasks
 
 COUNT = 6
@@ -82,7 +85,7 @@ def test_rows_that_were_written_before_the_disk_was_full_are_not_made_again(fold
 from pathlib import Path
 from videoloader.indexing.dataset import find_items
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.rows import make_row
+from videoloader.indexing.dataset.rows import Row, make_row, schema
 journal = Journal(Path(sys.argv[2]))
 try:
     for item in find_items(sys.argv[1]):
@@ -511,6 +514,16 @@ def test_a_name_with_a_zero_byte_is_no_file():
         vl.index_video("clip\0.mp4")
 
 
+@pytest.mark.parametrize(
+    "place",
+    ["http://127.0.0.1:9/\udcff.mp4", "/tmp/\ud800.mp4", "http://127.0.0.1:9/" + "a" * (1 << 20)],
+    ids=ascii,
+)
+def test_what_cannot_be_stored_as_a_path_is_refused(out, place):
+    with pytest.raises(vl.errors.SourceError, match="is no path|is no text, or too long"):
+        vl.index_dataset(place, out, 0)
+
+
 # --- Archives
 
 
@@ -552,7 +565,7 @@ def test_a_damaged_archive_gives_what_lies_before_and_its_own_error(clips, tmp_p
     header = places[3] - 512
     damaged = data[:header] + b"?" * 512 + data[header + 512 :]
     cases = {
-        data[: places[3] + 100]: (3, 2),  # in a member, which cannot be read either
+        data[: places[3] + 100]: (3, 1),  # in a member, which is not listed
         data[: header + 100]: (3, 1),
         damaged: (3, 1),
         b"no archive" * 200: (0, 1),
@@ -567,6 +580,89 @@ def test_a_damaged_archive_gives_what_lies_before_and_its_own_error(clips, tmp_p
         assert all("a.tar" in row["error"] for row in dataset.errors.to_pylist())
     with pytest.raises(vl.errors.SourceError, match=r"none\.tar"):
         vl.index_dataset(tmp_path / "none.tar", out, 0)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_values_that_do_not_fit_into_a_column_cost_their_file_alone(folder, out, workers, tmp_path):
+    videos = tmp_path / "videos"
+    shutil.copytree(folder, videos)
+    block = bytearray(tarfile.TarInfo("a.mp4").tobuf())
+    block[124:136] = b"\x80" + (2**63).to_bytes(11, "big")
+    block[148:156] = b"        "
+    block[148:156] = b"%06o\0 " % sum(block)
+    (videos / "large.tar").write_bytes(block + bytes(1024))
+    late = videos / "1.mp4"
+    os.utime(late, ns=(0, 2**63))  # in the year 2262
+    for _ in range(2):  # from the journal, and from the earlier file
+        with vl.index_dataset(videos, out, workers) as dataset:
+            assert len(dataset.videos) == COUNT - 1
+            errors = {row["path"]: row["error"] for row in dataset.errors.to_pylist()}
+        assert errors.keys() == {"1.mp4", "large.tar"}
+        assert "1.mp4: cannot be stored" in errors["1.mp4"]
+        assert "mtime_ns is 9223372036854775808" in errors["1.mp4"]
+        assert "damaged" in errors["large.tar"]
+    os.utime(late)
+    with vl.index_dataset(videos, out, workers) as dataset:
+        assert len(dataset.videos) == COUNT
+
+
+WRONG = [2**63, -(2**63) - 1, 2**31, "text", "\udcff", "x" * (1 << 20), 1.5, [], {}, True]
+
+
+def storable(kind, value):
+    """Whether pyarrow itself takes a value in a column."""
+    import pyarrow as pa
+
+    if isinstance(value, str) and len(value) == 1 << 20:
+        return False  # 4096 of which are too much for a column
+    if isinstance(value, bool) != pa.types.is_boolean(kind):
+        return False
+    try:
+        pa.array([value], kind)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError, TypeError):
+        return False
+    return True
+
+
+def test_a_row_has_only_values_that_its_columns_take(folder):
+    import pyarrow as pa
+
+    row = make_row(find_items(folder)[0], headers=False)
+    kinds = {field.name: field.type for field in schema()}
+    checked = 0
+    for name in row.facts:
+        for value in WRONG:
+            if isinstance(value, float) and pa.types.is_integer(kinds[name]):
+                continue  # pyarrow drops the fraction of some
+            forged = replace(row, facts=row.facts | {name: value}).encode()
+            if storable(kinds[name], value):
+                assert Row.decode(forged).facts[name] == value
+                checked += 1
+            else:
+                with pytest.raises(vl.errors.FormatError, match=f"no row .*{name}"):
+                    Row.decode(forged)
+    assert checked > 30
+
+
+def test_a_journal_with_forged_rows_costs_the_job_nothing(folder, out):
+    items = [item.relative_to(str(folder)) for item in find_items(folder)]
+    rows = [make_row(item, headers=False, root=str(folder)) for item in items]
+    forged = [
+        replace(rows[2], facts=rows[2].facts | {"width": 2**40}),
+        replace(rows[2], state=replace(rows[2].state, mtime_ns=2**70)),
+        replace(rows[2], error="\udcff", index=b""),
+        replace(rows[2], facts={"job": ["find_scenes", 2]}),  # of another job
+    ]
+    for wrong in forged:
+        with suppress(FileNotFoundError):
+            out.unlink()
+        out.parent.mkdir(exist_ok=True)
+        journal = Journal(out.with_name(f"{out.name}.journal"))
+        for row in (*rows[:2], wrong, rows[3]):
+            journal.add(row)
+        journal.close()
+        with vl.index_dataset(folder, out, 0) as dataset:
+            assert len(dataset.videos) == COUNT
 
 
 @pytest.mark.parametrize("layout", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])

@@ -243,6 +243,8 @@ def _current(
 
     def is_current(item: Item) -> bool:
         row = journal.get(item)
+        if row is not None and row.index and "num_frames" not in row.facts:
+            return False  # of another job, such as `map_clips`
         if row is None or (row.facts["has_headers"] < headers if row.index else not row.kind):
             return False  # failures in files of the previous version have no kind
         if row.index and row.facts["has_audio"] is None:

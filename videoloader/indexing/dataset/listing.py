@@ -13,6 +13,7 @@ from typing import Any
 
 from videoloader.errors import ArgumentTypeError, FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
+from videoloader.indexing.dataset.rows import is_stored
 from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
 from videoloader.machinery.system.address import (
     absolute_path,
@@ -76,8 +77,8 @@ def find_items(
             read are among them.
 
     Raises:
-        SourceError: a folder, glob or URL has no video, or a folder, list or archive cannot be
-            read.
+        SourceError: a folder, glob or URL has no video, a folder, list or archive cannot be read,
+            or a path or URL is no text that can be stored.
         FormatError: a list has more than paths, or is a table (`.csv`, `.tsv`).
         UnsupportedError: the scheme of a URL is not supported.
         ArgumentTypeError: a source is no path or URL.
@@ -88,7 +89,14 @@ def find_items(
     items: dict[Item, None] = {}
     noted = Skipped() if skipped is None else skipped
     for source in each_place(sources):
-        for item in _found(local_path(os.fspath(source)), noted):
+        place = local_path(os.fspath(source))
+        try:
+            os.fsencode(place)
+        except UnicodeEncodeError as error:
+            raise SourceError(f"{shown(place)}: is no path ({error.reason})") from error
+        for item in _found(place, noted):
+            if not is_stored(item.path):
+                raise SourceError(f"{shown(item.path[:80])}...: is no text, or too long for a name")
             for found in _members(item, noted) if _ending(item.path) == _ARCHIVE else [item]:
                 if found in items:
                     noted.add("named before", found.key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from videoloader.indexing.dataset.measures import measures_of
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.indexing.storage import encode_index
 from videoloader.indexing.video import index_video
-from videoloader.machinery.system.address import shown
+from videoloader.machinery.system.address import escaped, shown
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sources.items import Item
@@ -42,6 +43,71 @@ _FACTS = (  # columns that describe a video, in the order in which rows are enco
     *(*_SHARED, "num_keyframes", "fps", "start"),
     *(*(f"color_{name}" for name in Color.__slots__), *_OF_5, "warnings"),
 )
+_COLUMNS = {  # of the Parquet file, in order, with their Arrow types
+    "key": "string",
+    "path": "string",
+    "member": "string",
+    "offset": "int64",
+    "size": "int64",
+    "mtime_ns": "int64",
+    "etag": "string",
+    "head": "string",
+    "error": "string",
+    "error_kind": "string",
+    "codec": "string",
+    "container": "string",
+    "width": "int32",
+    "height": "int32",
+    "rotation": "int32",
+    "num_frames": "int64",
+    "num_keyframes": "int64",
+    "duration": "double",
+    "fps": "double",
+    "start": "double",
+    "pixel_format": "string",
+    "bit_depth": "int32",
+    "color_matrix": "string",
+    "color_primaries": "string",
+    "color_transfer": "string",
+    "color_range": "string",
+    "stream": "int32",
+    "exactness": "string",
+    "has_headers": "bool",
+    "has_audio": "bool",
+    "audio_codec": "string",
+    "audio_sample_rate": "int32",
+    "audio_channels": "int32",
+    "variable_rate": "bool",
+    "max_gap": "double",
+    "bit_rate": "int64",
+    "mean_gop": "double",
+    "max_gop": "int64",
+    "keyframe_interval": "double",
+    "open_gops": "int64",
+    "sample_aspect_ratio": "double",
+    "interlaced": "bool",
+    "is_hdr": "bool",
+    "mastering_display": "string",
+    "max_cll": "int32",
+    "max_fall": "int32",
+    "edit_list": "bool",
+    "num_discarded": "int64",
+    "warnings": "string",
+    "index": "large_binary",
+}
+_OF_KIND = {  # types of the values of a column, and the bound of integers in it
+    "string": (str, 0),
+    "int32": (int, 1 << 31),
+    "int64": (int, 1 << 63),
+    "double": (float, 1 << 53),
+    "bool": (bool, 0),
+    "large_binary": (bytes, 0),
+}
+_TYPES = {name: _OF_KIND[kind][0] for name, kind in _COLUMNS.items()}
+_BOUNDS = {name: _OF_KIND[kind][1] for name, kind in _COLUMNS.items()}
+_LONGEST = (1 << 31) // 4096 - 1  # bytes of a text: the texts of a row group are one array
+_PLACE = ("path", "member", "offset", "size")
+_SHOWN = 10_000  # characters of an error
 _JSON = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -89,11 +155,60 @@ class Row:
             if isinstance(facts, list):
                 facts = dict(zip(_FACTS, facts, strict=True))
             row = cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
+            row.check()
         except (TypeError, ValueError, RecursionError, struct.error) as reason:
             raise FormatError(f"no row of a data set index ({reason})") from reason
-        if not isinstance(facts, dict) or not all(isinstance(text, str) for text in (error, kind)):
-            raise FormatError("no row of a data set index")
         return row
+
+    def check(self) -> None:
+        """Check that the columns of a data set index can hold its values.
+
+        Raises:
+            ValueError: one cannot, which it names.
+        """
+        is_row = isinstance(self.error, str) and isinstance(self.kind, str)
+        if not is_row or not isinstance(self.facts, dict):
+            raise ValueError("the error or the facts are of another type")
+        _check(("error", "error_kind"), (self.error, self.kind))
+        _check(_PLACE, self.item.place())
+        if self.state is not None:
+            _check(Fingerprint.__slots__, [getattr(self.state, n) for n in Fingerprint.__slots__])
+        if "num_frames" in self.facts:  # of a video; those of other jobs are in no column
+            _check(_FACTS, [*map(self.facts.get, _FACTS)])
+
+
+def _check(names: Sequence[str], values: Sequence[object]) -> None:
+    """Check that columns can hold values; None is null.
+
+    Raises:
+        ValueError: one cannot, which it names.
+    """
+    for name, value in zip(names, values, strict=True):
+        if value is None:
+            continue
+        kind = type(value)
+        if kind is str:
+            fits = _TYPES[name] is str and is_stored(value)  # type: ignore[arg-type]
+        elif kind is int:
+            fits = -_BOUNDS[name] <= value < _BOUNDS[name]  # type: ignore[operator]
+        else:
+            fits = isinstance(value, _TYPES[name]) and (kind is bool) == (_TYPES[name] is bool)
+        if not fits:
+            raise ValueError(f"{name} is {value!r:.40}, which its column cannot hold")
+
+
+def is_stored(text: str) -> bool:
+    r"""Whether a column can hold a text: it is Unicode, and not too long.
+
+    >>> is_stored("clip.mp4"), is_stored("clip\udcff.mp4")
+    (True, False)
+    """
+    if text.isascii():
+        return len(text) <= _LONGEST
+    try:
+        return len(text.encode()) <= _LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 class Begun(NamedTuple):
@@ -145,9 +260,20 @@ def _finished(begun: Begun | Row) -> Row:
     item, root, state, index = begun
     try:
         name = item.name if root is not None and not item.member else None
-        return Row(item, index.fingerprint, _facts(index), encode_index(index, name=name))
+        row = Row(item, index.fingerprint, _facts(index), encode_index(index, name=name))
     except Exception as error:  # noqa: BLE001  (as above)
         return _failed(item, state, error, root)
+    return _storable(row)
+
+
+def _storable(row: Row) -> Row:
+    """The row, or that of a failure if a column cannot hold one of its values."""
+    try:
+        row.check()
+    except ValueError as error:
+        text = row.error or f"{row.item.name}: cannot be stored in a data set index: {error}"
+        return Row(row.item, None, {}, error=escaped(text[:_SHOWN]), kind=row.kind or "FormatError")
+    return row
 
 
 def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str | None) -> Row:
@@ -172,7 +298,7 @@ def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str |
         state = None  # the next job tries again
     elif isinstance(error, VideoError):
         state = state or state_of(place)
-    return Row(item, state, {}, error=text, kind=kind)
+    return _storable(Row(item, state, {}, error=text, kind=kind))
 
 
 def state_of(item: Item) -> Fingerprint | None:
@@ -186,7 +312,8 @@ def state_of(item: Item) -> Fingerprint | None:
 def failed_row(item: Item, failure: TaskFailure, root: str | None = None) -> Row:
     """The row of a video whose worker died or exceeded the time limit."""
     state = state_of(item.under(root))
-    return Row(item, state, {}, error=f"{item.name}: {failure.reason}", kind=failure.kind)
+    text = f"{item.name}: {failure.reason}"
+    return _storable(Row(item, state, {}, error=text, kind=failure.kind))
 
 
 def with_root(row: Row, earlier: str | None, root: str | None) -> Row:
@@ -247,63 +374,8 @@ def schema(root: str | None = None, *, is_default: bool = False) -> pa.Schema:
     metadata = {"videoloader": _FORMAT}
     if root is not None:
         metadata |= {"root": root} | ({"root_is_default": "1"} if is_default else {})
-    text, number, real = pa.string(), pa.int64(), pa.float64()
-    small = pa.int32()
-    return pa.schema(
-        [
-            ("key", text),
-            ("path", text),
-            ("member", text),
-            ("offset", number),
-            ("size", number),
-            ("mtime_ns", number),
-            ("etag", text),
-            ("head", text),
-            ("error", text),
-            ("error_kind", text),
-            ("codec", text),
-            ("container", text),
-            ("width", small),
-            ("height", small),
-            ("rotation", small),
-            ("num_frames", number),
-            ("num_keyframes", number),
-            ("duration", real),
-            ("fps", real),
-            ("start", real),
-            ("pixel_format", text),
-            ("bit_depth", small),
-            ("color_matrix", text),
-            ("color_primaries", text),
-            ("color_transfer", text),
-            ("color_range", text),
-            ("stream", small),
-            ("exactness", text),
-            ("has_headers", pa.bool_()),
-            ("has_audio", pa.bool_()),
-            ("audio_codec", text),
-            ("audio_sample_rate", small),
-            ("audio_channels", small),
-            ("variable_rate", pa.bool_()),
-            ("max_gap", real),
-            ("bit_rate", number),
-            ("mean_gop", real),
-            ("max_gop", number),
-            ("keyframe_interval", real),
-            ("open_gops", number),
-            ("sample_aspect_ratio", real),
-            ("interlaced", pa.bool_()),
-            ("is_hdr", pa.bool_()),
-            ("mastering_display", text),
-            ("max_cll", small),
-            ("max_fall", small),
-            ("edit_list", pa.bool_()),
-            ("num_discarded", number),
-            ("warnings", text),
-            ("index", pa.large_binary()),
-        ],
-        metadata=metadata,
-    )
+    kinds = [(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()]
+    return pa.schema(kinds, metadata=metadata)
 
 
 def check_schema(found: pa.Schema, path: Path) -> None:
