@@ -130,11 +130,12 @@ def query(
         str | None, typer.Option(help="Print videos and hours by a column or expression.")
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds that it may take.")] = 60.0,
     as_json: Json = False,
 ) -> None:
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).
 
-    Exit code 2 if it is not a valid condition.
+    Exit code 2 if it is not a valid condition, or takes too much time or memory.
     """
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
     from videoloader.indexing.tables import plain_table
@@ -145,9 +146,9 @@ def query(
         with open_dataset(dataset) as opened:
             total = len(opened)
             if by is not None:
-                found, rows = None, count_by(opened, where, by)
+                found, rows = None, count_by(opened, where, by, time_limit=time_limit)
             else:
-                found = query_rows(opened, where)
+                found = query_rows(opened, where, time_limit=time_limit)
                 shown = found[:limit] if limit else found
                 rows = opened.columns(_SHOWN).take(shown).to_pylist()
             if found is not None and out is not None:

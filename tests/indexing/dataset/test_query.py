@@ -1,6 +1,10 @@
 """Conditions in SQL over a data set index; the oracle is pyarrow's filter or a loop in Python."""
 
 import json
+import subprocess
+import sys
+import time
+from contextlib import suppress
 
 import numpy as np
 import pyarrow.compute as pc
@@ -13,6 +17,8 @@ import videoloader as vl
 from videoloader.cli import app
 from videoloader.demo.videos import encode_video
 from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset import count_by, query_rows, sql
+from videoloader.indexing.dataset.sql import Query, answer
 
 pytest.importorskip("duckdb")
 
@@ -106,15 +112,124 @@ def test_a_column_row_of_a_file_does_not_hide_the_numbers_of_rows(tmp_path):
         ('height > 3 and codec="h264"', "quote texts: codec='h264'; columns are key"),
         ("count(*) > 3", "aggregates"),
         ("codec = 3", "Could not convert"),
-        ("codec in (select column0 from read_csv('/etc/passwd'))", "file system operations"),
-        ("codec in (select column0 from '/etc/passwd')", "does not apply"),
-        ("codec in (select key from dataset)", "does not apply"),
+        ("codec in (select column0 from read_csv('/etc/passwd'))", "the table function 'read_csv'"),
+        ("codec in (select column0 from '/etc/passwd')", "the table '/etc/passwd'"),
+        ("codec in (select key from dataset)", "the table 'dataset'"),
+        ("(select count(*) from range(1000000000000)) > 0", "the table function 'range'; it may"),
+        ("exists (from range(3), videos)", "the table function 'range'"),
+        ("exists (from videos v join (from range(3)) on true)", "the table function 'range'"),
+        ("1 = (select 1 where exists (from generate_series(3)))", "'generate_series'"),
+        ("exists (from videos where exists (from query('select 1')))", "'query'"),
+        ("1 in (values (1), (2)) or exists (values (1))", "a table of the kind EXPRESSION_LIST"),
+        ("exists (from (show tables))", "a table of the kind SHOW_REF"),
+        ("exists (from information_schema.tables)", "the table 'tables'"),
+        ("exists (from main.videos)", "the table 'videos'"),
+        ("exists (with videos as (select 1) from videos)", r"a table of its own \(WITH\)"),
+        (
+            "exists (with recursive v as (select 1 union all select 2) from videos)",
+            r"a table of its own \(WITH\)",
+        ),
+        ("height > 3\0", "no SQL|no condition|does not apply"),
         ("read_text('/etc/passwd') is not null", "does not apply"),
     ],
 )
 def test_what_is_no_condition_is_an_error_that_says_why(dataset, where, words):
     with pytest.raises(ArgumentError, match=words):
+        answer(Query(dataset, where))
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "len(range(1000000000 + row)) > 0",  # that much memory
+        "length(repeat('x', 2000000000 + row::int)) > 0",
+        "levenshtein(repeat('a', 200000), repeat('b', 200000 + row::int)) > 0",  # that much time
+        "(select count(*) from videos a, videos b, videos c, videos d) > 0",
+        "(select count(distinct a.key || b.key) from videos a, videos b) > 0",
+        "(select length(string_agg(a.key || b.key)) from videos a, videos b) > 0",
+    ],
+)
+def test_no_condition_takes_more_time_or_memory_than_it_may(dataset, where, monkeypatch, tmp_path):
+    monkeypatch.setattr(sql, "MEMORY", 1 << 30)
+    monkeypatch.chdir(tmp_path)
+    begin = time.monotonic()
+    with pytest.raises(ArgumentError, match=r"more memory|took longer than 3 s|MemoryError|died"):
+        query_rows(dataset, where, time_limit=3)
+    assert time.monotonic() - begin < 30  # the start of a process included
+    assert not [*tmp_path.iterdir()]  # nothing was spilled
+
+
+def test_counting_by_an_expression_takes_no_more_either(dataset):
+    with pytest.raises(ArgumentError, match=r"more memory|took longer than 3 s|died"):
+        count_by(dataset, "true", "length(repeat('x', 2000000000 + row::int))", time_limit=3)
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda n: "(" * n + "true" + ")" * n,
+        lambda n: "not " * n + "true",
+        lambda n: "true" + " and (true" * n + ")" * n,
+        lambda n: "length(" * n + "key" + ")" * n + " > 0",
+        lambda n: "(select " * n + "true" + ")" * n,
+        lambda n: "case when true then " * n + "true" + " end" * n,
+    ],
+    ids=range(6),
+)
+def test_deep_nesting_is_answered_or_an_error_of_ours(dataset, form, depth):
+    with suppress(ArgumentError):
+        query_rows(dataset, form(depth))
+
+
+def test_a_query_of_all_columns_and_many_numbers_fits(dataset):
+    numbers = ", ".join(map(str, range(0, ROWS, 2)))
+    wanted = dataset.filter(pc.field("error").is_null()).rows
+    found = dataset.query(f"row in ({numbers})").rows.tolist()
+    assert found == [row for row in wanted.tolist() if row % 2 == 0]
+
+
+@pytest.mark.parametrize("where", ["key = '\udcff'", "key > '\ud800'"])
+def test_a_query_that_is_no_text_is_an_error_of_ours(dataset, path, where):
+    with pytest.raises(ArgumentError, match="is no text"):
         dataset.query(where)
+    told = run(path, where)
+    assert (told.exit_code, "Traceback" in told.output) == (2, False)
+    with pytest.raises(ArgumentError, match="is no text"):
+        count_by(dataset, "true", where)
+
+
+def test_too_few_open_files_are_no_fault_of_the_query(dataset):
+    program = """
+import os, resource, sys
+import duckdb, pyarrow.parquet
+import videoloader as vl
+dataset = vl.open_dataset(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+while True:
+    try:
+        held.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError:
+        break
+most = len(held)
+for free in (0, 1, 3, 5, 20):
+    while len(held) > most - free:
+        os.close(held.pop())
+    try:
+        dataset.query("height > 3")
+    except vl.errors.ResourceError as error:
+        print(free, "ResourceError")
+    else:
+        print(free, "answered")
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program, dataset.path], capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.splitlines()
+    assert len(lines) == 5
+    assert (lines[0], lines[-1]) == ("0 ResourceError", "20 answered")
 
 
 def test_a_query_reads_the_columns_that_it_names(dataset, monkeypatch):
@@ -123,7 +238,7 @@ def test_a_query_reads_the_columns_that_it_names(dataset, monkeypatch):
     monkeypatch.setattr(
         type(dataset), "columns", lambda self, wanted: asked.append(wanted) or columns(self, wanted)
     )
-    dataset.query("codec = 'av1' and Height > 3")
+    answer(Query(dataset, "codec = 'av1' and Height > 3"))
     assert asked == [["key", "codec", "height"]]
 
 
@@ -155,7 +270,15 @@ def test_the_command_counts_lists_and_groups(path, dataset):
 
 
 @pytest.mark.parametrize(
-    "words", [["hieght > 3"], ["true", "--by", "no"], ["true", "--count", "--by", "codec"]]
+    "words",
+    [
+        ["hieght > 3"],
+        ["true", "--by", "no"],
+        ["true", "--count", "--by", "codec"],
+        ["not " * 5000 + "true"],
+        ["levenshtein(repeat('a', 200000), repeat('b', 200000)) > 0", "--time-limit", "1"],
+    ],
+    ids=lambda words: words[0][:10],
 )
 def test_the_command_ends_with_code_2_where_it_cannot(path, words):
     told = run(path, *words)

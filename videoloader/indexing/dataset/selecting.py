@@ -73,20 +73,23 @@ class Selecting:
         table = None if videos._joined is None else videos.columns()
         return videos._met(matching_rows(videos.dataset.path, wanted, table))
 
-    def query(self, where: str) -> Videos:
+    def query(self, where: str, *, time_limit: float = 60.0) -> Videos:
         """The videos that meet a condition in SQL, in the same order; on DuckDB (extra `query`).
 
         Args:
             where: what stands behind WHERE, over the columns of `DatasetIndex.table`, joined ones
-                and `row`: `"codec = 'av1' and height >= 720"`. It reads no files. A missing value
-                (null) meets no condition unless it is asked for with `is null`.
+                and `row`: `"codec = 'av1' and height >= 720"`. It reads no files, and no table but
+                `videos`. A missing value (null) meets no condition unless it is asked for with
+                `is null`. It may come from anybody: a worker process evaluates it.
+            time_limit: seconds that it may take.
 
         Raises:
-            ArgumentError: it is no condition in DuckDB's SQL, or does not apply to the columns.
+            ArgumentError: it is no condition in DuckDB's SQL, does not apply to the columns, or
+                takes too much time or memory.
             UnsupportedError: DuckDB is not installed.
         """
         videos = self.videos
-        return videos._met(query_rows(videos, where))
+        return videos._met(query_rows(videos, where, time_limit=time_limit))
 
     def select(self, columns: str | Sequence[str] | None = None) -> pa.Table:
         """Columns of the videos, one row a video in their order; all but the indexes by default.
