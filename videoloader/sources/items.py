@@ -130,12 +130,20 @@ class Item:
     def under(self, root: str | None) -> Item:
         """The item with its path joined to a root (a folder or URL); unchanged without one.
 
+        Links in a folder are followed.
+
+        Raises:
+            FormatError: the path is absolute, a URL, or has a part `..`, as no path that
+                `relative_to` made.
+
         >>> Item("cats/1.mp4").under("/data").path
         '/data/cats/1.mp4'
         """
-        if root is None or is_url(self.path) or os.path.isabs(self.path):
+        if root is None:
             return self
         path, below = unquoted(self.path), self.path
+        if is_url(self.path) or _leads_out(path, root):
+            raise FormatError(f"{self.name}: leads out of the root of the data set, {shown(root)}")
         whole = f"{root}/{path}" if is_url(root) else _as_text(os.path.join(root, path))
         known = self.listed, self.problem, self.signed
         return Item(whole, self.member, self.offset, self.size, *known, below)
@@ -144,13 +152,13 @@ class Item:
         """The item with its path relative to a root, an absolute folder or URL.
 
         Raises:
-            ArgumentError: it is not under the root.
+            ArgumentError: it is not under the root, or a part of its path is `..`.
 
         >>> Item("/data/cats/1.mp4").relative_to("/data").path
         'cats/1.mp4'
         """
         path, above = local_path(self.path), root.rstrip("/") + "/"
-        if not path.startswith(above):
+        if not path.startswith(above) or _leads_out(path[len(above) :], root):
             raise ArgumentError(
                 f"{self.name}: is not under the root of the data set, {shown(root)}"
             )
@@ -165,6 +173,17 @@ class Item:
 
     def _part(self, whole: Fingerprint) -> Fingerprint:
         return replace(whole, size=self.size) if self.member else whole
+
+
+def _leads_out(path: str, root: str) -> bool:
+    r"""Whether a path that is joined to a root may not be below it.
+
+    Behind a link, `..` is not the folder before it. Servers and clients of HTTP take `%2e%2e` and
+    `..\` for `../`.
+    """
+    if is_url(root):
+        path = unquote(path).replace("\\", "/")
+    return path.startswith("/") or ".." in path.split("/")
 
 
 def local_item(path: str) -> Item:

@@ -10,11 +10,13 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
+from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset import Item, cache, find_items, merge_datasets
 from videoloader.indexing.dataset.rows import begin_row
@@ -284,6 +286,71 @@ def test_paths_elsewhere_and_roots_of_absolute_paths_are_refused(folder, tmp_pat
     for act in (vl.open_dataset, lambda path, check: vl.index_dataset(folder, path, check=check)):
         with pytest.raises(vl.errors.ArgumentError, match="check must be one of size, mtime, none"):
             act(out, check="time")
+
+
+OUTSIDE = ["../secret.mp4", "cats/../../secret.mp4", "link/../secret.mp4", "{secret}", "cats/.."]
+OUTSIDE += ["file://{secret}", "file:..%2Fsecret.mp4", "file:%2e%2e/secret.mp4", "file:{secret}"]
+OUTSIDE += ["https://host/secret.mp4", "s3://bucket/secret.mp4", "FILE://{secret}", "..", "/"]
+
+
+@pytest.fixture
+def forged(folder, tmp_path):
+    """Writes another path into the second row of a data set index of a folder."""
+    shutil.copy(folder / "cats/0.mp4", tmp_path / "secret.mp4")
+    (tmp_path / "elsewhere" / "below").mkdir(parents=True)
+    shutil.copy(folder / "cats/0.mp4", tmp_path / "elsewhere" / "secret.mp4")
+    (folder / "link").symlink_to(tmp_path / "elsewhere" / "below")
+    out = tmp_path / "set.parquet"
+
+    def forge(path):
+        vl.index_dataset(folder / "cats", out, 0, root=folder).close()
+        table = pq.read_table(out)
+        paths = table["path"].to_pylist()
+        paths[1] = path.format(secret=tmp_path / "secret.mp4")
+        at = table.schema.get_field_index("path")
+        pq.write_table(table.set_column(at, table.schema.field(at), [paths]), out)
+        return out
+
+    return forge
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_no_stored_path_leads_out_of_the_root(folder, forged, tmp_path, path):
+    out = forged(path)
+    for root in (folder, None):
+        with vl.open_dataset(out, root=root) as dataset:
+            assert dataset[0].num_frames
+            dataset.source(0).close()
+            for act in (dataset.item, dataset.source, dataset.__getitem__):
+                with pytest.raises(
+                    vl.errors.FormatError, match=r"set\.parquet: .* leads out of the root"
+                ):
+                    act(1)
+    loader = vl.Loader(str(out), vl.UniformClip(2), batch_size=1, workers=0)
+    with pytest.raises(vl.errors.FormatError, match="leads out of the root"), loader:
+        list(loader)
+    with pytest.raises(vl.errors.FormatError, match="leads out of the root"):
+        check_dataset(vl.open_dataset(out), tmp_path / "damage.parquet", workers=0)
+
+
+@pytest.mark.parametrize("root", ["s3://bucket/set", "https://host/set"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("../a.mp4", "%2e%2e/a.mp4", "b/%2E./%2e%2e/a.mp4", "..\\a.mp4", "%2e%2e%5ca.mp4"),
+        *("/a.mp4", "//other/a.mp4", "https://other/a.mp4", "file:///etc/passwd"),
+        "file:%2e%2e/a.mp4",
+    ],
+)
+def test_no_stored_path_leads_out_of_a_url(root, path):
+    with pytest.raises(vl.errors.FormatError, match="leads out of the root"):
+        Item(path).under(root)
+
+
+def test_names_with_dots_are_inside(folder):
+    for path in ("..a.mp4", "a...mp4", "b../a.mp4", "./a.mp4", ".../a.mp4"):
+        assert Item(path).under(str(folder)).path == f"{folder}/{path}"
+        assert Item(path).under("s3://bucket/set").path == f"s3://bucket/set/{path}"
 
 
 def test_a_root_given_later_takes_over_what_is_known(folder, tmp_path, counted):

@@ -257,7 +257,10 @@ class DatasetIndex(Selecting):
         return self._cache.record(row % len(self))
 
     def _item(self, place: dict[str, Any]) -> Item:
-        item = _stored(place).under(self.root)
+        try:
+            item = _stored(place).under(self.root)
+        except FormatError as error:
+            raise FormatError(f"{self.path}: {error}") from error
         if self._sign is None or not is_url(local_path(item.path)):
             return item
         return replace(item, signed=self._sign(item.path))
@@ -296,7 +299,8 @@ def open_dataset(
         path: of the Parquet file.
         root: folder or URL where the videos are now, if they were indexed with a root or as one
             folder. By default the root when they were indexed; if it contained the Parquet file,
-            it is found from where that file is now.
+            it is found from where that file is now. No path of the index leads out of it; links
+            in the folder are followed.
         check: what is compared when a video is opened. `size`: size and etag, and the first bytes
             if the modification time differs, as for a copy. `mtime`: size, etag and modification
             time. `none`: nothing.

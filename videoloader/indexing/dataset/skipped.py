@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, FormatError
 from videoloader.sources.items import Item, local_item
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Skipped:
         """
         for reason, count in other.counts.items():
             mine = self._paths.get(reason, [])
-            theirs = [Item(path).under(root).path for path in other._paths[reason]]
+            theirs = [_whole(path, root) for path in other._paths[reason]]
             known = {*mine}
             is_same = not known.isdisjoint(theirs)
             before = self.counts[reason]
@@ -124,3 +124,10 @@ class Skipped:
 
     def __repr__(self) -> str:
         return f"<Skipped: {self or 'nothing'}>"
+
+
+def _whole(path: str, root: str | None) -> str:
+    """The path of what was skipped, which need not be below the root of the videos."""
+    with suppress(FormatError):
+        return Item(path).under(root).path
+    return path
