@@ -2,13 +2,20 @@
 
 import http.client
 import json
+import os
+import signal
+import socket
+import struct
 import threading
-from contextlib import closing
+import time
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
 
 import pytest
 from chromium import Page, needs_chromium
 
 import videoloader as vl
+from videoloader.datasets.report import browse
 from videoloader.datasets.report.browse import BrowseServer
 from videoloader.demo.videos import encode_video
 
@@ -59,6 +66,109 @@ def test_pictures_are_those_of_the_row(server):
     assert {*json.loads(body)} == {"timeline", "sheet"}
     _, body, _ = get(server, f"/pictures/2?token={server.token}")
     assert "2.mp4" in json.loads(body)["failure"]
+
+
+def half_sent(server, text):
+    """A connection on which a part of a request was sent."""
+    connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=30)
+    connection.sendall(text)
+    return connection
+
+
+def is_closed(connection):
+    """Whether the server has closed a connection, without an answer."""
+    with suppress(ConnectionResetError):
+        return connection.recv(1) == b""
+    return True
+
+
+@pytest.mark.parametrize("text", [b"", b"GET", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: y"])
+def test_a_request_that_is_half_sent_is_not_waited_for(server, monkeypatch, text):
+    monkeypatch.setattr(browse, "REQUEST_SECONDS", 1.0)
+    with half_sent(server, text) as connection:
+        begin = time.monotonic()
+        for _ in range(4):  # a byte now and then prolongs nothing
+            time.sleep(0.4)
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(text[-1:])
+        assert is_closed(connection)
+        assert time.monotonic() - begin < 5
+
+
+def test_a_connection_is_kept_for_several_requests(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    with closing(connection):
+        for _ in range(3):
+            connection.request("GET", f"/?token={server.token}")
+            answer = connection.getresponse()
+            assert (answer.status, len(answer.read()) > 1000) == (200, True)
+            connection.sock.getsockname()  # still the same
+
+
+def test_connections_beyond_a_number_are_closed_at_once(server, monkeypatch):
+    before = threading.active_count()
+    with ExitStack() as held:
+        opened = [held.enter_context(half_sent(server, b"GET")) for _ in range(120)]
+        time.sleep(0.5)
+        assert threading.active_count() - before <= browse.CONNECTIONS
+        assert sum(map(is_closed, opened[browse.CONNECTIONS :])) == 120 - browse.CONNECTIONS
+    deadline = time.monotonic() + 20
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert get(server, f"/?token={server.token}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/pictures/" + "9" * 5000,
+        "/pictures/" + "9" * 20,
+        "/pictures/\u0663",
+        "//[",
+        "http://[/pictures/0",
+        "/pictures/0/0",
+        "/pictures/",
+    ],
+    ids=lambda path: path[:14],
+)
+def test_what_names_no_row_is_no_page(server, capfd, path):
+    host = f"Host: 127.0.0.1:{server.server_port}\r\n\r\n"
+    text = f"GET {path}?token={server.token} HTTP/1.1\r\n{host}"
+    with half_sent(server, text.encode()) as connection:
+        assert connection.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 404")
+    assert get(server, "/pictures/0?token=" + "%ff" * 1000)[0] == 403
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_client_that_goes_away_is_not_told_of(server, capfd):
+    for text in (b"", b"GET", f"GET /?token={server.token} HTTP/1.1\r\n\r\n".encode()):
+        connection = half_sent(server, text)
+        reset = struct.pack("ii", 1, 0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        connection.close()
+    assert get(server, f"/?token={server.token}")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def crash(task, **_):
+    """What a damaged video may do to the process that decodes it."""
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang(task, **_):
+    time.sleep(60)
+
+
+@pytest.mark.parametrize("function", [crash, hang])
+def test_a_video_that_ends_its_decoder_costs_its_own_pictures(server, monkeypatch, function):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.setattr(browse, "TIME_LIMIT", 2.0)
+    monkeypatch.setattr(browse, "PICTURES", f"{Path(__file__).stem}:{function.__name__}")
+    _, body, _ = get(server, f"/pictures/0?token={server.token}")
+    failure = json.loads(body)["failure"]
+    assert "0.mp4" in failure
+    assert ("SIGSEGV" if function is crash else "longer than 2 s") in failure
+    assert get(server, f"/?token={server.token}")[0] == 200
 
 
 @needs_chromium

@@ -520,7 +520,7 @@ def test_a_name_with_a_zero_byte_is_no_file():
     ids=ascii,
 )
 def test_what_cannot_be_stored_as_a_path_is_refused(out, place):
-    with pytest.raises(vl.errors.SourceError, match="is no path|is no text, or too long"):
+    with pytest.raises(vl.errors.SourceError, match=r"is no path|is no text, or too long"):
         vl.index_dataset(place, out, 0)
 
 

@@ -4,26 +4,52 @@ The server listens on the loopback address alone. Other users of the machine can
 each request needs the token that only the printed address holds, by it or by the cookie that the
 page's answer sets. A page elsewhere that a browser has open cannot either: the cookie is not sent
 for it, and names that resolve to this machine are refused.
+
+A connection is closed if no request has arrived on it for some seconds, and so are connections
+beyond a number. Pictures are decoded in a worker process, within the limits of a loader's.
 """
 
 from __future__ import annotations
 
 import http.server
+import io
 import json
+import re
 import secrets
+import socket
+import sys
 import threading
+import time
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from videoloader.datasets.report.page import render_page, video_pictures
+from videoloader.decoding.limits import TIME_LIMIT, worker_limit
+from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex
+from videoloader.indexing.dataset.video_job import for_workers
+from videoloader.machinery.workers.supervisor import TaskFailure
+from videoloader.machinery.workers.task_workers import Job, TaskWorkers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from videoloader.indexing.dataset import Item
+
+CONNECTIONS = 32
+"""Connections at a time, each with a thread."""
+
+REQUEST_SECONDS = 10.0
+"""In which a request has to arrive, from its connection or the last answer on."""
+
+PICTURES = f"{video_pictures.__module__}:{video_pictures.__name__}"
+"""What makes the pictures of a video, in the worker process."""
+
+_ANSWER_SECONDS = 60.0
 _COOKIE = "videoloader"
 _KEPT = 256  # pictures of videos
+_ROW = re.compile("[0-9]{1,9}")
 
 
 class BrowseServer(http.server.ThreadingHTTPServer):
@@ -39,6 +65,7 @@ class BrowseServer(http.server.ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = CONNECTIONS  # that wait to be accepted
 
     def __init__(
         self, dataset: DatasetIndex, *, port: int = 0, damage: pa.Table | None = None
@@ -47,7 +74,9 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         self.page = render_page(dataset, pictures={}, damage=damage, is_live=True).encode()
         self._dataset = dataset
         self._pictures: dict[int, bytes] = {}
+        self._workers: TaskWorkers | None = None
         self._lock = threading.Lock()  # one decode at a time
+        self._free = threading.Semaphore(CONNECTIONS)
         super().__init__(("127.0.0.1", port), _Handler)
 
     @property
@@ -59,12 +88,50 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         """The pictures of a video as JSON, see `video_pictures`."""
         with self._lock:
             if row not in self._pictures:
+                try:
+                    made = self._made(row, self._dataset.item(row))
+                except VideoError as error:  # of this machine, or a stored path
+                    return json.dumps({"failure": str(error)}).encode()
                 if len(self._pictures) >= _KEPT:
                     del self._pictures[next(iter(self._pictures))]
-                task = row, self._dataset.item(row)
-                made = video_pictures(task, dataset=self._dataset)
                 self._pictures[row] = json.dumps(made).encode()
             return self._pictures[row]
+
+    def _made(self, row: int, item: Item) -> dict[str, str]:
+        if self._workers is None:
+            arguments = {"dataset": for_workers(self._dataset), "threads": 1}
+            self._job = Job(PICTURES, arguments, TIME_LIMIT, worker_limit("auto"))
+            self._workers = TaskWorkers(self._job, workers=1, ahead=1)
+        ((_, made),) = self._workers.run(self._job, [(row, item)])
+        if isinstance(made, TaskFailure):
+            return {"failure": f"{item.name}: {made.reason}"}
+        pictures: dict[str, str] = made
+        return pictures
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer on a connection in a thread, or close it if there are too many."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer on a connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def server_close(self) -> None:
+        """Close the port, and end the worker process."""
+        super().server_close()
+        if self._workers is not None:
+            self._workers.close()
 
     def has_row(self, row: int) -> bool:
         """Whether the data set has a row of this number."""
@@ -73,18 +140,34 @@ class BrowseServer(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     server: BrowseServer
+    connection: socket.socket
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """Read requests with a limit of time."""
+        super().setup()
+        self._request = _Request(self.connection)
+        self.rfile = io.BufferedReader(self._request)
+
+    def handle_one_request(self) -> None:
+        """Read a request and answer it."""
+        self._request.end = time.monotonic() + REQUEST_SECONDS
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         """Answer with the page, or the pictures of a video."""
-        asked = urlsplit(self.path)
+        try:
+            asked = urlsplit(self.path)
+        except ValueError:
+            self._answer(400, b"no address of a page", "text/plain")
+            return
         if not self._is_ours() or not self._is_allowed(parse_qs(asked.query).get("token", [""])[0]):
             self._answer(403, b"open the address that `videoloader browse` printed", "text/plain")
             return
         folder, _, row = asked.path.strip("/").partition("/")
         if not folder:
             self._answer(200, self.server.page, "text/html; charset=utf-8")
-        elif folder == "pictures" and row.isdecimal() and self.server.has_row(int(row)):
+        elif folder == "pictures" and _ROW.fullmatch(row) and self.server.has_row(int(row)):
             self._answer(200, self.server.pictures(int(row)), "application/json")
         else:
             self._answer(404, b"no such page", "text/plain")
@@ -105,6 +188,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return secrets.compare_digest(known.encode(), self.server.token.encode())
 
     def _answer(self, status: int, body: bytes, kind: str) -> None:
+        self.connection.settimeout(_ANSWER_SECONDS)
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -120,3 +204,27 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing: the command's output is the address."""
+
+
+class _Request(io.RawIOBase):
+    """The bytes that a client sends, until a moment: then reading raises `TimeoutError`.
+
+    Attributes:
+        end: that moment, as of `time.monotonic`.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.end = 0.0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, memory: Any) -> int:
+        """Receive what has arrived, at least a byte until the client has sent all."""
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(memory)
