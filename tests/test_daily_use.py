@@ -56,6 +56,7 @@ def test_element_types_are_taken_by_name_and_as_torch_and_numpy_have_them(clip, 
 
 UNIT_SCALE = [((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), (0.5, 0.5), (1, [1.0])]
 UNIT_SCALE += [((123.0, 116, 103), (0.229, 0.224, 0.225)), (0.0, 0.5), (None, 0.5)]
+UNIT_SCALE += [((0.485, 0.456, 0.406), None), (0.5, None), (1, None)]
 
 
 @pytest.mark.parametrize(("mean", "std"), UNIT_SCALE)

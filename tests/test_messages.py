@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tarfile
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from tagged_videos import tagged_video
 
 import videoloader as vl
 from videoloader.compat import decord
+from videoloader.compat.lerobot import decode_video_frames
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items, merge_datasets
@@ -63,7 +66,8 @@ def load(path, **options):
 
 def take(path, *frames, **options):
     with vl.Video(path) as video:
-        (video.get_frames_at_times if "times" in options else video.get_frames)(*frames, **options)
+        get = video.get_frames_at_times if "times" in options else video.get_frames
+        return get(*frames, **options).indices.tolist()
 
 
 @pytest.mark.parametrize(
@@ -110,6 +114,29 @@ def take(path, *frames, **options):
             "sampler is the class",
         ),
         (lambda p: vl.index_dataset([(p, 0)], p.parent / "out.parquet"), "labels go to labels="),
+        (lambda p: vl.index_dataset({p: 0}, p.parent / "out.parquet"), "a mapping.*labels="),
+        (lambda p: vl.Loader({str(p): 0}, CLIP, batch_size=1), "a mapping.*labels="),
+        (lambda p: vl.ClipDataset({p: 0}, CLIP), "a mapping.*labels="),
+        (lambda p: take(p, times=["0.5"]), r"times in seconds must be numbers, got \['0.5'\]"),
+        (lambda p: take(p, times="0.5"), "times in seconds must be numbers, got '0.5'"),
+        (lambda p: take(p, times=[None]), "times in seconds must be numbers"),
+        (lambda p: take(p, times=np.timedelta64(1, "s")), "times in seconds must be numbers"),
+        (
+            lambda p: vl.decode_batch([vl.ClipRequest(p, times=[Fraction(1, 2), "1"])], workers=0),
+            "times in seconds must be numbers",
+        ),
+        (lambda p: take(p, [0], dtype="float32", mean="100"), "mean must be numbers, got '100'"),
+        (lambda p: take(p, [0], dtype="float32", std=["9", 9, 9]), "std must be numbers"),
+        (lambda p: load(p, weights=["2"]), "weights must be numbers"),
+        (lambda p: load(p, weights={str(p): "2"}), "weights must be numbers"),
+        (lambda p: load(p, weights=lambda _: "2"), "weights must be numbers"),
+        (
+            lambda p: vl.write_video(
+                np.zeros((1, 8, 8, 3), np.uint8), p.parent / "o.mp4", times="0"
+            ),
+            "times must be numbers, got '0'",
+        ),
+        (lambda p: decode_video_frames(p, ["0"], 1), "timestamps must be numbers"),
     ],
 )
 def test_an_argument_of_another_type_is_told_by_name_and_range(path, call, words):
@@ -119,6 +146,8 @@ def test_an_argument_of_another_type_is_told_by_name_and_range(path, call, words
 
 def test_numbers_of_numpy_and_torch_are_numbers(path):
     assert vl.RandomClip(np.int64(4), fps=np.float32(2)).count == 4
+    for half in (np.float16(0.5), [Fraction(1, 2)], [torch.tensor(0.5)], Decimal("0.5")):
+        assert take(path, times=half) == take(path, times=[0.5])
     load(path, batch_size=np.uint8(2), seed=torch.tensor(3), flip=np.float32(0.5), size=np.int16(8))
     assert len(vl.EpochSampler(np.int64(3), shuffle=np.bool_(1))) == 3
 

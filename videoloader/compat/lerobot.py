@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from videoloader.compat.video_cache import VideoCache
 from videoloader.errors import DecodeError, VideoError
+from videoloader.machinery.system.checks import real_numbers
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import frames_at_times
 from videoloader.sampling.times import NANOSECOND
@@ -178,7 +179,7 @@ def _nearest(video: Video, timestamps: Sequence[float], tolerance: float) -> NDA
     index = video.index
     if not len(index):
         raise DecodeError(f"{video.name}: the video has no frames")
-    times = np.asarray(timestamps, dtype=np.float64).reshape(-1)
+    times = real_numbers("timestamps", timestamps)
     numbers = frames_at_times(times, index, nearest=True, pad_mode="edge", name=video.name)
     numbers = np.minimum(np.maximum(numbers, 0), len(index) - 1)
     loaded = index.seconds(numbers)

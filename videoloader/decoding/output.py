@@ -23,7 +23,7 @@ from videoloader.decoding.options import (
     ToneMap,
 )
 from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
-from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.checks import one_of, real_numbers, whole_number
 from videoloader.machinery.system.options import documented
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -69,8 +69,7 @@ class OutputFormat:
             if getattr(self, name) is None:
                 continue
             # One number, a list or an array may be given; formats are looked up by value.
-            given = np.asarray(getattr(self, name), dtype=np.float64)
-            values = tuple(given.reshape(-1).tolist())
+            values = tuple(real_numbers(name, getattr(self, name)).tolist())
             object.__setattr__(self, name, values)
             if len(values) not in (1, self.channels) or not np.isfinite(values).all():
                 raise ArgumentError(f"{name} is one number, or {self.channels}, got {values}")
@@ -154,13 +153,15 @@ class OutputFormat:
 def is_of_unit_scale(mean: Any, std: Any) -> bool:
     """Whether mean and std are meant for pixels from 0 to 1.
 
-    So is a std above 0 and below 1 in all channels, or 1 with a mean above 0 and at most 1.
+    So is a std above 0 and below 1 in all channels, or 1 with a mean above 0 and at most 1; None is
+    a std of 1.
 
     >>> is_of_unit_scale(None, 0.5), is_of_unit_scale(1, 1), is_of_unit_scale(0, 1)
     (True, True, False)
+    >>> is_of_unit_scale(0.5, None), is_of_unit_scale(None, None)
+    (True, False)
     """
-    if std is None:
-        return False
+    std = 1 if std is None else std
     if all(0 < value < 1 for value in np.ravel(std)):
         return True
     return mean is not None and all(0 < v <= 1 for v in (*np.ravel(mean), *np.ravel(std)))

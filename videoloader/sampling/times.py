@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
-from videoloader.machinery.system.checks import real_number
+from videoloader.machinery.system.checks import real_number, real_numbers
 from videoloader.sampling.padding import PadMode, check_pad_mode
 
 Seconds = NDArray[np.float64]
@@ -80,7 +80,9 @@ def frames_at_times(
     >>> frames_at_times([0.0, 0.5, 1.99], index_video("clip.mp4"))
     array([ 0, 15, 59])
     """
-    wanted = _as_seconds(times, name)
+    wanted = real_numbers(f"{name}: times in seconds", times)
+    if not np.isfinite(wanted).all():
+        raise ArgumentError(f"{name}: time {wanted[~np.isfinite(wanted)][0]} is not finite")
     if tolerance is not None:
         real_number("tolerance", tolerance, most=math.inf)
     begins, end = video.boundaries[:-1], float(video.boundaries[-1])
@@ -199,13 +201,3 @@ def _describe(video: FrameTimes, time: float, tolerance: float) -> str:
     if distance <= tolerance + NANOSECOND:
         return f"{text}, but another is on screen; pass nearest=True"
     return f"{text}; raise the tolerance, or see that the times belong to this video"
-
-
-def _as_seconds(times: ArrayLike, name: str) -> Seconds:
-    try:
-        wanted = np.asarray(times, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: times are numbers, in seconds, got {times!r}") from error
-    if not np.isfinite(wanted).all():
-        raise ArgumentError(f"{name}: time {wanted[~np.isfinite(wanted)][0]} is not finite")
-    return wanted

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.joining import find_rows
-from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.checks import real_numbers, whole_number
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
 from videoloader.sampling.orders.sample_order import check_together
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
@@ -33,14 +33,15 @@ def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArr
     import pyarrow as pa
 
     if callable(weights):
-        return np.array([float(weights(key)) for key in found.keys()])  # noqa: SIM118  (a method)
+        keys = found.keys()
+        return real_numbers("weights", [weights(key) for key in keys])
     if isinstance(weights, Mapping):
         names, paths = [*weights], found.paths()
         places = find_rows(pa.array(paths, pa.string()), pa.array(names, pa.string()), "path")
         if (places < 0).any():
             raise ArgumentError(f"no weight for {paths[int(np.argmin(places))]!r}")
-        return np.array([float(weights[name]) for name in names])[places]
-    shares = np.asarray(weights, dtype=np.float64).reshape(-1)
+        return real_numbers("weights", [weights[name] for name in names])[places]
+    shares = real_numbers("weights", weights)
     rows = rows_given("weights", len(shares), found)
     return shares if rows is None else shares[rows]
 

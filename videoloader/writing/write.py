@@ -19,7 +19,7 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
-from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.checks import one_of, real_numbers
 from videoloader.machinery.system.spelling import suggests_names
 from videoloader.machinery.system.writing import written_whole
 from videoloader.video import Video
@@ -176,7 +176,7 @@ def _clock(
     ticks: NDArray[np.int64] | None = None
     time_base, end = _MICROSECOND, None
     if times is not None:
-        seconds = np.asarray(times, dtype=np.float64).reshape(-1)
+        seconds = real_numbers("times", times)
         if not len(seconds) or not (seconds[0] >= 0 and (seconds < _MOST_SECONDS).all()):
             raise ArgumentError(f"{target}: times are seconds, the first at 0 or later")
         ticks = np.rint(seconds * _MICROSECOND.denominator).astype(np.int64)

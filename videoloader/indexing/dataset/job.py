@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.listing import find_items
+from videoloader.indexing.dataset.listing import each_place, find_items
 from videoloader.indexing.dataset.part import is_part, read_rows, table_path, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
 from videoloader.indexing.dataset.rows import (
@@ -95,7 +95,7 @@ def index_dataset(
     """
     one_of("on_error", on_error, ("record", "raise"))
     check, target = as_check(check), table_path(out)
-    places = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    places = list(each_place(sources))
     noted = Skipped() if skipped is None else skipped
     items = find_items(places, noted)
     if skipped is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -110,8 +110,14 @@ def each_place(places: Any) -> Iterator[Any]:
     """Each of several paths, URLs and items, or one that is given alone.
 
     Raises:
-        ArgumentTypeError: one is something else, such as a pair of a path and a label.
+        ArgumentTypeError: one is something else, such as a pair of a path and a label, or all are
+            keys of a mapping, whose values would be lost.
     """
+    if isinstance(places, Mapping):
+        raise ArgumentTypeError(
+            f"the videos are a mapping, whose values have no place here, got {places!r:.80}; give "
+            "the videos as list(mapping), and labels as labels=mapping"
+        )
     is_list = isinstance(places, Iterable) and not isinstance(places, str | bytes)
     for place in places if is_list else [places]:
         if not isinstance(place, str | os.PathLike | Item):

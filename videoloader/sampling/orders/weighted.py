@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.machinery.system.checks import real_numbers
 from videoloader.sampling.random import generator
 
 DRAWING = 3
@@ -58,7 +59,7 @@ class WeightedDraws:
         Raises:
             ArgumentError: a weight is negative or no number, or nothing can be drawn.
         """
-        shares = np.array(weights, dtype=np.float64).reshape(-1)
+        shares = real_numbers("weights", weights).copy()
         each = None if counts is None else np.asarray(counts, dtype=np.int64)
         if not (np.isfinite(shares).all() and (shares >= 0).all()):
             at = int(np.flatnonzero(~(np.isfinite(shares) & (shares >= 0)))[0])
