@@ -19,7 +19,6 @@ from tagged_videos import tagged_video
 
 import videoloader as vl
 from videoloader.compat import decord
-from videoloader.compat.lerobot import decode_video_frames
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing import open_source
 from videoloader.indexing.dataset import find_items, merge_datasets
@@ -136,7 +135,6 @@ def take(path, *frames, **options):
             ),
             "times must be numbers, got '0'",
         ),
-        (lambda p: decode_video_frames(p, ["0"], 1), "timestamps must be numbers"),
     ],
 )
 def test_an_argument_of_another_type_is_told_by_name_and_range(path, call, words):

@@ -68,6 +68,8 @@ def test_a_frame_beyond_the_tolerance_is_an_error_that_names_both_times(clip, ca
 def test_a_time_that_is_no_number_is_an_error(clip, cache, time):
     with pytest.raises(vl.errors.ArgumentError, match="finite"):
         decode_video_frames(clip, [time], 1, cache=cache)
+    with pytest.raises(vl.errors.ArgumentTypeError, match="timestamps must be numbers"):
+        decode_video_frames(clip, ["0.2"], 1, cache=cache)
 
 
 def test_several_cameras_are_decoded_at_once(clip, uneven, cache):
