@@ -1,6 +1,7 @@
 """The drop-in beside torchcodec itself, where that is installed and finds FFmpeg's libraries."""
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
@@ -100,3 +101,19 @@ def test_transforms_give_the_same(theirs, path):
         decoder = library.decoders.VideoDecoder(path, transforms=steps)
         found.append(decoder.get_frames_at([3, 30]).data.float())
     assert (found[0] - found[1]).abs().max() <= 3
+
+
+FORMATS = ["yuv420p", "yuv420p10le", "yuv422p12le", "yuv444p", "yuv411p", "gray", "gray10le"]
+
+
+@pytest.mark.parametrize("size", [(128, 96), (75, 61)])
+@pytest.mark.parametrize("pixel_format", FORMATS)
+def test_floats_are_the_same_to_the_bit(theirs, tmp_path, pixel_format, size):
+    if "output_dtype" not in inspect.signature(theirs.decoders.VideoDecoder).parameters:
+        pytest.skip("needs torchcodec 0.14")
+    path = tmp_path / "a.mkv"
+    encode_video(path, codec="ffv1", size=size, frames=3, pixel_format=pixel_format)
+    here, there = (decoder[2] for decoder in both(theirs, path, output_dtype=torch.float32))
+    assert torch.equal(here, there)
+    here, there = (decoder[2].dtype for decoder in both(theirs, path, output_dtype="auto"))
+    assert here == there

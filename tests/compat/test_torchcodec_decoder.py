@@ -13,6 +13,7 @@ import av
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import interpolate
 
 from videoloader import VideoError
 from videoloader.compat.torchcodec import Frame, FrameBatch
@@ -24,6 +25,7 @@ from videoloader.compat.torchcodec.decoders import (
     set_cuda_backend,
     set_nvdec_cache_capacity,
 )
+from videoloader.compat.torchcodec.transforms import CenterCrop, Resize
 from videoloader.demo.videos import encode_video
 from videoloader.errors import DecodeError
 
@@ -400,14 +402,52 @@ def test_the_order_of_dimensions_holds_for_every_call(path, order):
         assert data.shape == shape
 
 
-def test_floats_are_the_bytes_over_255(path, tmp_path):
-    # With a sample of chroma for each pixel; else floats have it interpolated, bytes repeated.
-    full = encode_video(tmp_path / "a.mp4", size=(96, 64), frames=9, pixel_format="yuv444p")
-    data = VideoDecoder(full, output_dtype=torch.float32).get_frames_at([3, 8]).data
-    assert data.dtype == torch.float32
-    difference = np.abs(data.movedim(1, -1).numpy() * 255 - Decoded(full).data[[3, 8]])
-    assert difference.mean() < 1
-    assert VideoDecoder(path, output_dtype="auto")[0].dtype == torch.uint8
+@pytest.mark.parametrize("size", [(96, 64), (70, 46)])
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv444p", "yuv444p10le"])
+def test_floats_are_swscales_rgb_of_16_bits(tmp_path, pixel_format, size):
+    path = encode_video(tmp_path / "a.mp4", size=size, frames=9, pixel_format=pixel_format)
+    with av.open(str(path)) as container:
+        shown = [
+            frame.to_ndarray(format="rgb48le", interpolation="POINT")
+            for frame in container.decode(video=0)
+        ]
+    wanted = torch.from_numpy(np.stack(shown).astype(np.float32)).permute(0, 3, 1, 2) / 65535
+    decoder = VideoDecoder(path, output_dtype=torch.float32)
+    assert torch.equal(decoder.get_all_frames().data, wanted)
+    assert torch.equal(decoder[3], wanted[3])
+    turned = VideoDecoder(path, output_dtype=torch.float32, dimension_order="NHWC")
+    assert torch.equal(turned[8], wanted[8].permute(1, 2, 0))
+
+
+def test_floats_are_cropped_and_resized(path):
+    whole = VideoDecoder(path, output_dtype=torch.float32).get_frames_at([3, 8]).data
+    for transforms, part in (
+        ([CenterCrop((40, 64))], whole[..., 12:52, 16:80]),
+        ([Resize((48, 64))], interpolate(whole, (48, 64), mode="bilinear", antialias=True)),
+    ):
+        decoder = VideoDecoder(path, output_dtype=torch.float32, transforms=transforms)
+        data = decoder.get_frames_at([3, 8]).data
+        assert data.shape == part.shape
+        assert (data - part).abs().mean() < 0.005
+
+
+@pytest.mark.parametrize(
+    ("codec", "pixel_format", "dtype"),
+    [
+        ("libx264", "yuv420p", torch.uint8),
+        ("libx264", "yuv420p10le", torch.float32),
+        ("libx264", "yuv444p10le", torch.float32),
+        ("ffv1", "yuv420p9le", torch.float32),
+        ("ffv1", "gray16le", torch.float32),
+        ("ffv1", "yuv422p", torch.uint8),
+    ],
+)
+def test_more_than_8_bits_are_floats_where_the_type_is_left_to_the_video(
+    tmp_path, codec, pixel_format, dtype
+):
+    path = tmp_path / "a.mkv"
+    encode_video(path, codec=codec, size=(96, 64), frames=3, pixel_format=pixel_format)
+    assert VideoDecoder(path, output_dtype="auto")[0].dtype == dtype
 
 
 def test_hdr_becomes_float_where_the_type_is_left_to_the_video(tmp_path):

@@ -91,3 +91,21 @@ def test_one_converter_takes_pictures_of_changing_size_and_meaning():
         _, rgb = guarded(frame)
         assert converter.convert(frame, *meaning, rgb)
         assert np.array_equal(rgb, by_pyav(frame, *meaning))
+
+
+DEEP = ["yuv420p", "yuv422p", "yuv444p", "yuv444p10le", "yuv422p16le", "gbrp10le"]
+
+
+@pytest.mark.parametrize("pixel_format", DEEP)
+@pytest.mark.parametrize(("width", "height"), [(64, 48), (70, 46), (34, 6)])
+@pytest.mark.parametrize("range_", ["tv", "pc"])
+def test_pictures_of_16_bits_are_those_of_pyav(pixel_format, width, height, range_):
+    frame = noise(width, height, pixel_format)
+    given = {"format": "rgb48le", "src_color_range": {"tv": 1, "pc": 2}[range_]}
+    repeating = "POINT"  # no filter for chroma
+    wanted = VideoReformatter().reformat(
+        frame, src_colorspace="ITU709", interpolation=repeating, **given
+    )
+    rgb = np.full((height, width, 3), MARK, np.uint16)
+    assert swscale.UnscaledRgb().convert(frame, "bt709", range_, rgb)
+    assert np.array_equal(rgb, wanted.to_ndarray())

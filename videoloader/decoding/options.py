@@ -81,7 +81,7 @@ class StreamOptions(TypedDict, total=False):
         matrix: from Y'CbCr to RGB. `auto`: as the stream is tagged; untagged, BT.709 from 720 lines
             up and BT.601 below. `bt601`, `bt709`, `bt2020`: this one, whatever the tag. `swscale`:
             as FFmpeg's swscale does it, and so PyAV, decord2, torchcodec and OpenCV: untagged,
-            BT.601 at any size; 8 bits, with swscale's rounding.
+            BT.601 at any size; 8 bits, with swscale's rounding, or on the CPU 16 bits as `uint16`.
         color_range: of the samples. `auto`: as the stream is tagged; untagged, limited. `limited`,
             `full`: this one, whatever the tag.
         resolution_change: what to do with frames of another size than the first where a stream

@@ -40,6 +40,8 @@ from videoloader.video import Video
 __all__ = ["CpuFallbackStatus", "VideoDecoder"]
 
 _CHUNK = 16  # frames decoded at a time while iterating over transformed ones
+_BYTE = 8  # bits
+_WHITE = np.float32(65535)
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class VideoDecoder:
         device: of the frames; torch's default device by default.
         seek_mode: both are exact; `approximate` leaves the metadata `*_from_content` empty.
         transforms: `Resize`, `CenterCrop`, `RandomCrop`, or torchvision's of the same names.
-        output_dtype: `torch.uint8`; `torch.float32` from 0 to 1; `auto` gives float32 for PQ and
-            HLG, without a change of the coded signal.
+        output_dtype: `torch.uint8`; `torch.float32` from 0 to 1; `auto` gives float32 for videos of
+            more than 8 bits. PQ and HLG are not converted.
         custom_frame_mappings: JSON of ffprobe; only checked against the index.
 
     Attributes:
@@ -113,16 +115,18 @@ class VideoDecoder:
         stream = None if stream_index is None else as_integer(stream_index, "stream_index")
         index: VideoIndex | None = None
         matrix = MATRIX
+        given_device = torch.get_default_device() if device is None else device
         with as_runtime_errors, naming_stream(stream, "a video"):
             if output_dtype != torch.uint8:
                 index = index_video(given, stream=stream)
-                if output_dtype == torch.float32 or index.color.is_hdr:
+                if output_dtype == torch.float32 or (index.bit_depth or 0) > _BYTE:
                     output_dtype = torch.float32
-                    # swscale's conversion has 8 bits; untagged, it takes BT.601.
-                    matrix = "bt601" if index.color.matrix is None else "auto"
+                    if str(given_device).startswith("cuda"):
+                        # swscale's conversion has 8 bits there; untagged, it takes BT.601.
+                        matrix = "bt601" if index.color.matrix is None else "auto"
             self._video = Video(
                 given,
-                torch.get_default_device() if device is None else device,
+                given_device,
                 index,
                 stream=stream,
                 threads=threads,
@@ -325,15 +329,17 @@ class VideoDecoder:
     def _data(self, frames: Sequence[int] | NDArray[np.int64]) -> torch.Tensor:
         """Frames by number as (F, C, H, W) or (F, H, W, C), in the memory order of the latter."""
         how = self._geometry
+        elements: dict[str, Any] = {}
+        if self._is_float:
+            is_cpu = self._video.device.type == "cpu"
+            elements = {"dtype": "uint16"} if is_cpu else {"dtype": "float32", "std": 255.0}
         with as_runtime_errors:
             data = self._video.get_frames(
-                frames,
-                crop=how.crop,
-                size=how.size,
-                window=how.window,
-                dtype="float32" if self._is_float else "uint8",
-                std=255.0 if self._is_float else None,
+                frames, crop=how.crop, size=how.size, window=how.window, **elements
             ).frames
+        if data.dtype == torch.uint16:
+            # numpy uses one thread; torch's threads wait for each other on a busy machine.
+            data = torch.from_numpy(np.divide(data.numpy(), _WHITE, dtype=np.float32))
         data = how.finish(data)
         return data.permute(0, 3, 1, 2) if self._dimension_order == "NCHW" else data
 

@@ -60,8 +60,8 @@ class RgbConverter:
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
     is interpolated at its place, except where 8 bits become uint8 at the picture's own size: there
     it is repeated for the pixels that share it, as players do for speed. With `matrix="swscale"`
-    swscale makes 8-bit RGB of the whole picture, and the rest is done to that; `bicubic` without a
-    crop resizes in the same pass.
+    swscale makes RGB of 8 bits, for uint16 of 16 bits, of the whole picture, and the rest is done
+    to that; `bicubic` without a crop resizes to 8 bits in the same pass.
 
     Args:
         color: description of the stream.
@@ -114,7 +114,10 @@ class RgbConverter:
                 return
             else:
                 surface = self._by_swscale(surface, meaning)
-        is_done = surface.pixel_format == "rgb24" and self._output.dtype == "uint8"
+        is_done = (surface.pixel_format, self._output.dtype) in (
+            ("rgb24", "uint8"),
+            ("rgb48le", "uint16"),
+        )
         if self._output.matrix == "swscale" and is_done and box[2:] == size:
             rgb = box.of(surface.planes[0])
             window = Box(0, 0, *size)
@@ -160,12 +163,12 @@ class RgbConverter:
         view: View,
     ) -> bool:
         """Fill a slot with a part of what swscale makes; False where it takes more than that."""
-        if self._output.dtype != "uint8" or box[2:] != size:
+        if self._output.dtype not in ("uint8", "uint16") or box[2:] != size:
             return False
         coded = frame.height, frame.width
         rgb = slot
         if size != coded or not self._is_direct(slot, view):
-            rgb = self._memory("rgb", (*coded, CHANNELS), np.uint8)
+            rgb = self._memory("rgb", (*coded, CHANNELS), slot.dtype)
         if not self._unscaled.convert(frame, *meaning, rgb):
             return False
         if rgb is not slot:
@@ -173,15 +176,23 @@ class RgbConverter:
         return True
 
     def _by_swscale(self, surface: Surface, meaning: tuple[str, str]) -> Surface:
+        from av import VideoFrame
         from av.video.reformatter import VideoReformatter
 
+        form = "rgb24"
+        if self._output.dtype == "uint16":
+            form = "rgb48le"
+            rgb = self._memory("rgb", (surface.height, surface.width, CHANNELS), np.uint16)
+            if self._unscaled.convert(surface.frame, *meaning, rgb):
+                return Surface(VideoFrame.from_ndarray(rgb, form))
         if self._reformatter is None:
             self._reformatter = VideoReformatter()
-        return to_rgb(surface, *meaning, self._reformatter)
+        return to_rgb(surface, *meaning, self._reformatter, form)
 
     def _is_direct(self, slot: NDArray[Any], view: View) -> bool:
-        """Whether a slot is packed RGB of 8 bits and nothing is turned."""
-        return slot.strides[1:] == (CHANNELS, 1) and not self._is_turned and not view.flip
+        """Whether a slot is packed RGB and nothing is turned."""
+        is_packed = slot.strides[1:] == (CHANNELS * slot.itemsize, slot.itemsize)
+        return is_packed and not self._is_turned and not view.flip
 
     def _matrix(
         self, picture: Planar, meaning: tuple[str, str], shift: int = 0

@@ -41,14 +41,21 @@ _UNIT = 1 << 13  # of its factors for 8 bits
 _FIRST_PLACE, _FIRST_VALUE = 326, -400  # of its table for limited range; black, 16, is at -1.8
 
 
-def to_rgb(surface: Surface, matrix: str, range_: str, reformatter: VideoReformatter) -> Surface:
-    """A surface as `rgb24`, bit for bit what PyAV's `to_ndarray(format="rgb24")` gives.
+def to_rgb(
+    surface: Surface,
+    matrix: str,
+    range_: str,
+    reformatter: VideoReformatter,
+    format: str = "rgb24",
+) -> Surface:
+    """A surface as RGB, bit for bit what PyAV's `to_ndarray(format="rgb24")` gives.
 
     Args:
         surface: a decoded picture; as it is if it is RGB already.
         matrix: FFmpeg's name of the matrix coefficients.
         range_: `tv` (limited) or `pc` (full).
         reformatter: kept from one call to the next.
+        format: `rgb24`, or `rgb48le` for 16 bits.
 
     Raises:
         UnsupportedError: swscale does not know the matrix.
@@ -59,7 +66,7 @@ def to_rgb(surface: Surface, matrix: str, range_: str, reformatter: VideoReforma
         reformat(
             reformatter,
             _frame_in_range(surface, range_),
-            format="rgb24",
+            format=format,
             src_colorspace=_code(matrix),
             src_color_range=_RANGES[range_],
         )
@@ -69,10 +76,12 @@ def to_rgb(surface: Surface, matrix: str, range_: str, reformatter: VideoReforma
 class UnscaledRgb:
     """Converts pictures to packed RGB in memory that is given. Not for sharing by threads.
 
-    Bit for bit as `to_rgb`, which takes about three times as long (1080p, a Xeon: 2.9 ms and 0.9):
-    each of its frames has new memory, which the system has to clear, and is copied in the end. For
-    the pictures that swscale converts by a pass of their own: 8 bits, 4:2:0 or 4:2:2, even sides.
-    What it makes of others depends on where chroma lies, which it reads from the frame.
+    To 8 bits bit for bit as `to_rgb`, which takes about three times as long (1080p, a Xeon: 2.9 ms
+    and 0.9): each of its frames has new memory, which the system has to clear, and is copied in the
+    end. For the pictures that swscale converts by a pass of their own: 8 bits, 4:2:0 or 4:2:2, even
+    sides. What PyAV makes of others depends on where chroma lies, which it reads from the frame.
+
+    To 16 bits all pictures without a palette, bit for bit as torchcodec, wherever chroma lies.
     """
 
     def __init__(self) -> None:
@@ -81,25 +90,31 @@ class UnscaledRgb:
         self._free: Callable[[], Any] | None = None
         self._source = (ctypes.c_void_p * 4)(), (ctypes.c_int * 4)()
         self._target = (ctypes.c_void_p * 4)(), (ctypes.c_int * 4)()
-        self._padded: NDArray[np.uint8] | None = None
+        self._padded: NDArray[Any] | None = None
 
-    def convert(self, frame: VideoFrame, matrix: str, range_: str, rgb: NDArray[np.uint8]) -> bool:
+    def convert(self, frame: VideoFrame, matrix: str, range_: str, rgb: NDArray[Any]) -> bool:
         """Write a picture into memory; False, with nothing written, if it is of another kind.
 
         Args:
             frame: the picture.
             matrix: FFmpeg's name of the matrix coefficients.
             range_: `tv` (limited) or `pc` (full).
-            rgb: (H, W, 3), as large as the picture, without gaps between pixels of a row.
+            rgb: (H, W, 3) of uint8 or uint16, as large as the picture, without gaps between pixels
+                of a row.
 
         Raises:
             UnsupportedError: swscale does not know the matrix.
         """
         library = _libswscale()
-        name = _UNSCALED.get(frame.format.name)
-        if library is None or name is None or frame.width % 2 or frame.height % 2:
+        layout = frame.format
+        if rgb.dtype == np.uint16:
+            name = None if layout.has_palette else layout.name.replace("yuvj", "yuv")
+            range_ = "pc" if layout.name.startswith("gray") else range_  # whatever the tag
+        else:
+            name = None if frame.width % 2 or frame.height % 2 else _UNSCALED.get(layout.name)
+        if library is None or name is None:
             return False
-        key = name, frame.width, frame.height, matrix, range_
+        key = name, frame.width, frame.height, matrix, range_, rgb.dtype
         if key != self._key:
             self._open(library, *key)
         pointers, strides = self._source
@@ -116,19 +131,27 @@ class UnscaledRgb:
         return True
 
     def _open(
-        self, library: ctypes.CDLL, name: str, width: int, height: int, matrix: str, range_: str
+        self,
+        library: ctypes.CDLL,
+        name: str,
+        width: int,
+        height: int,
+        matrix: str,
+        range_: str,
+        dtype: np.dtype[Any],
     ) -> None:
         if self._free is not None:
             self._free()
-        source, target = (
-            (width, height, library.av_get_pix_fmt(n)) for n in (name.encode(), b"rgb24")
-        )
+        is_deep = dtype == np.uint16
+        names = name.encode(), b"rgb48le" if is_deep else b"rgb24"
+        source, target = ((width, height, library.av_get_pix_fmt(n)) for n in names)
         table = library.sws_getCoefficients(_code(matrix))
-        self._context = library.sws_getContext(*source, *target, _BILINEAR, None, None, None)
-        self._key = name, width, height, matrix, range_
+        flags = 0 if is_deep else _BILINEAR
+        self._context = library.sws_getContext(*source, *target, flags, None, None, None)
+        self._key = name, width, height, matrix, range_, dtype
         self._padded = None
         if width % _GROUP:
-            self._padded = np.empty((height, -(-width // _GROUP) * _GROUP, 3), np.uint8)
+            self._padded = np.empty((height, -(-width // _GROUP) * _GROUP, 3), dtype)
         if self._context is not None:
             self._free = weakref.finalize(self, library.sws_freeContext, self._context)
             unchanged = 0, 1 << 16, 1 << 16  # brightness, contrast, saturation
