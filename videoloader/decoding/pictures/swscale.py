@@ -46,7 +46,7 @@ def to_rgb(
     matrix: str,
     range_: str,
     reformatter: VideoReformatter,
-    format: str = "rgb24",
+    form: str = "rgb24",
 ) -> Surface:
     """A surface as RGB, bit for bit what PyAV's `to_ndarray(format="rgb24")` gives.
 
@@ -55,7 +55,7 @@ def to_rgb(
         matrix: FFmpeg's name of the matrix coefficients.
         range_: `tv` (limited) or `pc` (full).
         reformatter: kept from one call to the next.
-        format: `rgb24`, or `rgb48le` for 16 bits.
+        form: `rgb24`, or `rgb48le` for 16 bits.
 
     Raises:
         UnsupportedError: swscale does not know the matrix.
@@ -66,7 +66,7 @@ def to_rgb(
         reformat(
             reformatter,
             _frame_in_range(surface, range_),
-            format=format,
+            format=form,
             src_colorspace=_code(matrix),
             src_color_range=_RANGES[range_],
         )
