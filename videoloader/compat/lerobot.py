@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from videoloader.compat.video_cache import VideoCache
 from videoloader.errors import DecodeError, VideoError
-from videoloader.machinery.system.checks import real_numbers
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import frames_at_times
+from videoloader.sampling.arrays import real_numbers
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video
 

@@ -23,8 +23,9 @@ from videoloader.decoding.options import (
     ToneMap,
 )
 from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
-from videoloader.machinery.system.checks import one_of, real_numbers, whole_number
+from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented
+from videoloader.sampling.arrays import real_numbers
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": get_args(ElementName),

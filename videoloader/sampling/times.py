@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError, FrameRangeError
-from videoloader.machinery.system.checks import real_number, real_numbers
+from videoloader.machinery.system.checks import real_number
+from videoloader.sampling.arrays import real_numbers
 from videoloader.sampling.padding import PadMode, check_pad_mode
 
 Seconds = NDArray[np.float64]

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.joining import find_rows
-from videoloader.machinery.system.checks import real_numbers, whole_number
+from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling import ClipSampler, DenseClips, EpochSamples, EvenClips
+from videoloader.sampling.arrays import real_numbers
 from videoloader.sampling.orders.sample_order import check_together
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.training.labels.label_values import VideoLabels

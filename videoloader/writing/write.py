@@ -19,9 +19,10 @@ from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
-from videoloader.machinery.system.checks import one_of, real_numbers
+from videoloader.machinery.system.checks import one_of
 from videoloader.machinery.system.spelling import suggests_names
 from videoloader.machinery.system.writing import written_whole
+from videoloader.sampling.arrays import real_numbers
 from videoloader.video import Video
 from videoloader.writing.copying import end_of
 from videoloader.writing.encoding import Encoding, Quality

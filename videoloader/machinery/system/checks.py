@@ -10,11 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
@@ -86,30 +82,6 @@ def real_number(
     words = _range(least, most) if above is None else f" above {above}"
     error = ArgumentTypeError if number is None else ArgumentError
     raise error(f"{name} must be a number{words}, got {value!r:.80}")
-
-
-def real_numbers(name: str, values: Any) -> NDArray[np.float64]:
-    """Check that values are numbers; returns them as float64 in one row.
-
-    Args:
-        name: of the values, for the message.
-        values: one or several, also fractions, or of NumPy or torch; no texts, which NumPy reads
-            as numbers.
-
-    Raises:
-        ArgumentTypeError: one is not a number.
-
-    >>> real_numbers("times", [0.5, 1])
-    array([0.5, 1. ])
-    """
-    with suppress(TypeError, ValueError, OverflowError):
-        given = np.asarray(values).reshape(-1)
-        is_objects = given.dtype.kind == "O" and not any(
-            isinstance(value, str | bytes | None) for value in given.tolist()
-        )
-        if is_objects or given.dtype.kind in "biuf":
-            return given.astype(np.float64, copy=False)
-    raise ArgumentTypeError(f"{name} must be numbers, got {values!r:.80}")
 
 
 def one_of(name: str, value: object, choices: Iterable[Choice], *, hint: str = "") -> Choice:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.machinery.system.checks import real_numbers
+from videoloader.sampling.arrays import real_numbers
 from videoloader.sampling.random import generator
 
 DRAWING = 3
