@@ -1,8 +1,11 @@
 """`VideoCapture` beside OpenCV's own."""
 
+import io
 import subprocess
 import sys
+from fractions import Fraction
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -42,6 +45,168 @@ def test_grabbed_frames_are_passed_over(clip):
             same(ours.retrieve(), theirs.retrieve())
 
 
+PROPERTIES = ["POS_FRAMES", "POS_MSEC", "FRAME_WIDTH", "FRAME_HEIGHT", "FPS", "FRAME_COUNT"]
+PROPERTIES += ["FOURCC", "BACKEND", "ORIENTATION_META", "ORIENTATION_AUTO", "CONVERT_RGB"]
+PROPERTIES += ["BRIGHTNESS", "SAR_NUM", "SAR_DEN", "BITRATE", "FORMAT", "CODEC_PIXEL_FORMAT"]
+PROPERTIES += ["CODEC_EXTRADATA_INDEX", "FRAME_TYPE", "PTS", "HW_ACCELERATION"]
+IS_5 = int(cv2.__version__.partition(".")[0]) >= 5
+if not IS_5:  # which has other values for these
+    for other in ("ORIENTATION_AUTO", "BRIGHTNESS", "FORMAT", "BITRATE"):
+        PROPERTIES.remove(other)
+
+
+def assert_same_properties(ours, theirs, *without):
+    for name in PROPERTIES:
+        if name not in without:
+            number = getattr(cv2, f"CAP_PROP_{name}")
+            assert ours.get(number) == pytest.approx(theirs.get(number), abs=1e-6), name
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a.mkv", {"codec": "libvpx-vp9", "options": {"sar": "4:3"}}),
+        ("a.mp4", {"codec": "mpeg4", "options": {"aspect": "2:1"}}),
+        ("a.avi", {"codec": "mpeg4"}),
+        ("a.ts", {"codec": "mpeg2video"}),
+        ("a.mov", {"codec": "mjpeg", "pixel_format": "yuvj422p"}),
+        ("a.mkv", {"codec": "ffv1", "pixel_format": "gray10le"}),
+        ("a.mp4", {"fps": Fraction(30000, 1001), "options": {"bf": "2", "aspect": "16:9"}}),
+    ],
+)
+def test_properties_of_other_codecs_are_those_of_opencv(tmp_path, name, options):
+    path = encode_video(tmp_path / name, **{"frames": 12, "size": (64, 48), **options})
+    ours, theirs = both(path)
+    for _ in range(12):
+        assert_same_properties(ours, theirs, "FRAME_COUNT")
+        same(ours.read(), theirs.read())
+
+
+def test_properties_of_uneven_frames_are_those_of_opencv(uneven):
+    # OpenCV guesses the number of frames; behind a seek past its guess it knows no time.
+    ours, theirs = both(uneven)
+    for _ in range(21):
+        assert_same_properties(ours, theirs, "FRAME_COUNT", "FRAME_TYPE")
+        ours.read()
+        theirs.read()
+
+
+@pytest.mark.parametrize("milliseconds", [0, 19, 20, 21, 99, 100, 110, 125, 300, 410, -5, 1e9])
+def test_times_are_rounded_to_frames_as_opencv_does(clip, tmp_path, milliseconds):
+    pts = [0, 1, 3, 4, 10, 11, 12, 15, 16, 17, 18, 20]
+    uneven = encode_video(
+        tmp_path / "a.mp4", frames=12, size=(64, 48), fps=25, pts=pts, time_base=Fraction(1, 25)
+    )
+    for path in (clip, uneven):
+        ours, theirs = both(path)
+        for capture in (ours, theirs):
+            assert capture.read()[0]
+            assert capture.set(cv2.CAP_PROP_POS_MSEC, milliseconds)
+        assert ours.get(cv2.CAP_PROP_POS_FRAMES) == theirs.get(cv2.CAP_PROP_POS_FRAMES)
+        read = ours.read(), theirs.read()
+        assert read[0][0] == read[1][0]
+        if read[0][0]:
+            same(*read)
+
+
+def test_arguments_have_opencvs_names_and_order(clip):
+    path = str(clip)
+    threads = [cv2.CAP_PROP_N_THREADS, 1]
+    first = THEIRS(path).read()
+    for capture in (
+        VideoCapture(filename=path),
+        VideoCapture(filename=path, apiPreference=cv2.CAP_ANY, params=threads),
+        VideoCapture(path, cv2.CAP_FFMPEG, params=threads),
+        VideoCapture(path, cv2.CAP_FFMPEG, tuple(threads)),
+        VideoCapture(source=io.BytesIO(clip.read_bytes()), apiPreference=cv2.CAP_FFMPEG, params=[]),
+    ):
+        same(capture.read(), first)
+    capture = VideoCapture()
+    assert capture.open(filename=path, apiPreference=cv2.CAP_FFMPEG, params=threads)
+    assert capture.get(cv2.CAP_PROP_N_THREADS) == 1
+    assert type(VideoCapture(index=99, apiPreference=cv2.CAP_V4L2)) is THEIRS
+    assert type(VideoCapture(np.int64(99))) is THEIRS
+
+
+@pytest.mark.parametrize(
+    "params", [[cv2.CAP_PROP_BRIGHTNESS, 1], [cv2.CAP_PROP_ORIENTATION_AUTO, 0]]
+)
+def test_parameters_that_opencv_refuses_open_nothing(clip, params):
+    for library in (VideoCapture, THEIRS):
+        assert not library(str(clip), cv2.CAP_FFMPEG, params).isOpened()
+    capture = VideoCapture()
+    capture.setExceptionMode(True)
+    with pytest.raises(cv2.error, match="CAP_PROP_N_THREADS"):
+        capture.open(str(clip), cv2.CAP_FFMPEG, params)
+
+
+def test_raw_packets_are_opencvs(clip):
+    raw = [cv2.CAP_PROP_FORMAT, -1]
+    assert type(VideoCapture(str(clip), cv2.CAP_FFMPEG, raw)) is THEIRS
+
+
+@pytest.mark.parametrize(
+    "pixel_format", ["yuv420p", "yuv444p", "yuvj422p", "gray", "gray16le", "yuv420p10le", "bgr0"]
+)
+def test_unconverted_frames_are_first_planes(tmp_path, pixel_format):
+    path = tmp_path / "a.mkv"
+    codec = "mjpeg" if pixel_format.startswith("yuvj") else "ffv1"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=25)
+        stream.width, stream.height, stream.pix_fmt = 70, 46, pixel_format
+        pixels = np.random.default_rng(0).integers(0, 256, (46, 70, 3), np.uint8)
+        for _ in range(6):
+            frame = av.VideoFrame.from_ndarray(pixels, "rgb24").reformat(format=pixel_format)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    ours, theirs = both(path)
+    assert theirs.set(cv2.CAP_PROP_CONVERT_RGB, 0)
+    if pixel_format in ("yuv420p10le", "bgr0"):  # OpenCV gives a part of the bytes of each row
+        assert not ours.set(cv2.CAP_PROP_CONVERT_RGB, 0)
+        assert ours.get(cv2.CAP_PROP_CONVERT_RGB) == 1
+        unconverted = [cv2.CAP_PROP_CONVERT_RGB, 0]
+        assert not VideoCapture(str(path), cv2.CAP_FFMPEG, unconverted).isOpened()
+        return
+    assert ours.set(cv2.CAP_PROP_CONVERT_RGB, 0)
+    for _ in range(6):
+        same(ours.read(), theirs.read())
+        assert ours.get(cv2.CAP_PROP_FORMAT) == theirs.get(cv2.CAP_PROP_FORMAT)
+    assert ours.set(cv2.CAP_PROP_CONVERT_RGB, 1)
+    assert ours.set(cv2.CAP_PROP_POS_FRAMES, 0)
+    assert ours.read()[1].shape == (46, 70, 3)
+
+
+@pytest.mark.skipif(not IS_5, reason="OpenCV 4 does not turn them")
+def test_unconverted_frames_are_upright(tmp_path):
+    path = encode_video(tmp_path / "turned.mp4", frames=4, size=(64, 48), rotation=90)
+    ours, theirs = both(path)
+    for capture in (ours, theirs):
+        assert capture.set(cv2.CAP_PROP_CONVERT_RGB, 0)
+    same(ours.read(), theirs.read())
+
+
+def test_behind_the_last_frame_nothing_is_given(clip):
+    ours, theirs = both(clip)
+    for capture in (ours, theirs):
+        capture.set(cv2.CAP_PROP_POS_FRAMES, 49)
+        assert capture.read()[0]
+        assert not capture.grab()
+        assert capture.retrieve()[0] is False
+    assert_same_properties(ours, theirs)
+    for capture in (ours, theirs):
+        capture.setExceptionMode(True)
+        with pytest.raises(cv2.error):
+            capture.read()
+
+
+def test_parameters_of_the_codec_are_given_with_their_flag(clip):
+    ours, theirs = both(clip)
+    ours.grab()
+    theirs.grab()
+    same(ours.retrieve(flag=1), theirs.retrieve(flag=1))
+    same(ours.retrieve(flag=0), theirs.retrieve(flag=0))
+
+
 @pytest.mark.parametrize(
     ("name", "value", "first"),
     [
@@ -50,6 +215,7 @@ def test_grabbed_frames_are_passed_over(clip):
         ("POS_FRAMES", -4, 0),
         ("POS_MSEC", 1000, 25),
         ("POS_MSEC", 1010, 25),
+        ("POS_MSEC", 1030, 26),
         ("POS_MSEC", 0, 0),
         ("POS_AVI_RATIO", 0.5, 25),
         ("POS_FRAMES", 50, None),
@@ -71,13 +237,9 @@ def test_any_place_is_gone_to(clip, name, value, first):
 
 
 def test_properties_are_those_of_opencv(clip):
-    names = "POS_FRAMES POS_MSEC FRAME_WIDTH FRAME_HEIGHT FPS FRAME_COUNT FOURCC BACKEND"
-    names += " ORIENTATION_META ORIENTATION_AUTO CONVERT_RGB BRIGHTNESS"
     ours, theirs = both(clip)
     for _ in range(3):
-        for name in names.split():
-            number = getattr(cv2, f"CAP_PROP_{name}")
-            assert ours.get(number) == pytest.approx(theirs.get(number)), name
+        assert_same_properties(ours, theirs)
         same(ours.read(), theirs.read())
     assert ours.getBackendName() == theirs.getBackendName()
     assert not ours.set(cv2.CAP_PROP_FRAME_WIDTH, 32)

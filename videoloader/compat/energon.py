@@ -213,7 +213,7 @@ class AVDecoder:
 
     def get_video_fps(self) -> float:
         """Frames a second on average."""
-        return frame_rate(self._video.index)
+        return frame_rate(self._video)
 
     def get_video_duration(self, get_frame_count: bool = False) -> tuple[float, int | None]:
         """Seconds, and the number of frames on request."""

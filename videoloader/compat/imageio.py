@@ -134,7 +134,7 @@ class VideoPlugin:
         return {
             "video_format": known.pixel_format,
             "codec": known.codec,
-            "fps": frame_rate(known),
+            "fps": frame_rate(self._video),
             "duration": known.duration,
             "n_frames": len(known),
             "size": self._video.size[::-1],

@@ -51,7 +51,7 @@ class DecordInit:
         video = open_video(self._source(results["filename"]), threads=threads)
         results["video_reader"] = video
         results["total_frames"] = len(video)
-        results["avg_fps"] = frame_rate(video.index)
+        results["avg_fps"] = frame_rate(video)
         return results
 
     def _source(self, name: Any) -> Any:

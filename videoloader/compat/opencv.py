@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from numbers import Integral
 from typing import Any
 
 import cv2
@@ -16,33 +16,62 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import ClosedWhenCollected, frame_rate, open_first_video
-from videoloader.compat.single_frames import FramesAhead
-from videoloader.errors import VideoError
-from videoloader.sampling.times import NANOSECOND
+from videoloader.compat.fourcc import codec_fourcc, pixel_fourcc
+from videoloader.compat.opening import (
+    ClosedWhenCollected,
+    frame_rate,
+    header_of,
+    open_first_video,
+    stated_rate,
+)
+from videoloader.compat.single_frames import FramesAhead, PictureTypes
+from videoloader.decoding.options import ElementType
+from videoloader.errors import (
+    ArgumentError,
+    FrameRangeError,
+    UnsupportedError,
+    VideoError,
+)
+from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.workers.processors import usable_processors
 from videoloader.video import Video
 
 __all__ = ["VideoCapture", "install"]
 
 _TheirCapture = cv2.VideoCapture
 _UNKNOWN = -1.0  # what `get` gives for properties that a capture lacks
+_EXTRADATA = 1  # the flag of `retrieve` for the codec's parameters
+_MOST_THREADS = 16  # of OpenCV by itself
+_RAW = -1.0  # the format of packets that are not decoded
+_UNREAD = ord("?")  # type of the picture before the first one
+# Parameters of `open` that change nothing here.
+_ACCEPTED = (
+    *("HW_ACCELERATION", "HW_DEVICE", "HW_ACCELERATION_USE_OPENCL"),
+    *("OPEN_TIMEOUT_MSEC", "READ_TIMEOUT_MSEC"),
+)
 
 
 class VideoCapture:
     """The frames of a video in order, as OpenCV gives them: (H, W, 3) uint8, BGR.
 
-    A camera number gives OpenCV's own capture. Not thread-safe.
+    A camera number gives OpenCV's own capture, and so does `CAP_PROP_FORMAT` -1 among the
+    parameters, for packets that are not decoded. Not thread-safe.
 
     Args:
         filename: path, URL, bytes or open binary file.
         apiPreference: without effect.
-        params: without effect.
+        params: pairs of a property and its value: `CAP_PROP_N_THREADS`, `CAP_PROP_CONVERT_RGB`;
+            those of acceleration and time limits have no effect, others open nothing.
+        index: number of a camera.
+        source: same as `filename`.
     """
 
-    def __new__(cls, filename: Any = None, *args: Any) -> Any:
-        """A capture, or OpenCV's of a camera."""
-        if isinstance(filename, int):
-            return _TheirCapture(filename, *args)
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A capture, or OpenCV's of a camera or of packets."""
+        first = args[0] if args else kwargs.get("index", kwargs.get("filename"))
+        params = kwargs.get("params", args[2] if len(args) > 2 else ())
+        if isinstance(first, Integral) or _pairs(params).get(cv2.CAP_PROP_FORMAT) == _RAW:
+            return _TheirCapture(*args, **kwargs)
         return super().__new__(cls)
 
     def __init__(
@@ -50,19 +79,22 @@ class VideoCapture:
         filename: Any = None,
         apiPreference: int = cv2.CAP_ANY,
         params: Sequence[int] = (),
+        *,
+        source: Any = None,
     ) -> None:
         self._video: Video | None = None
         self._raises = False
-        self._number = 0  # of the next frame
         self._upright = True
-        if filename is not None:
-            self.open(filename, apiPreference, params)
+        if filename is not None or source is not None:
+            self.open(filename, apiPreference, params, source=source)
 
     def open(
         self,
-        filename: Any,
+        filename: Any = None,
         apiPreference: int = cv2.CAP_ANY,
         params: Sequence[int] = (),
+        *,
+        source: Any = None,
     ) -> bool:
         """Open another file; True if it is a video.
 
@@ -70,17 +102,27 @@ class VideoCapture:
             cv2.error, VideoError: it is not a video, after `setExceptionMode(True)`.
         """
         self.release()
-        self._given = filename
+        self._converts = True
         try:
-            video = open_first_video(filename, rotate=self._upright)
+            options = _options(params)
+            given = filename if source is None else source
+            self._show(given, int(options.get(cv2.CAP_PROP_N_THREADS, 0)))
+            if not options.get(cv2.CAP_PROP_CONVERT_RGB, True):
+                self._leave_unconverted()
         except VideoError as error:
-            if self._raises:
-                raise _as_theirs(error) from error
-            return False
-        self._video, self._number = video, 0
+            self.release()
+            return self._failed(error)
+        return True
+
+    def _show(self, given: Any, threads: int) -> None:
+        """Open a video and go to its beginning."""
+        video = open_first_video(given, rotate=self._upright, threads=threads or None)
+        self._video, self._given, self._threads = video, given, threads
+        self._number = 0  # of the next frame
+        self._grabbed = False  # whether the frame before it is the one that `retrieve` gives
         self._closing = ClosedWhenCollected(video)
         self._ahead = FramesAhead(len(video))
-        return True
+        self._types = PictureTypes(video)
 
     def isOpened(self) -> bool:
         """Whether there is a video."""
@@ -93,73 +135,95 @@ class VideoCapture:
         self._video = None
 
     def grab(self) -> bool:
-        """Move to the next frame, which `retrieve` decodes; False after the last one."""
-        if self._video is None or self._number >= len(self._video):
-            return False
+        """Move to the next frame, which `retrieve` decodes; False after the last one.
+
+        Raises:
+            cv2.error, VideoError: it was the last one, after `setExceptionMode(True)`.
+        """
+        video = self._video
+        self._grabbed = video is not None and self._number < len(video)
+        if video is None or not self._grabbed:
+            name = "no video is open" if video is None else f"{video.name}: no more frames"
+            return self._failed(FrameRangeError(name))
         self._number += 1
         return True
 
     def retrieve(
         self,
-        image: NDArray[np.uint8] | None = None,
+        image: NDArray[Any] | None = None,
         flag: int = 0,
-    ) -> tuple[bool, NDArray[np.uint8] | None]:
+    ) -> tuple[bool, NDArray[Any] | None]:
         """The frame that was grabbed last.
 
         Args:
             image: output memory, used if its shape fits.
-            flag: without effect.
+            flag: 1 gives the codec's parameters as bytes (1, n); others have no effect.
 
         Raises:
             VideoError: the frame does not decode; OpenCV gives False, or another frame.
         """
-        if self._video is None or self._number == 0:
-            return False, None
         video = self._video
-        decode = partial(_decode, video)
-        pixels = self._ahead.frame(self._number - 1, decode).numpy()[..., ::-1]
-        if image is None or image.shape != pixels.shape:
+        if video is None or not self._grabbed:
+            return False, None
+        if flag == _EXTRADATA:
+            parameters = video.index.extradata[0][1] if video.index.extradata else b""
+            return True, np.frombuffer(parameters, np.uint8)[None].copy()
+        pixels: NDArray[Any] = self._ahead.frame(self._number - 1, self._decode).numpy()
+        if self._converts:
+            pixels = cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR)
+        if image is None or image.shape != pixels.shape or image.dtype != pixels.dtype:
             return True, np.ascontiguousarray(pixels)
         image[...] = pixels
         return True, image
 
-    def read(self, image: NDArray[np.uint8] | None = None) -> tuple[bool, NDArray[np.uint8] | None]:
+    def read(self, image: NDArray[Any] | None = None) -> tuple[bool, NDArray[Any] | None]:
         """The next frame: `grab` and `retrieve`; (False, None) after the last one."""
         return self.retrieve(image) if self.grab() else (False, None)
 
     def get(self, propId: int) -> float:
         """A property by `cv2.CAP_PROP_...`; -1 for unknown ones.
 
-        `POS_MSEC` is the time of the frame that was read last, relative to the first frame.
+        `POS_MSEC` is the time of the frame that was read last, relative to the first frame, and 0
+        behind the last one. `POS_AVI_RATIO` is the share of the frames that are read. `FRAME_TYPE`
+        decodes a GOP once more.
         """
         known = _PROPERTIES.get(propId)
         return _UNKNOWN if known is None or self._video is None else float(known(self))
 
     def set(self, propId: int, value: float) -> bool:
-        """Seek to a frame by number, time or share of the video, or switch rotation on or off.
+        """Seek to a frame by number, time or share of the video, or switch a conversion on or off.
 
-        Seeks are exact. Returns False for other properties.
+        Seeks are exact. A time is rounded to a number by the frame rate, as OpenCV does. Returns
+        False for other properties.
         """
         video = self._video
         if video is None:
             return False
         if propId == cv2.CAP_PROP_ORIENTATION_AUTO:
             self._upright = bool(value)
-            number = self._number
-            self.open(self._given)
-            self._number = number
+            place = self._number, self._grabbed
+            self.release()
+            self._show(self._given, self._threads)
+            self._number, self._grabbed = place
+            return True
+        if propId == cv2.CAP_PROP_CONVERT_RGB:
+            self._converts, self._ahead = True, FramesAhead(len(video))
+            try:
+                if not value:
+                    self._leave_unconverted()
+            except UnsupportedError:
+                return False
             return True
         if propId == cv2.CAP_PROP_POS_FRAMES:
             number = int(value)
         elif propId == cv2.CAP_PROP_POS_MSEC:
-            begins = video.index.boundaries[:-1]
-            seconds = begins[:1] + value / 1000 + NANOSECOND
-            number = int(np.searchsorted(begins, seconds, side="right")[0]) - 1
+            number = int(value / 1000 * _rate(self) + 0.5)
         elif propId == cv2.CAP_PROP_POS_AVI_RATIO:
             number = math.floor(value * len(video))
         else:
             return False
         self._number = min(max(number, 0), len(video))
+        self._grabbed = self._number > 0
         return True
 
     def getBackendName(self) -> str:
@@ -167,19 +231,47 @@ class VideoCapture:
         return "FFMPEG"
 
     def setExceptionMode(self, enable: bool) -> None:
-        """Choose whether `open` raises errors or returns False."""
+        """Choose whether `open`, `grab` and `read` raise errors or return False."""
         self._raises = bool(enable)
 
     def getExceptionMode(self) -> bool:
-        """Whether `open` raises errors."""
+        """Whether `open`, `grab` and `read` raise errors."""
         return self._raises
 
     def __repr__(self) -> str:
         return f"VideoCapture({self._video!r})"
 
+    def _leave_unconverted(self) -> None:
+        """Give first planes from now on.
+
+        Raises:
+            UnsupportedError: OpenCV gives no whole samples of such formats.
+        """
+        video = self._opened()
+        if video.index.pixel_format not in _UNCONVERTED:
+            raise UnsupportedError(
+                f"{video.name}: CAP_PROP_CONVERT_RGB 0 gives the first plane of "
+                f"{', '.join(_UNCONVERTED)}, not of {video.index.pixel_format}"
+            )
+        self._converts = False
+
     def _opened(self) -> Video:
         assert self._video is not None
         return self._video
+
+    def _failed(self, error: VideoError) -> bool:
+        if self._raises:
+            raise _as_theirs(error) from error
+        return False
+
+    def _decode(self, numbers: Sequence[int]) -> torch.Tensor:
+        """Frames in RGB, or their first plane."""
+        video = self._opened()
+        if self._converts:
+            return video.get_frames(numbers).frames
+        dtype: ElementType = "uint16" if video.index.pixel_format == "gray16le" else "uint8"
+        plane = video.get_frames(numbers, output="yuv", dtype=dtype).planes[0]
+        return _turned(plane, video.index) if self._upright else plane
 
 
 def install() -> None:
@@ -187,8 +279,38 @@ def install() -> None:
     cv2.VideoCapture = VideoCapture  # type: ignore[assignment, misc]
 
 
-def _decode(video: Video, numbers: Sequence[int]) -> torch.Tensor:
-    return video.get_frames(numbers).frames
+_UNCONVERTED = (  # formats whose first plane OpenCV gives whole
+    *("gray", "gray16le", "yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"),
+    *("yuv410p", "yuv411p", "yuv440p"),
+)
+
+
+def _pairs(params: Sequence[int]) -> dict[int, float]:
+    return dict(zip(params[::2], params[1::2], strict=False))
+
+
+def _options(params: Sequence[int]) -> dict[int, Any]:
+    """The parameters of `open`.
+
+    Raises:
+        ArgumentError: one is unknown; OpenCV opens nothing then.
+    """
+    found = _pairs(params)
+    known = {cv2.CAP_PROP_N_THREADS, cv2.CAP_PROP_CONVERT_RGB}
+    known |= {getattr(cv2, f"CAP_PROP_{name}") for name in _ACCEPTED}
+    if len(params) % 2 or not known.issuperset(found):
+        raise ArgumentError(
+            "params are pairs of CAP_PROP_N_THREADS, CAP_PROP_CONVERT_RGB, "
+            f"{', '.join(f'CAP_PROP_{name}' for name in _ACCEPTED)} and a value, got {params!r:.80}"
+        )
+    return found
+
+
+def _turned(planes: torch.Tensor, index: VideoIndex) -> torch.Tensor:
+    """Planes (F, rows, columns) as they are displayed."""
+    turn = index.orientation
+    planes = planes.transpose(1, 2) if turn.transpose else planes
+    return planes.flip([axis for axis, flips in ((1, turn.flip_y), (2, turn.flip_x)) if flips])
 
 
 def _as_theirs(error: VideoError) -> VideoError:
@@ -197,30 +319,75 @@ def _as_theirs(error: VideoError) -> VideoError:
     return kind(str(error))
 
 
+def _rate(capture: VideoCapture) -> float:
+    """Frames a second; FFmpeg's base rate where it states none."""
+    video = capture._opened()
+    if (rate := stated_rate(video)) is not None:
+        return rate
+    return header_of(video).frame_rate or frame_rate(video)
+
+
 def _milliseconds(capture: VideoCapture) -> float:
+    if not capture._grabbed:
+        return 0.0
     begins = capture._opened().index.boundaries[:-1]
-    shown = max(capture._number - 1, 0)
-    return float(begins[shown] - begins[0]) * 1000 if len(begins) else 0.0
+    return float(begins[capture._number - 1] - begins[0]) * 1000
+
+
+def _ticks(capture: VideoCapture) -> float:
+    """Time of the frame that was read last, in frames of the stated rate."""
+    if not capture._number:
+        return 0.0
+    seconds = float(capture._opened().index.boundaries[capture._number - 1])
+    return math.floor(seconds * _rate(capture) + 0.5)
 
 
 def _fourcc(capture: VideoCapture) -> int:
-    """FFmpeg's codec name if it has four letters, else the container's codec tag."""
     index = capture._opened().index
-    name = index.codec if len(index.codec) == 4 else index.codec_tag
-    return int.from_bytes(name.encode("latin-1", "replace")[:4].ljust(4, b"\0"), "little")
+    return codec_fourcc(index.codec, index.codec_tag)
 
 
-_PROPERTIES: dict[int, Callable[[VideoCapture], float]] = {
-    cv2.CAP_PROP_POS_MSEC: _milliseconds,
-    cv2.CAP_PROP_POS_FRAMES: lambda capture: capture._number,
-    cv2.CAP_PROP_POS_AVI_RATIO: lambda capture: capture._number / max(len(capture._opened()), 1),
-    cv2.CAP_PROP_FRAME_WIDTH: lambda capture: capture._opened().size[1],
-    cv2.CAP_PROP_FRAME_HEIGHT: lambda capture: capture._opened().size[0],
-    cv2.CAP_PROP_FPS: lambda capture: frame_rate(capture._opened().index),
-    cv2.CAP_PROP_FOURCC: _fourcc,
-    cv2.CAP_PROP_FRAME_COUNT: lambda capture: len(capture._opened()),
-    cv2.CAP_PROP_CONVERT_RGB: lambda _: 1,
-    cv2.CAP_PROP_BACKEND: lambda _: cv2.CAP_FFMPEG,
-    cv2.CAP_PROP_ORIENTATION_META: lambda capture: -capture._opened().index.rotation % 360,
-    cv2.CAP_PROP_ORIENTATION_AUTO: lambda capture: capture._upright,
+def _picture_type(capture: VideoCapture) -> int:
+    """The letter of the picture that was read last."""
+    if not capture._grabbed:
+        return _UNREAD
+    return ord(capture._types.of(capture._number - 1))
+
+
+def _threads(capture: VideoCapture) -> int:
+    return capture._threads or min(usable_processors(), _MOST_THREADS)
+
+
+_Property = Callable[[VideoCapture], float]
+_BY_NAME: dict[str, _Property] = {
+    "POS_MSEC": _milliseconds,
+    "POS_FRAMES": lambda capture: capture._number,
+    "POS_AVI_RATIO": lambda capture: capture._number / max(len(capture._opened()), 1),
+    "FRAME_WIDTH": lambda capture: capture._opened().size[1],
+    "FRAME_HEIGHT": lambda capture: capture._opened().size[0],
+    "FPS": _rate,
+    "FOURCC": _fourcc,
+    "FRAME_COUNT": lambda capture: len(capture._opened()),
+    "FRAME_TYPE": _picture_type,
+    "FORMAT": lambda capture: cv2.CV_8UC3 if capture._converts else cv2.CV_8UC1,
+    "CONVERT_RGB": lambda capture: capture._converts,
+    "BACKEND": lambda _: cv2.CAP_FFMPEG,
+    "BITRATE": lambda capture: header_of(capture._opened()).container_bit_rate // 1000,
+    "CODEC_PIXEL_FORMAT": lambda capture: (
+        pixel_fourcc(capture._opened().index.pixel_format or "") or _UNKNOWN
+    ),
+    "CODEC_EXTRADATA_INDEX": lambda _: _EXTRADATA,
+    "SAR_NUM": lambda capture: header_of(capture._opened()).shown_aspect_ratio.numerator,
+    "SAR_DEN": lambda capture: header_of(capture._opened()).shown_aspect_ratio.denominator,
+    "PTS": _ticks,
+    "N_THREADS": _threads,
+    "HW_ACCELERATION": lambda _: 0,
+    "HW_ACCELERATION_USE_OPENCL": lambda _: 0,
+    "ORIENTATION_META": lambda capture: -capture._opened().index.rotation % 360,
+    "ORIENTATION_AUTO": lambda capture: capture._upright,
+}
+_PROPERTIES: dict[int, _Property] = {
+    getattr(cv2, f"CAP_PROP_{name}"): known
+    for name, known in _BY_NAME.items()
+    if hasattr(cv2, f"CAP_PROP_{name}")  # older versions have fewer
 }

@@ -6,14 +6,19 @@ import importlib
 import math
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from videoloader.audio import Audio
 from videoloader.decoding.options import Layout, Matrix
+from videoloader.errors import VideoError
+from videoloader.indexing.containers.registry import container_of
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.libav import StreamHeader, read_stream_header
 from videoloader.machinery.system.checks import one_of
 from videoloader.sources.demuxer import open_container
 from videoloader.sources.items import Item
@@ -30,18 +35,20 @@ __all__ = [
     "ClosedWhenCollected",
     "first_module",
     "frame_rate",
-    "index_first_video",
+    "header_of",
     "layout_of",
     "nearest_samples",
     "open_first_video",
     "open_sound",
     "open_video",
     "read_sound",
+    "stated_rate",
     "stream_numbers",
 ]
 
 MATRIX: Matrix = "swscale"  # what PyAV, decord, torchcodec and OpenCV convert with
 _LARGEST_DENOMINATOR = 100_000  # 1001 is the usual one
+_headers: weakref.WeakKeyDictionary[Video, StreamHeader] = weakref.WeakKeyDictionary()
 
 
 def open_video(source: VideoSource | Source | Item, **options: Any) -> Video:
@@ -65,12 +72,6 @@ def open_first_video(source: VideoSource | Source, **options: Any) -> Video:
         return video
     video.close()
     return open_video(source, stream=first[0], **options)
-
-
-def index_first_video(source: VideoSource) -> VideoIndex:
-    """The index of the stream that `open_first_video` opens."""
-    with open_first_video(source) as video:
-        return video.index
 
 
 def open_sound(source: VideoSource | Source, **options: Any) -> Audio | None:
@@ -147,14 +148,48 @@ class ClosedWhenCollected:
         return ClosedWhenCollected, (self._opened,)
 
 
-def frame_rate(index: VideoIndex) -> float:
-    """Frames a second as the container states, else on average, as FFmpeg's `avg_frame_rate`.
+def frame_rate(video: Video) -> float:
+    """Frames a second as FFmpeg states them, see `stated_rate`, else the average of the index."""
+    if (rate := stated_rate(video)) is not None:
+        return rate
+    return float(Fraction(video.index.average_fps).limit_denominator(_LARGEST_DENOMINATOR))
 
-    Without the rounding of the duration: 30 and not 29.999999999.
+
+def stated_rate(video: Video) -> float | None:
+    """Frames a second by FFmpeg's `avg_frame_rate`, which PyAV, decord and OpenCV give.
+
+    Of evenly spaced frames it follows from the index, else it is read with the container's header.
     """
+    index = video.index
     if index.stated_rate is not None:
         return float(index.stated_rate)
-    return float(Fraction(index.average_fps).limit_denominator(_LARGEST_DENOMINATOR))
+    if (spacing := _spacing(index)) is not None:
+        return float(1 / spacing)
+    with suppress(VideoError):
+        return header_of(video).average_rate
+    return None
+
+
+def header_of(video: Video) -> StreamHeader:
+    """What FFmpeg reads from the header of the container; read once.
+
+    Raises:
+        VideoError: FFmpeg does not open the file.
+    """
+    if (header := _headers.get(video)) is None:
+        header = _headers[video] = read_stream_header(video.source, video.index.stream)
+    return header
+
+
+def _spacing(index: VideoIndex) -> Fraction | None:
+    """Seconds from each frame to the next, if all are equal and shown; FFmpeg guesses raw ones."""
+    durations = index.packets["duration"]
+    is_raw = container_of(index.container).times == "none"
+    if is_raw or not 1 < len(durations) == len(index):
+        return None
+    ticks = int(durations[0])
+    is_even = (durations == ticks).all() and (np.diff(index.pts) == ticks).all()
+    return ticks * index.time_base if is_even and ticks > 0 else None
 
 
 def first_module(names: Iterable[str], hint: str) -> ModuleType:

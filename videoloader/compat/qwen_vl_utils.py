@@ -50,7 +50,7 @@ def read_video(ele: dict[str, Any]) -> tuple[torch.Tensor, dict[str, Any], float
     """
     module = _vision_process()
     with open_video(ele["video"].removeprefix(_FILE)) as video:
-        fps = frame_rate(video.index)
+        fps = frame_rate(video)
         first, last, total = module.calculate_video_frame_range(ele, len(video), fps)
         count = module.smart_nframes(ele, total_frames=total, video_fps=fps)
         numbers = torch.linspace(first, last, count).round().long().tolist()

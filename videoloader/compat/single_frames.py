@@ -12,14 +12,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.errors import VideoError
+from videoloader.decoding.side_data import read_picture_types
+from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.video import Video
 
-__all__ = ["FramesAhead", "KeptFrames"]
+__all__ = ["FramesAhead", "KeptFrames", "PictureTypes"]
 
 _IN_A_ROW = 4  # consecutive single frames, after which more are decoded than asked for
 _AHEAD = 4  # frames decoded at a time
 LIMIT = 256 << 20  # bytes of frames kept
+_UNREAD = "?"
 _PATIENCE = 2  # decoded packets of a GOP, as a multiple of its length, after which it is kept
 
 
@@ -81,7 +84,7 @@ class KeptFrames:
 
     def frame(self, number: int) -> torch.Tensor:
         """One frame (H, W, C), in memory of its own."""
-        first, stop = self._gop(number)
+        first, stop = _gop(self._index, number)
         if first not in self._kept and not self._is_worth_it(number, first, stop):
             return self._decode(np.array([number]))[0]
         if first not in self._kept:
@@ -93,13 +96,6 @@ class KeptFrames:
         frame = self._kept[first].numpy()[number - first]
         return torch.from_numpy(frame.copy())  # torch would wake its threads for this
 
-    def _gop(self, number: int) -> tuple[int, int]:
-        """The first frame of a frame's GOP, and of the next one."""
-        keyframes = self._index.keyframes
-        place = int(np.searchsorted(keyframes, number, side="right"))
-        first = int(keyframes[place - 1]) if place else 0
-        return first, int(keyframes[place]) if place < len(keyframes) else len(self._index)
-
     def _is_worth_it(self, number: int, first: int, stop: int) -> bool:
         """Count the packets of one more frame of a GOP; True if the GOP is to be decoded now."""
         if (stop - first) * self._frame_bytes > LIMIT:
@@ -108,3 +104,32 @@ class KeptFrames:
         packets = self._index.frame_packets[number] - self._index.seek_packets[number] + 1
         self._spent[first] = spent + int(packets)
         return spent >= _PATIENCE * (stop - first)
+
+
+class PictureTypes:
+    """Types of pictures, `I`, `P` or `B`; those of a GOP are read together."""
+
+    def __init__(self, video: Video) -> None:
+        self._video = video
+        self._known: NDArray[np.str_] = np.full(len(video), _UNREAD)
+
+    def of(self, number: int) -> str:
+        """The type of a frame; `?` where the decoder tells none."""
+        if self._known[number] == _UNREAD:
+            try:
+                self._known = self._read(np.arange(*_gop(self._video.index, number)))
+            except DecodeError:  # another frame of the GOP may be damaged
+                self._known = self._read(np.array([number]))
+        return str(self._known[number])
+
+    def _read(self, frames: NDArray[np.int64]) -> NDArray[np.str_]:
+        index, source = self._video.index, self._video.source
+        return read_picture_types(index, source, threads=1, max_pixels=None, frames=frames)
+
+
+def _gop(index: VideoIndex, number: int) -> tuple[int, int]:
+    """The first frame of a frame's GOP, and of the next one."""
+    keyframes = index.keyframes
+    place = int(np.searchsorted(keyframes, number, side="right"))
+    first = int(keyframes[place - 1]) if place else 0
+    return first, int(keyframes[place]) if place < len(keyframes) else len(index)

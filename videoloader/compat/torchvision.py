@@ -16,7 +16,6 @@ import torch
 
 from videoloader.compat.opening import (
     frame_rate,
-    index_first_video,
     layout_of,
     open_first_video,
     read_sound,
@@ -82,7 +81,7 @@ def read_video(
             first -= 1
         stop = int(np.searchsorted(pts, last_tick, side="right"))
         frames = video.get_frames(range(first, max(stop, first)), layout=layout).frames
-        info: dict[str, float] = {"video_fps": frame_rate(video.index)}
+        info: dict[str, float] = {"video_fps": frame_rate(video)}
     unit = 1 if pts_unit == "sec" else float(tick)
     sound = read_sound(filename, info, float(start_pts * unit), float(end * unit))
     return frames, sound, info
@@ -99,8 +98,8 @@ def read_video_timestamps(
         VideoError: the file is not a video.
     """
     _check_unit(pts_unit)
-    index = index_first_video(filename)
-    rate = frame_rate(index) or None
+    with open_first_video(filename) as video:
+        index, rate = video.index, frame_rate(video) or None
     ticks: list[int] = index.pts.tolist()
     if pts_unit == "pts":
         return ticks, rate

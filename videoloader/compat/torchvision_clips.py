@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.compat.opening import frame_rate, index_first_video, layout_of, open_first_video
+from videoloader.compat.opening import frame_rate, layout_of, open_first_video
 from videoloader.errors import ArgumentError, VideoError
 
 __all__ = ["VideoClips"]
@@ -133,7 +133,7 @@ class VideoClips:
                     "file; make the VideoClips again from the paths"
                 )
             tensor = video.get_frames(frames, layout=self._layout).frames
-            rate = frame_rate(video.index) if self.frame_rate is None else self.frame_rate
+            rate = frame_rate(video) if self.frame_rate is None else self.frame_rate
         return tensor, torch.empty((1, 0)), {"video_fps": rate}, place
 
 
@@ -163,10 +163,10 @@ def _read_tables(paths: list[Any], threads: int) -> dict[str, Any]:
 
     def read(path: Any) -> tuple[torch.Tensor, float | None, VideoError | None]:
         try:
-            index = index_first_video(path)
+            with open_first_video(path) as video:
+                return torch.from_numpy(video.index.pts.copy()), frame_rate(video) or None, None
         except VideoError as error:
             return torch.empty(0, dtype=torch.int64), None, error
-        return torch.from_numpy(index.pts.copy()), frame_rate(index) or None, None
 
     if threads > 1:
         with ThreadPoolExecutor(threads) as pool:

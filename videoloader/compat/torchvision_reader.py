@@ -168,4 +168,4 @@ def _duration(opened: Video | Audio) -> float:
 
 
 def _rate(opened: Video | Audio) -> float:
-    return float(opened.sample_rate) if isinstance(opened, Audio) else frame_rate(opened.index)
+    return float(opened.sample_rate) if isinstance(opened, Audio) else frame_rate(opened)

@@ -59,7 +59,7 @@ def read_video(
         height, width = video.size
         metadata = _video_utils().VideoMetadata(
             total_num_frames=len(video),
-            fps=frame_rate(video.index),
+            fps=frame_rate(video),
             duration=video.index.duration,
             video_backend=NAME,
             height=height,

@@ -124,7 +124,7 @@ def _loader(base: type[Any], module: ModuleType) -> type[Any]:
             )
         with open_first_video(data) as video:
             _check_pixels(*video.size)
-            fps = frame_rate(video.index)
+            fps = frame_rate(video)
             source = _prepared(cls, _Source(len(video), fps, video.index.duration))
             numbers = _sampled(cls, source, _Target(**wanted), options)
             frames = video.get_frames(numbers).frames.numpy()

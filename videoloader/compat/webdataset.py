@@ -72,7 +72,7 @@ class VideoHandler:
                 layout=self.layout,
             )
             info: dict[str, Any] = {
-                "video_fps": frame_rate(video.index),
+                "video_fps": frame_rate(video),
                 "frames_indices": clip.indices.tolist(),
                 "num_frames": len(video),
             }

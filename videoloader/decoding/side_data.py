@@ -59,15 +59,29 @@ def read_motion_vectors(
 
 
 def read_picture_types(
-    index: VideoIndex, source: Source, *, threads: int, max_pixels: int | None
+    index: VideoIndex,
+    source: Source,
+    *,
+    threads: int,
+    max_pixels: int | None,
+    frames: NDArray[np.int64] | None = None,
 ) -> NDArray[np.str_]:
-    """`I`, `P`, `B` and so on, as FFmpeg's decoder says of each frame."""
+    """`I`, `P`, `B` and so on, as FFmpeg's decoder says of each frame.
+
+    Args:
+        index: of the video.
+        source: its bytes.
+        threads: of the decoder.
+        max_pixels: of a picture.
+        frames: of which frames; `?` stands for the others. All by default.
+    """
     from av.video.frame import PictureType
 
     options = _HEADERS_ONLY if index.exactness == "tables" else {}
     decoder = CpuDecoder(index, source, threads=threads, max_pixels=max_pixels, options=options)
     types = np.full(index.num_frames, "?", dtype="<U1")
-    for number, surface in decoder.decode(plan_decode(index, np.arange(index.num_frames))):
+    wanted = np.arange(index.num_frames) if frames is None else frames
+    for number, surface in decoder.decode(plan_decode(index, wanted)):
         types[number] = PictureType(surface.frame.pict_type).name[0]
     types.flags.writeable = False
     return types

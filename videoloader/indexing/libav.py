@@ -92,8 +92,10 @@ class StreamHeader(NamedTuple):
     """Properties of a video stream that FFmpeg reads from the header of a container.
 
     `duration` and `begin` are in seconds, None if unknown; `bit_rate` is in bits a second, 0 if
-    unknown. `frame_rate` is FFmpeg's estimate of the rate that all times are multiples of.
-    `pixel_aspect_ratio` is 0 if unknown.
+    unknown. `frame_rate` is FFmpeg's estimate of the rate that all times are multiples of,
+    `average_rate` and `guessed_rate` its other two, None if unknown. `pixel_aspect_ratio` is that
+    of the codec, 0 if unknown, `shown_aspect_ratio` that of the container or else the codec.
+    `container_bit_rate` is that of all streams, 0 if unknown.
     """
 
     duration: float | None
@@ -102,22 +104,32 @@ class StreamHeader(NamedTuple):
     num_frames: int | None
     frame_rate: float | None
     pixel_aspect_ratio: Fraction
+    average_rate: float | None
+    guessed_rate: float | None
+    shown_aspect_ratio: Fraction
+    container_bit_rate: int
 
 
 def read_stream_header(source: Source, stream: int) -> StreamHeader:
     """Read the properties of a video stream from the container's header; reads no packets."""
-    with open_stream(source, stream) as (_, video):
+    with open_stream(source, stream) as (container, video):
         seconds_per_tick = fraction_of(video.time_base)
-        rate = video.base_rate
         context = video.codec_context
         ratio = None if context is None else context.sample_aspect_ratio
+        shown = video.sample_aspect_ratio
+        rates = (video.base_rate, video.average_rate, video.guessed_rate)
+        base, average, guessed = (float(fraction_of(rate)) if rate else None for rate in rates)
         return StreamHeader(
             float(video.duration * seconds_per_tick) if video.duration else None,
             None if video.start_time is None else float(video.start_time * seconds_per_tick),
             video.bit_rate or 0,
             video.frames or None,
-            float(fraction_of(rate)) if rate else None,
+            base,
             fraction_of(ratio) if ratio else Fraction(0),
+            average,
+            guessed,
+            fraction_of(shown) if shown else Fraction(0),
+            container.bit_rate or 0,
         )
 
 

@@ -153,8 +153,8 @@ class VideoReader:
         return [int(number) for number in self._video.index.keyframes]
 
     def get_avg_fps(self) -> float:
-        """Frames a second, as the container states, else on average."""
-        return frame_rate(self._video.index)
+        """Frames a second, as FFmpeg states it."""
+        return frame_rate(self._video)
 
     def seek(self, pos: int) -> None:
         """Same as `seek_accurate`; decord's goes to a keyframe."""
