@@ -1,6 +1,6 @@
 """What DALI 2.4 makes of float arguments that stand for whole pixels or samples, on its CPU.
 
-    python tests/dali/references/rounding.py             # with nvidia-dali-cuda130==2.4.0: rounding.npz
+    python tests/dali/references/rounding.py             # with nvidia-dali==2.4.0: rounding.npz
     python tests/dali/references/rounding.py FILE 4096   # as many samples of each case, into a file
 
     VIDEOLOADER_ROUNDING=FILE python -m pytest tests/dali/operators/test_rounding.py     # compares

@@ -35,7 +35,7 @@ _ALL = "*"
 _WANTED = "give what stands behind WHERE, such as codec = 'av1' and height >= 720"
 _TOTALS = ("num_frames", "duration")
 _SETTINGS = ("SET enable_external_access = false", "SET lock_configuration = true")
-_CONFIGURATION = {
+_CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # names of tables are not those of variables in a program
     "memory_limit": "2GB",
     "temp_directory": "",  # what does not fit into memory is not written to `.tmp` here
