@@ -376,7 +376,7 @@ def front() -> str:
     rows.append(
         _front_row(
             "images a second of a training pipeline of JPEGs, CPU",
-            "pipeline",
+            "dali/pipeline",
             _samples(training["videoloader"]),
             dali=_samples(training["dali"]),
         )

@@ -217,7 +217,7 @@ class FakeEvent:
 class FakeStream:
     ptr = 0
 
-    def __init__(self, non_blocking=False):
+    def __init__(self, non_blocking=False, priority=0):
         pass
 
     def wait_event(self, event):

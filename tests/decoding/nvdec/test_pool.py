@@ -21,6 +21,7 @@ from vp9_streams import with_hidden_frames
 from videoloader.codecs.records import parameter_sets
 from videoloader.codecs.registry import nal_syntax
 from videoloader.decoding.nvdec import hardware_decoder as hardware_feed
+from videoloader.decoding.nvdec import pool as nvdec_pool
 from videoloader.decoding.nvdec import session as nvdec_session
 from videoloader.decoding.nvdec import sessions
 from videoloader.decoding.nvdec.hardware import unsupported_reason
@@ -212,6 +213,28 @@ def test_jobs_that_are_cancelled_while_they_wait_are_over(fake_gpu, demo_folder,
     assert [future.cancel() for future in [first, *others]] == [False, *(True for _ in others)]
     may_go_on.set()
     assert not wait([first, *others], timeout=60).not_done
+    pool.close()
+
+
+@pytest.mark.parametrize(("small", "at_once"), [(1 << 19, 3), (0, 6)])
+def test_small_pictures_get_a_thread_for_each_engine_and_large_ones_two(
+    fake_gpu, demo_folder, monkeypatch, small, at_once
+):
+    monkeypatch.setattr(nvdec_pool, "SMALL", small)
+    pool = NvdecPool(0, threads=6)  # for three engines
+    begun, may_go_on = threading.Semaphore(0), threading.Event()
+
+    def hold(session, job):
+        begun.release()
+        may_go_on.wait(60)
+
+    monkeypatch.setattr(nvdec_session.Session, "decode", hold)
+    _, (job,) = jobs_of(demo_folder / "h264.mp4", [[0]])
+    futures = [future for _ in range(2) for future in pool.submit([job] * 6)]
+    assert all(begun.acquire(timeout=60) for _ in range(at_once))
+    assert not begun.acquire(timeout=0.1)
+    may_go_on.set()
+    assert not wait(futures, timeout=60).not_done
     pool.close()
 
 

@@ -1,7 +1,8 @@
 """A thread pool that decodes runs in long-lived NVDEC sessions.
 
-A session decodes on one engine. Runs are independent jobs, executed by twice as many threads as
-there are engines: while one session returns its frames, another keeps the engine busy. One kernel
+A session decodes on one engine. Runs are independent jobs for threads: of large pictures twice as
+many as there are engines, so that while one session returns its frames, another keeps the engine
+busy; of small pictures one for each engine, since more only wait for the interpreter. One kernel
 launch converts all wanted surfaces of a call.
 
 After a run, its session is kept for later streams (`sessions.py`). Waiting jobs whose size has an
@@ -13,6 +14,7 @@ call, and goes on there (`Reading`).
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections import deque
@@ -37,6 +39,9 @@ from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
 _THREADS_PER_ENGINE = 2
+SMALL = 1 << 19
+"""Most pixels of a small picture: those of 360p and 640x640, not of 720p."""
+
 _LEAST_MEMORY, _MEMORY_SHARE = 1 << 30, 16
 _MOST_PASSED = 16
 _PLACES = 4  # where a video is read on, for readers that take turns
@@ -61,7 +66,8 @@ class NvdecPool:
 
     Args:
         gpu: number of the device.
-        threads: runs that are decoded concurrently; by default twice the engines of the GPU.
+        threads: runs that are decoded concurrently, half as many of small pictures; by default
+            twice the engines of the GPU.
         memory: estimated bytes of GPU memory for all sessions; busy sessions may exceed it. By
             default 1/16 of the GPU's memory, at least 1 GiB.
     """
@@ -106,8 +112,10 @@ class NvdecPool:
             nothing writes to the slots any more then.
         """
         added = [_Waiting(job, job.kind(self.gpu), job.needs) for job in jobs]
+        is_large = any(math.prod(waiting.needs.size) > SMALL for waiting in added)
+        most = self._most_workers if is_large else self._engines
         with self._changed:  # all at once: a thread that wakes up wants the interpreter
-            for _ in range(min(len(added), self._most_workers - self._workers)):
+            for _ in range(min(len(added), most - self._workers)):
                 self._threads.submit(self._work)
                 self._workers += 1
             self._waiting.extend(added)

@@ -29,6 +29,7 @@ from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
 _TABLE_ROWS = 512
+_HIGHEST = -5  # priority of a stream; CUDA takes the highest that the GPU has
 
 
 @dataclass(slots=True, eq=False)
@@ -136,7 +137,8 @@ class Session:
         self._gpu = gpu
         self._stats = stats
         with self._cuda.Device(gpu):  # restores the device, since this may be the caller's thread
-            self._stream = self._cuda.Stream(non_blocking=True)
+            # Conversions do not wait behind the kernels of a training step.
+            self._stream = self._cuda.Stream(non_blocking=True, priority=_HIGHEST)
             self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
             self.decoder = HardwareDecoder(kind, needs, gpu, self._stream.ptr)
