@@ -24,6 +24,18 @@ ROWS ?=
 PYAV ?= 15 16 17 18 19
 PYAV_TESTS := tests/audio tests/indexing tests/decoding tests/test_video.py tests/test_video_outputs.py
 
+# Other processors, as variables of the libraries that choose code by what they find: OpenBLAS (of
+# NumPy), PyTorch, oneDNN and MKL (of PyTorch), OpenCV, NumPy; and the tests that they can touch.
+PROCESSORS ?= OPENBLAS_CORETYPE=Haswell OPENBLAS_CORETYPE=Nehalem \
+	ATEN_CPU_CAPABILITY=avx2 ATEN_CPU_CAPABILITY=default \
+	DNNL_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE \
+	OPENCV_CPU_DISABLE=AVX512-SKX OPENCV_CPU_DISABLE=AVX512-SKX,AVX2 \
+	NPY_DISABLE_CPU_FEATURES=AVX512_ICL,X86_V4 NPY_DISABLE_CPU_FEATURES=AVX512_ICL,X86_V4,X86_V3
+PROCESSOR_TESTS := tests/datasets tests/dali/operators tests/dali/auto_aug tests/audio tests/compat \
+	tests/decoding/cpu tests/decoding/images tests/decoding/test_color.py \
+	tests/decoding/test_swscale.py tests/test_video_outputs.py \
+	videoloader/datasets videoloader/dali/operators
+
 # A folder with test modules of NVIDIA DALI, media for them and a runner; docs/dali/from-dali.md.
 DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
@@ -48,7 +60,7 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test lint types format integrations pyav matrix bench dropins docs fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format integrations pyav processors matrix bench dropins docs fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +98,13 @@ pyav: $(VENV)/.installed-test ## run the tests of decoding with each version of 
 		$(VENV)/bin/python $(PIP) install --no-deps --upgrade --target build/pyav$$version \
 			"av==$$version.*" || { echo "not for this Python; 19 needs 3.12 or newer"; continue; }; \
 		PYTHONPATH=build/pyav$$version $(VENV)/bin/python -m pytest -n auto $(PYAV_TESTS) || exit 1; \
+	done
+
+processors: $(VENV)/.installed-test ## run the tests that a processor can touch as on others; PROCESSORS="NAME=VALUE" takes some
+	@for processor in $(PROCESSORS); do \
+		echo "$$processor"; \
+		env "$$processor" $(VENV)/bin/python -m pytest $(WORKERS) -W ignore::ImportWarning \
+			$(PROCESSOR_TESTS) || exit 1; \
 	done
 
 matrix: $(MATRIX)/bin/uv ## run tests of the wheel with oldest and newest Python and dependencies

@@ -1,5 +1,6 @@
-"""Hashes are the same on every processor; others are emulated by settings of the libraries."""
+"""Hashes and frames are the same on every processor; others are emulated by the libraries."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import videoloader as vl
 from videoloader.datasets import hash_video, hashes, picture_hash
 from videoloader.demo.shots import draw_shot, encode_pictures
 
@@ -35,17 +37,19 @@ PROCESSORS = {
     ),
 }
 PROGRAM = """
-import ctypes, sys
+import ctypes, hashlib, sys
 import av.video.reformatter
 import numpy as np
+import videoloader as vl
 from videoloader.datasets import hash_video, picture_hash
 
-flags, pictures, *videos = sys.argv[1:]
+flags, pictures, path = sys.argv[1:]
 ffmpeg = ctypes.CDLL(av.video.reformatter.__file__)  # which is linked with FFmpeg's libraries
 ffmpeg.av_force_cpu_flags(ffmpeg.av_get_cpu_flags() & int(flags))
 print(*picture_hash(np.load(pictures)))
-for video in videos:
-    print(*hash_video(video).hashes)
+print(*hash_video(path).hashes)
+with vl.Video(path) as video:
+    print(hashlib.md5(video.get_frames().frames.numpy().tobytes()).hexdigest())
 """
 
 
@@ -81,7 +85,7 @@ def given_files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_hashes_are_the_same_on_another_processor(given_files, processor):
+def test_hashes_and_frames_are_the_same_on_another_processor(given_files, processor):
     variables, flags = PROCESSORS[processor]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(flags), *given_files],
@@ -91,9 +95,13 @@ def test_hashes_are_the_same_on_another_processor(given_files, processor):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = [[int(each) for each in line.split()] for line in done.stdout.splitlines()]
-    assert found == [picture_hash(PICTURES).tolist(), hash_video(given_files[1]).hashes.tolist()]
-    assert found[1]
+    pictures, video, frames = done.stdout.splitlines()
+    _, path = given_files
+    with vl.Video(path) as opened:
+        here = opened.get_frames().frames.numpy()
+    assert [int(each) for each in pictures.split()] == picture_hash(PICTURES).tolist()
+    assert [int(each) for each in video.split()] == hash_video(path).hashes.tolist()
+    assert frames == hashlib.md5(here.tobytes()).hexdigest()
 
 
 def test_hashes_are_those_of_whole_numbers():

@@ -20,6 +20,9 @@ uint8, uint16, float16 and float32 of 1 to 4 channels. This needs CuPy (the extr
 compiles the kernel when it is first used and keeps it on disk. `erase`, `grid_mask`, `paste`,
 `multi_paste` and `noise.salt_and_pepper` take every element type; resizing has a second, small
 kernel for its weights. All else runs in plain torch.
+Devices and processors round sums of floats in their own ways. A whole number may differ by one
+where its value is half-way between two, and at the border of two pixels either is the nearest:
+[what is equal everywhere](how/identity.md#on-other-processors).
 Every operator also takes `device` and `name`. What of DALI's operators and arguments is absent or
 differs is listed in [Operators of DALI](dali-operators.md).
 """

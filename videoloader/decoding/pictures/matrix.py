@@ -59,7 +59,7 @@ def matrix_for(
         base, extent = base[[0, 0, 0]], extent[[0, 0, 0]]
     factors = 255 * equations / extent
     stored = factors / (1 << (storage_bits - bit_depth))
-    found = np.column_stack([stored, -factors @ base])
+    found = np.column_stack([stored, -(factors * base).sum(axis=1)])
     found.flags.writeable = False  # all callers have the same
     return found
 
@@ -76,8 +76,8 @@ def equations_of(matrix: str) -> NDArray[np.float64]:
         raise UnsupportedError(f"no conversion to RGB from matrix {matrix!r}; decode to surfaces")
     red, blue = _WEIGHTS[matrix]
     green = 1 - red - blue
-    to_luma = np.array([red, green, blue])
-    # E'y; E'pb = (E'b - E'y) / (2 (1 - Kb)); E'pr = (E'r - E'y) / (2 (1 - Kr))
-    to_blue = (np.array([0, 0, 1]) - to_luma) / (2 * (1 - blue))
-    to_red = (np.array([1, 0, 0]) - to_luma) / (2 * (1 - red))
-    return np.linalg.inv(np.stack([to_luma, to_blue, to_red]))
+    # E'pb = (E'b - E'y) / (2 (1 - Kb)) and E'pr = (E'r - E'y) / (2 (1 - Kr)), solved by hand:
+    # libraries for matrices round in another way on each kind of processor.
+    to_blue, to_red = 2 * (1 - blue), 2 * (1 - red)
+    green_of = [1, -to_blue * blue / green, -to_red * red / green]
+    return np.array([[1, 0, to_red], green_of, [1, to_blue, 0]])

@@ -179,7 +179,8 @@ def resize(context: Context, frames: Batch, plan: Resizing) -> Batch | tuple[Bat
     Pixel centres lie at half-integers. Shrinking with `antialias` widens the filter to the scale;
     beyond a border lie copies of the pixel there. Linear and triangular are one filter; cubic is
     Catmull-Rom. A decoder resizes by itself where no side is rounded: where both are given in whole
-    pixels, or with `subpixel_scale=False`.
+    pixels, or with `subpixel_scale=False`. Floats are within 10^-6 of the largest value of sums in
+    float64; bytes on the CPU are rounded in both directions, and within 2 of them.
     """
     output = resized(context, frames, plan.samples)
     return output if len(context.outputs) == 1 else (output, _sides(context, frames.spec))
