@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.audio.flac import STRICT, FlacFrames, NoFrameError, is_flac
 from videoloader.audio.mixing import Mixer
 from videoloader.audio.pieces import Piece, StreamHeader
 from videoloader.audio.seeking import (
@@ -100,6 +101,7 @@ class SoundStream:
         self._fills_gaps = fills_gaps
         self._after_silence: Piece | None = None
         self._ahead: av.AudioFrame | None = None  # decoded, and not yet a piece
+        self._flac: FlacFrames | None = None
         self._twin: TwinDecoder | None = None
         try:
             # Limits of the cover pictures and videos that FFmpeg may decode while probing.
@@ -109,7 +111,14 @@ class SoundStream:
             self._container = container
             self._stream = _choose(container, stream)
             self._time_base = _fraction(self._stream.time_base)
-            self._decoded = self._frames()
+            context = self._stream.codec_context
+            self._codec = context.codec.canonical_name
+            if self._codec == "flac":
+                context.options = STRICT
+                setup, rate = context.extradata or b"", context.sample_rate
+                name = container.format.name
+                self._flac = FlacFrames(source, name, setup, rate, gap=float(_GAP))
+            self._decoded = self._frames(at_start=True)
             frame = next(self._decoded, None)
             if frame is None:
                 raise FormatError(f"nothing in stream {self._stream.index} decodes; it is damaged")
@@ -282,6 +291,8 @@ class SoundStream:
         at = (seconds - self.first.seconds) * self.sample_rate
         self.last = Piece(int(at), seconds, self._mixer.samples(frame))
         self.is_broken = at.denominator != 1 or at > number
+        if self._flac is not None:  # times behind damage are wrong
+            self.is_broken |= self._flac.begin != seconds * self.sample_rate
         return not self.is_broken
 
     @cached_property
@@ -346,7 +357,11 @@ class SoundStream:
                 self._twin.decode(packet)
 
     def _frames(
-        self, packets: Iterator[av.Packet[AudioStream]] | None = None, *, has_frames: bool = False
+        self,
+        packets: Iterator[av.Packet[AudioStream]] | None = None,
+        *,
+        has_frames: bool = False,
+        at_start: bool = False,
     ) -> Generator[av.AudioFrame, None, None]:
         """Decoded frames of packets; of those from the current position on by default.
 
@@ -355,17 +370,25 @@ class SoundStream:
         """
         import av
 
+        context, flac = self._stream.codec_context, self._flac
+        if flac is not None:
+            flac.restart()
         problem, failures = "", 0
         for packet in packets or self._container.demux(self._stream):
             if packet.size:
-                self._is_cut = packet.is_corrupt or _is_cut_adts(packet)
+                self._is_cut = packet.is_corrupt
+                self._is_cut |= self._codec == "aac" and _is_cut_adts(packet)
             try:
-                frames = self._stream.codec_context.decode(packet if packet.size else None)
+                frames = context.decode(packet if packet.size else None)
+                if packet.size and flac is not None:
+                    is_first = at_start and not has_frames
+                    flac.follow(packet, frames, is_first=is_first, is_behind_fault=bool(problem))
             except av.error.EOFError:
                 return
-            except av.error.FFmpegError as error:
+            except (av.error.FFmpegError, NoFrameError) as error:
                 where = _place(packet)
                 problem = problem or f"a packet at {where} does not decode ({reason_of(error)})"
+                self._is_cut |= flac is not None and is_flac(packet)
                 failures += 1
                 if failures > (_CUT if has_frames else _LEADING):
                     raise DecodeError(problem) from error
