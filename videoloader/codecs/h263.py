@@ -36,7 +36,7 @@ def is_intra(packet: bytes) -> bool | None:
 def parse_picture(packet: bytes) -> PictureFormat | None:
     """The format of a picture; None if it has no baseline header.
 
-    >>> parse_picture(bytes([0, 0, 0x80, 0x02, 0x08, 0])).width
+    >>> parse_picture(bytes.fromhex("0000800208000000")).width
     176
     """
     if is_intra(packet) is None:

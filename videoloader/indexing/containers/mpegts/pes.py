@@ -214,5 +214,5 @@ def _gaps(grid: Grid, rows: Ints, headers: Headers) -> Ints:
     # The discontinuity indicator of an adaptation field allows a gap.
     fields = grid.source.gather(grid.places(rows[odd]) + 4, 2)
     is_allowed = ((headers[odd] & 0x20) != 0) & (fields[:, 0] > 0) & (fields[:, 1] >= 0x80)
-    kept: Ints = odd[~is_allowed]
-    return kept
+    found: Ints = odd[~is_allowed]
+    return found
