@@ -36,6 +36,10 @@ class FakeIndex:
         return np.append(self.pts, self.pts[-1:] + 4) * float(self.time_base)
 
     @property
+    def duration(self):
+        return float(self.boundaries[-1] - self.boundaries[0])
+
+    @property
     def order_in_time(self):
         return None
 

@@ -90,7 +90,9 @@ def test_a_root_without_folders_or_none_at_all_is_an_error(tmp_path):
 
 
 def index(pts):
-    return SimpleNamespace(num_frames=len(pts), pts=np.array(pts), time_base=Fraction(1, 100))
+    pts, time_base = np.array(pts), Fraction(1, 100)
+    duration = (pts[-1] - pts[0] + 10) / 100
+    return SimpleNamespace(num_frames=len(pts), pts=pts, time_base=time_base, duration=duration)
 
 
 def resolve(start, end, video, **rules):
@@ -133,16 +135,20 @@ TIMES = index([100, 110, 135, 140, 180])  # hundredths of a second, from 1.0 s
     ],
 )
 def test_times_become_frames_by_the_rounding(rounding, expected):
-    assert resolve("0.2", "0.7", TIMES, rounding=rounding, include_end=False) == (
-        expected[0],
-        expected[1] - 1,
-    )
-    assert resolve("0.2", "0.7", TIMES, rounding=rounding) == expected
+    assert resolve("0.2", "0.7", TIMES, rounding=rounding) == (expected[0], expected[1] - 1)
+    assert resolve("0.2", "0.7", TIMES, rounding=rounding, include_end=True) == expected
 
 
 @pytest.mark.parametrize("rounding", ["start_down_end_up", "all_down", "all_up"])
 def test_the_time_of_a_frame_is_that_frame(rounding):
-    assert resolve("0.1", "0.4", TIMES, rounding=rounding) == (1, 4)
+    assert resolve("0.1", "0.4", TIMES, rounding=rounding) == (1, 3)
+    assert resolve("0.1", "0.4", TIMES, rounding=rounding, include_end=True) == (1, 4)
+
+
+@pytest.mark.parametrize("rounding", ["start_down_end_up", "start_up_end_down"])
+@pytest.mark.parametrize(("end", "stop"), [(None, 5), ("0.9", 5), ("7", 5), ("0.8", 4)])
+def test_a_range_to_the_duration_has_the_last_frame(rounding, end, stop):
+    assert resolve("0.1", end, TIMES, rounding=rounding) == (1, stop)
 
 
 def test_an_end_time_past_the_last_frame_is_clamped():

@@ -56,7 +56,7 @@ def test_the_last_outputs_are_sound_and_its_rate(paths):
 
 def test_sound_is_padded_in_the_range_of_a_file_list(paths, tmp_path):
     listing = tmp_path / "list.txt"
-    listing.write_text(f"{paths[0]} 0 5 14\n")
+    listing.write_text(f"{paths[0]} 0 5 15\n")
     inside = vl.decode_batch([(paths[0], range(5, 15))], audio=True).audio[0].numpy()
     for mode, wanted in {
         "edge": np.zeros_like(inside),

@@ -97,10 +97,21 @@ def test_padding_keeps_one_last_clip(videos, pad_mode, last):
 
 
 def test_padding_stays_inside_the_range_of_a_list(videos, tmp_path):
-    (tmp_path / "list.txt").write_text("a 7 10 12\n")
+    (tmp_path / "list.txt").write_text("a 7 10 13\n")
     arguments = {"file_list": tmp_path / "list.txt", "file_list_format": "frames"}
     pipe = reader(filenames=None, sequence_length=6, pad_mode="reflect", **arguments)
     assert epoch(pipe) == [[10, 11, 12, 11, 10, 11]]
+
+
+def test_the_end_of_a_range_in_a_list_is_not_in_it(videos, tmp_path):
+    (tmp_path / "list.txt").write_text("a 7 10 50\n")
+    videos.length = 100
+    arguments = {"file_list": tmp_path / "list.txt", "file_list_format": "frames"}
+    arguments |= {"filenames": None, "sequence_length": 6, "step": 7}
+    starts = [clip[0] for clip in epoch(reader(**arguments))]
+    assert starts == [10, 17, 24, 31, 38]  # as in DALI 2.4
+    starts = [clip[0] for clip in epoch(reader(**arguments, file_list_include_end=True))]
+    assert starts == [10, 17, 24, 31, 38, 45]
 
 
 def test_uniform_sampling_follows_dalis_rule(videos):
@@ -129,7 +140,7 @@ def test_any_sampler_can_take_the_place_of_the_rules(videos, sampler):
         SegmentClip(4, 2, fps=9, center=True),
     ],
 )
-@pytest.mark.parametrize("range_of", ["", " 5 31"])
+@pytest.mark.parametrize("range_of", ["", " 5 32"])
 def test_samplers_at_a_rate_go_by_the_times_of_the_frames(videos, tmp_path, sampler, range_of):
     steps = [4] * 20 + [90] + [20] * 4 + [4] * 9 + [150] + [8] * 10
     video = replace(videos.made("a"), num_frames=45, pts=np.cumsum(steps))
@@ -137,12 +148,12 @@ def test_samplers_at_a_rate_go_by_the_times_of_the_frames(videos, tmp_path, samp
     (tmp_path / "list.txt").write_text(f"a 7{range_of}\n")
     arguments = {"file_list": tmp_path / "list.txt", "file_list_format": "frames"}
     clips = epoch(reader(filenames=None, sampler=sampler, pad_mode="constant", **arguments))
-    first, last = map(int, range_of.split() or (0, 44))
-    expected = np.atleast_2d(sample_frames(sampler, video, start=first, stop=last + 1))
+    first, stop = map(int, range_of.split() or (0, 45))
+    expected = np.atleast_2d(sample_frames(sampler, video, start=first, stop=stop))
     by_number = np.atleast_2d(
-        sample_frames(replace(sampler, timing="frames"), video, start=first, stop=last + 1)
+        sample_frames(replace(sampler, timing="frames"), video, start=first, stop=stop)
     )
-    assert clips == np.where(expected > last, 0, expected).tolist()
+    assert clips == np.where(expected >= stop, 0, expected).tolist()
     assert expected.tolist() != by_number.tolist()
 
 

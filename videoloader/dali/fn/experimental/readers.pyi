@@ -29,7 +29,7 @@ def video(
     *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
     labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
     file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
-    file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = True,
+    file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = False,
     file_list_frame_num: bool | int | None = None,
     file_list_include_preceding_frame: bool | int | None = None, sequence_length: int | None = None,
     stride: int = 1, step: int = -1, fps: float | None = None, clips_per_video: int | None = None,

@@ -105,7 +105,7 @@ ARGUMENTS = (
         choices=tuple(ROUNDINGS),
     ),
     Argument(
-        "file_list_include_end", BOOL, default=True, doc="whether the end frame is in the range"
+        "file_list_include_end", BOOL, default=False, doc="whether the end frame is in the range"
     ),
     Argument(
         "file_list_frame_num",

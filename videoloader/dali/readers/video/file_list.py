@@ -53,10 +53,13 @@ class FrameRange:
 
     unit: str = "timestamps"
     rounding: str = "start_down_end_up"
-    include_end: bool = True
+    include_end: bool = False
 
     def resolve(self, entry: Entry, index: VideoIndex) -> tuple[int, int]:
-        """First frame and end (exclusive). An end past the last frame means up to the last."""
+        """First frame and end (exclusive).
+
+        Without an end, or with one past the last frame, a range reaches to the last frame.
+        """
         count = index.num_frames
         later_start, later_end = ROUNDINGS[self.rounding]
         start = 0 if entry.start is None else self._frame(entry.start, later_start, index)
@@ -75,6 +78,8 @@ class FrameRange:
         if self.unit == "frames":
             frame = math.ceil(value) if later else math.floor(value)
             return frame + index.num_frames if frame < 0 else frame
+        if float(value) >= index.duration:  # behind the last frame, not within it
+            return index.num_frames
         ticks: NDArray[np.int64] = index.pts - index.pts[0] if len(index.pts) else index.pts
         time = value / Fraction(index.time_base)
         if later:  # the first frame at that time or after it
