@@ -110,12 +110,15 @@ def test_a_shard_that_is_not_there_is_an_error(shard_id):
         Epochs(size=8, batch_size=1, num_shards=2, shard_id=shard_id)
 
 
-def test_meta_has_dalis_keys():
-    assert Epochs(10, 4, 3, 1, pad_last_batch=True).meta() == {
+@pytest.mark.parametrize(("pads", "padded"), [(False, 10), (True, 12)])
+def test_meta_is_that_of_dali(pads, padded):
+    meta = Epochs(10, 4, 3, 1, pad_last_batch=pads, stick_to_shard=not pads).meta()
+    assert meta == {
         "epoch_size": 10,
-        "epoch_size_padded": 12,
+        "epoch_size_padded": padded,
         "number_of_shards": 3,
         "shard_id": 1,
-        "pad_last_batch": True,
-        "stick_to_shard": False,
+        "pad_last_batch": int(pads),
+        "stick_to_shard": int(not pads),
     }
+    assert {type(value) for value in meta.values()} == {int}

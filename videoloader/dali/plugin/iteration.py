@@ -117,10 +117,8 @@ class BatchIterator(ABC, Generic[Item]):
         return self.__next__()
 
     def __len__(self) -> int:
-        """Batches in this epoch."""
-        if self._plan is None:
-            raise TypeError("without size or reader_name the length of an epoch is not known")
-        return len(self._plan)
+        """Batches in this epoch; 0 without `size` and `reader_name`, where it is not known."""
+        return 0 if self._plan is None else len(self._plan)
 
     @property
     def size(self) -> int:

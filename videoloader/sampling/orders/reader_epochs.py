@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,16 +202,19 @@ class Epochs:
             replace(self, num_shards=num_shards, shard_id=0)  # fails if there are too many
         return replace(self, ended=ended)
 
-    def meta(self) -> dict[str, Any]:
-        """The result of `Pipeline.reader_meta`, with DALI's keys."""
+    def meta(self) -> dict[str, int]:
+        """The result of `Pipeline.reader_meta`, with DALI's keys.
+
+        `epoch_size_padded` counts the copies that shards are filled up with.
+        """
         largest = -(-self.size // self.num_shards)
         return {
             "epoch_size": self.size,
-            "epoch_size_padded": largest * self.num_shards,
+            "epoch_size_padded": largest * self.num_shards if self.pad_last_batch else self.size,
             "number_of_shards": self.num_shards,
             "shard_id": self.shard_id,
-            "pad_last_batch": self.pad_last_batch,
-            "stick_to_shard": self.stick_to_shard,
+            "pad_last_batch": int(self.pad_last_batch),
+            "stick_to_shard": int(self.stick_to_shard),
         }
 
 
