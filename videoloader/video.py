@@ -68,7 +68,8 @@ class Video:
     Frame i is frame i of a full decode, whatever was decoded before. The file stays open until
     `close`. Threads may share a video; they decode one after the other. An iterator over it is for
     one thread. It pickles, with its index, and is opened again where it is unpickled; one of an
-    open file object does not.
+    open file object does not. The pickle has the whole URL, its secrets (user, password, query)
+    included: it is opened by it.
 
     Args:
         source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or

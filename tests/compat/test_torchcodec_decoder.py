@@ -253,6 +253,7 @@ def test_errors_are_of_torchcodecs_kinds_and_of_ours(decoder, ask, error, words)
         ({"custom_frame_mappings": 5}, TypeError, "should be a valid JSON string"),
         ({"device": "blah"}, RuntimeError, "device must be"),
         ({"custom_frame_mappings": "x"}, ValueError, "valid JSON"),
+        ({"custom_frame_mappings": "[" * 100_000}, ValueError, "valid JSON"),
         ({"custom_frame_mappings": "{}"}, ValueError, "missing the required 'frames' key"),
         ({"custom_frame_mappings": '{"frames": [{}]}'}, ValueError, "keys are required"),
         (

@@ -180,7 +180,7 @@ def _plain(item: Item) -> str:
 
 
 def remove_partial(folder: Path, suffix: str) -> None:
-    """Delete the videos and archives that a killed job left unfinished."""
+    """Delete what a killed job left unfinished; at once, since the journal admits one job."""
     with written(folder):
         for path in folder.rglob("*.partial"):
             found = _PARTIAL.search(path.name)

@@ -295,3 +295,46 @@ def test_operators_run_on_a_gpu(tmp_path):
     cv2.imwrite(str(tmp_path / "a.jpg"), PICTURES[0])
     decoded = ndd.imread([tmp_path / "a.jpg"], device="gpu")
     assert (decoded.device, decoded.shape) == (gpu, [(24, 32, 3)])
+
+
+LARGE = {
+    "zeros": lambda size: ndd.zeros(shape=[size]),
+    "ones": lambda size: ndd.ones(shape=[size, size]),
+    "full": lambda size: ndd.full(1.0, shape=[size]),
+    "a batch": lambda size: ndd.zeros(shape=[2], batch_size=size),
+    "pad": lambda size: ndd.pad(PICTURES[0], axes=[0], shape=[size]),
+    "pad to a multiple": lambda size: ndd.pad(PICTURES[0], axes=[0], align=[size]),
+    "resize": lambda size: ndd.resize(picture(), size=[size, size]),
+    "crop": lambda size: ndd.crop(picture(), crop=[size, size], out_of_bounds_policy="pad"),
+    "crop_mirror_normalize": lambda size: ndd.crop_mirror_normalize(
+        picture(), crop=[size, size], out_of_bounds_policy="pad"
+    ),
+    "slice": lambda size: ndd.slice(
+        picture(), start=[0], end=[size], axes=[0], out_of_bounds_policy="pad"
+    ),
+    "rotate": lambda size: ndd.rotate(picture(), angle=3.0, size=[size, size]),
+    "warp_affine": lambda size: ndd.warp_affine(
+        picture(), size=[size, size], matrix=[1, 0, 0, 0, 1, 0]
+    ),
+    "paste": lambda size: ndd.paste(picture(), ratio=float(size), fill_value=0),
+    "random.uniform": lambda size: ndd.random.uniform(shape=[size]),
+    "random.normal": lambda size: ndd.random.normal(shape=[size, size]),
+    "random.coin_flip": lambda size: ndd.random.coin_flip(shape=[size]),
+    "audio_resample": lambda size: ndd.audio_resample(np.zeros(9, np.float32), out_length=size),
+    "median_blur": lambda size: ndd.experimental.median_blur(
+        picture(), window_size=[2**31 - 1, 2**31 - 1]
+    ),
+    "dilate": lambda size: ndd.experimental.dilate(picture(), mask_size=[2**31 - 1, 2**31 - 1]),
+}
+
+
+def picture():
+    return ndd.as_tensor(PICTURES[0], layout="HWC")
+
+
+@pytest.mark.parametrize("size", [1 << 40, 1 << 62])
+@pytest.mark.parametrize("name", LARGE)
+def test_what_no_memory_holds_is_an_error_of_ours(name, size):
+    with pytest.raises(vl.VideoError) as caught:
+        np.asarray(LARGE[name](size))
+    assert len(str(caught.value)) < 400

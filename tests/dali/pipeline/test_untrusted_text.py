@@ -166,6 +166,23 @@ def test_wrong_arguments_of_a_pipeline_are_errors_that_name_them(name, wrong):
         Pipeline.deserialize(content(pipeline={**arguments, name: wrong})).build()
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("batch_size", 1 << 40),
+        ("batch_size", (1 << 24) + 1),
+        ("prefetch_queue_depth", 1 << 30),
+        ("prefetch_queue_depth", {"cpu_size": 2, "gpu_size": 1 << 30}),
+        ("num_threads", 1 << 20),
+    ],
+)
+def test_counts_that_no_machine_has_memory_for_are_errors(name, wrong):
+    with pytest.raises(ArgumentError, match=rf"{name} of a pipeline .* from 1 to \d+, got "):
+        Pipeline(**{"batch_size": 1, name: wrong})
+    with pytest.raises(ArgumentError, match=rf"{name} of a pipeline .* from 1 to \d+, got "):
+        Pipeline.deserialize(content(), **{name: wrong})
+
+
 @pytest.mark.parametrize("wrong", [{}, {"cpu_size": "x"}, {"cpu_size": 2, "other": 3}])
 def test_depths_of_two_queues_are_checked(wrong):
     with pytest.raises(ArgumentError, match=r"prefetch_queue_depth of a pipeline"):

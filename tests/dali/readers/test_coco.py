@@ -146,6 +146,16 @@ def test_old_names_of_arguments_keep_annotations_and_read_them(read, tmp_path):
             np.testing.assert_array_equal(value, other)
 
 
+@pytest.mark.parametrize(
+    "table", ["[" * 100_000, "{}", "3", '[{"id": 1}]', "[[]]"], ids=lambda text: text[:9]
+)
+def test_damaged_annotations_that_were_kept_are_an_error_of_ours(read, tmp_path, table):
+    (tmp_path / "filenames.dat").write_text("a.jpg\n")
+    (tmp_path / "annotations.json").write_text(table)
+    with pytest.raises(ArgumentError, match="its annotations are damaged"):
+        read("", preprocessed_annotations=str(tmp_path))
+
+
 def test_pixels_have_the_highest_label_of_the_objects_on_them(read):
     mask = named(read(pixelwise_masks=True))["a"][2]
     assert mask.shape == (6, 8, 1)

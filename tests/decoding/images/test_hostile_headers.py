@@ -4,10 +4,12 @@ import struct
 import tracemalloc
 import zlib
 
+import numpy as np
 import pytest
 from processor_time import MILLION, at_most_steps
 
 import videoloader as vl
+from videoloader.dali import fn
 from videoloader.decoding.images.header import read_header
 
 SIZE = 500_000
@@ -125,3 +127,24 @@ def test_the_sizes_in_a_tiff_are_read_where_they_are():
         vl.errors.FormatError, match="x: its header points to bytes 500000 to 500002"
     ):
         read_header(memoryview(data), "x")
+
+
+@pytest.mark.parametrize("digits", [10, 20, 4000, 5000])
+@pytest.mark.parametrize(
+    "form",
+    [
+        b"P5\n%s 7\n255\n",
+        b"P6\n7 %s\n255\n",
+        b"P5\n7 7\n%s\n",
+        b"P4\n%s 7\n",
+        b"P7\nWIDTH %s\nHEIGHT 7\nDEPTH 3\nMAXVAL 255\nENDHDR\n",
+        b"P7\nWIDTH 7\nHEIGHT 7\nDEPTH %s\nMAXVAL 255\nENDHDR\n",
+    ],
+)
+def test_numbers_of_many_digits_are_damage(form, digits):
+    data = form % (b"9" * digits) + b"\0" * 20
+    with pytest.raises(vl.errors.FormatError, match="damaged") as caught:
+        read_header(memoryview(data), "x")
+    assert len(str(caught.value)) < 200
+    with pytest.raises(vl.VideoError, match="damaged"), vl.dali.eager():
+        fn.peek_image_shape(np.frombuffer(data, np.uint8))

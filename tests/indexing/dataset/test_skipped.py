@@ -5,6 +5,7 @@ import shutil
 import tarfile
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import videoloader as vl
@@ -128,3 +129,33 @@ def test_a_thousand_paths_of_a_reason_are_kept_whatever_their_order():
     kept = Skipped.decode(skipped.encode())
     assert [path for path, _ in kept] == names[:1000]
     assert len(kept) == len(names)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 100_000,
+        b"[]",
+        b"[{}, []]",
+        b"[[], {}]",
+        b'[{"a": []}, {}]',
+        b'[{"a": Infinity}, {}]',
+        b'[{}, {"a": 3}]',
+        b'[{}, {"a": [[]]}]',
+        b"nothing",
+        b"\xff",
+    ],
+    ids=lambda data: repr(data[:20]),
+)
+def test_what_is_no_record_of_skipped_files_is_an_error_of_the_data_set(folder, tmp_path, data):
+    vl.index_dataset(folder, tmp_path / "set.parquet", 0).close()
+    table = pq.read_table(tmp_path / "set.parquet")
+    facts = {**table.schema.metadata, b"skipped": data}
+    pq.write_table(
+        table.replace_schema_metadata(facts), tmp_path / "set.parquet", write_page_checksum=True
+    )
+    with (
+        vl.open_dataset(tmp_path / "set.parquet") as dataset,
+        pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"),
+    ):
+        str(dataset.skipped)

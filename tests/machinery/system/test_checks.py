@@ -98,3 +98,10 @@ def test_what_is_no_choice_is_refused(value):
     with pytest.raises(ArgumentError) as error:
         one_of("mode", value, {"a": 1, "b": 2}, hint="c is a here")
     assert str(error.value) == f"mode must be one of a, b, got {value!r}; c is a here"
+
+
+def test_integers_beyond_all_floats_are_outside_the_range():
+    for value in (10**400, -(10**400)):
+        with pytest.raises(ArgumentError, match=r"^n must be a number of at least 0, got -?10"):
+            real_number("n", value)
+    assert real_number("n", 10**400, most=math.inf) == math.inf

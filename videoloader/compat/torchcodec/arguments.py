@@ -129,7 +129,7 @@ def check_mappings(mappings: Any, index: VideoIndex) -> None:
     try:
         text = mappings.read() if hasattr(mappings, "read") else mappings
         content = json.loads(text)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
         raise kind(
             f"Invalid custom frame mappings: {error}. It should be a valid JSON string or a "

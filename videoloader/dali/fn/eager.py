@@ -24,6 +24,7 @@ from videoloader.dali.tensors.batch import Batch
 from videoloader.dali.types import ImageType
 from videoloader.errors import ArgumentError
 from videoloader.machinery.system.eager_calls import mark_drawn
+from videoloader.machinery.system.faults import raise_too_large
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 
@@ -192,7 +193,11 @@ def _run(
     try:
         outputs = apply_operator(operator, context, inputs, given)
     except SampleError as error:
+        raise_too_large(error.error, f"fn.{operator.name}")
         raise error.error from error.error.__cause__
+    except Exception as error:
+        raise_too_large(error, f"fn.{operator.name}")
+        raise
     if operator.draws:
         _mark_drawn(operator, inputs, outputs)
     return outputs

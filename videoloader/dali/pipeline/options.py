@@ -13,12 +13,16 @@ from videoloader.machinery.system.spelling import did_you_mean
 
 START_METHODS = ("fork", "spawn", "forkserver")
 _QUEUES = ("cpu_size", "gpu_size")
-_MOST = 1 << 62  # what queues can count
+_MOST = {  # more is a mistake, or an attack; of other arguments, what queues can count
+    "batch_size": 1 << 24,
+    "prefetch_queue_depth": 1 << 16,
+    "num_threads": 1 << 12,
+}
 
 
 def count_of(name: str, value: Any, *, least: int = 1) -> int:
     """An argument of a pipeline that counts something, checked."""
-    return whole_number(f"{name} of a pipeline", value, least=least, most=_MOST)
+    return whole_number(f"{name} of a pipeline", value, least=least, most=_MOST.get(name, 1 << 62))
 
 
 def seed_or_none(value: Any) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from videoloader.errors import FormatError
 
 _ORIENTATION = 0x112
+_MOST = 1 << 31  # pixels of a side; memory has fewer
 _MOST_ENTRIES = 1 << 12  # of a directory; files have some dozens
 
 
@@ -34,10 +35,12 @@ class ImageHeader:
     bits: int = 8
 
     def __post_init__(self) -> None:
-        if not (self.height > 0 and self.width > 0 and self.channels > 0):
+        if not all(0 < each < _MOST for each in (self.height, self.width, self.channels)):
+            claims = (f"{each!r:.20}" for each in (self.width, self.height, self.channels))
             raise FormatError(
-                f"its {self.format} header claims {self.width}x{self.height} pixels of "
-                f"{self.channels} channels; the file is damaged"
+                "its {} header claims {}x{} pixels of {} channels; the file is damaged".format(
+                    self.format, *claims
+                )
             )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -166,7 +166,7 @@ def _read_pam(data: memoryview) -> ImageHeader:
 
 def _pnm(height: int, width: int, channels: int, maximum: int) -> ImageHeader:
     if not 0 < maximum < 1 << 16:
-        raise FormatError(f"a PNM of the largest value {maximum}; the file is damaged")
+        raise FormatError(f"a PNM of the largest value {maximum!r:.20}; the file is damaged")
     return ImageHeader("pnm", height, width, channels, bits=16 if maximum > 255 else 8)
 
 

@@ -102,9 +102,18 @@ class Skipped:
             ValueError: the bytes are of something else.
         """
         found = cls()
-        if data:
-            counts, found._paths = json.loads(data)
-            found.counts.update(counts)
+        if not data:
+            return found
+        try:
+            counts, paths = json.loads(data)
+            for reason, count in counts.items():
+                found.counts[reason] = int(count)
+            for reason, each in paths.items():
+                if not all(isinstance(path, str) for path in each):
+                    raise TypeError(f"{reason}: a path is no text")
+                found._paths[reason] = list(each)
+        except (AttributeError, TypeError, OverflowError, RecursionError) as error:
+            raise ValueError(f"what was skipped is damaged: {error}") from error
         return found
 
     def __iter__(self) -> Iterator[tuple[str, str]]:

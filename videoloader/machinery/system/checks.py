@@ -73,6 +73,8 @@ def real_number(
     """
     try:
         number = None if isinstance(value, str | bytes | bool) else float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
         number = None
     if number is not None:

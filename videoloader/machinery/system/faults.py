@@ -161,6 +161,12 @@ def raise_shortage(error: BaseException, name: object) -> None:
         raise as_video_error(error, name) from error
 
 
+def raise_too_large(error: Exception, name: object) -> None:
+    """Raise an `OutOfMemoryError` if a library could not allocate what it was asked for."""
+    if not isinstance(error, VideoError) and _is_memory(error):
+        raise OutOfMemoryError(f"{name}: not enough memory ({_first_line(error)})") from error
+
+
 def drop_frames(error: BaseException) -> None:
     """Clear the stack frames in the tracebacks of an error and its causes.
 
@@ -176,6 +182,15 @@ def drop_frames(error: BaseException) -> None:
             todo += [each.__cause__, each.__context__]
 
 
+_TOO_LARGE = (  # of torch, then NumPy, then OpenCV
+    "storage size calculation overflowed",
+    "integer multiplication overflow",
+    "cannot be represented as a symint",
+    "overflow when unpacking long",
+    "array is too big",
+    "maximum allowed dimension exceeded",
+    "insufficient memory",
+)
 _FILES = "no open file is left ({}); raise the limit (ulimit -n), or open fewer files at a time"
 _LACKS = {
     errno.EMFILE: _FILES,
@@ -208,10 +223,18 @@ def _lack(error: BaseException | None) -> str:
 
 
 def _is_memory(error: Exception) -> bool:
-    """Whether memory ran out; torch raises a `RuntimeError` then."""
+    """Whether memory ran out; torch raises a `RuntimeError` then.
+
+    Where the bytes do not fit into an integer, the libraries raise various errors.
+    """
     if isinstance(error, MemoryError):
         return True
     text = str(error).lower()
-    return isinstance(error, RuntimeError) and (
-        "out of memory" in text or "allocate memory" in text
-    )
+    if isinstance(error, RuntimeError) and ("out of memory" in text or "allocate memory" in text):
+        return True
+    return any(part in text for part in _TOO_LARGE)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

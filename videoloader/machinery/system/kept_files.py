@@ -24,7 +24,7 @@ from pathlib import Path
 from videoloader.errors import ArgumentError, SourceError
 from videoloader.machinery.system.folders import check_owner, make_own, open_regular
 from videoloader.machinery.system.forking import ForkSafeLock
-from videoloader.machinery.system.writing import written, written_whole
+from videoloader.machinery.system.writing import ABANDONED, written, written_whole
 
 _LOCK = "remove.lock"
 _PARTIAL = ".partial"
@@ -35,7 +35,6 @@ FILES = 1 << 13  # least files in a part; chance puts a few percent more or fewe
 _REMOVED = 16  # one part in so many is free after files were removed
 _SHARE = 32  # of the limit, one part in so many is written before the folder is looked at again
 _USED = 3600.0  # seconds after which the use of a file is noted once more
-_ABANDONED = 3600.0  # seconds after which an unfinished file is one of a process that was killed
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(i?)B")
@@ -150,7 +149,10 @@ class KeptFiles:
                 self._check(path.parent)
                 if path.exists() or not self._has_room(key, size):
                     return
-                with written_whole(path) as unfinished, open(unfinished, "wb") as file:
+                with (
+                    written_whole(path, looks_around=False) as unfinished,
+                    open(unfinished, "wb") as file,
+                ):
                     file.writelines([*parts, _checksum(key, *parts)])
         except SourceError as error:
             with self._lock:
@@ -214,7 +216,7 @@ class KeptFiles:
                         continue
                     with suppress(FileNotFoundError):  # removed by another process
                         status = entry.stat()
-                        if match[1] and now - status.st_mtime > _ABANDONED:
+                        if match[1] and now - status.st_mtime > ABANDONED:
                             os.unlink(entry.path)
                         else:
                             yield status.st_mtime, status.st_size, entry.path
