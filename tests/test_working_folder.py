@@ -5,6 +5,8 @@ Worker processes are those of the shared decoder, which start in another folder.
 
 import pickle
 import tarfile
+import wave
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +110,67 @@ def test_an_operator_finds_the_videos_that_it_is_fed(leave, make):
     with definition() as pipe:
         (clips,) = pipe.run()
     assert numbers(clips[0]) == FRAMES
+
+
+@pytest.fixture
+def other_folder(leave, tmp_path):
+    """The folder that is left for has another video of the same name."""
+    encode_video(tmp_path / NAME, frames=5, size=(64, 48))
+    with tarfile.open(tmp_path / "videos.tar", "w") as archive:
+        archive.add(tmp_path / NAME, arcname=NAME)
+
+
+@pytest.mark.usefixtures("other_folder")
+@pytest.mark.parametrize("is_pickled", [False, True])
+@pytest.mark.parametrize("make", [lambda: Item(NAME), member], ids=["item", "member"])
+def test_an_item_is_of_the_folder_in_which_it_was_made(leave, make, is_pickled):
+    item = make()
+    data = pickle.dumps(item)
+    leave()
+    if is_pickled:
+        item = pickle.loads(data)
+    with item.open() as source:
+        assert vl.index_video(source).num_frames == 20
+    assert item.state().size == source.size
+    assert item.absolute().location == item.location
+    for workers in (0, 1):
+        batch = vl.decode_batch([(item, FRAMES)], workers=workers)
+        assert numbers(batch.frames[0]) == FRAMES
+    with vl.Video(item) as video:
+        assert len(video) == 20
+    dataset = vl.ClipDataset([item], vl.UniformClip(2))
+    assert dataset[0]["frame_numbers"].tolist() == [0, 19]
+    with vl.Loader([item], vl.UniformClip(2), batch_size=1, workers=0) as batches:
+        assert next(iter(batches))["frame_numbers"].tolist() == [[0, 19]]
+    assert item.name.startswith(("clip.mp4", "videos.tar"))
+    assert Item(*item.place()) == item
+
+
+@pytest.mark.usefixtures("other_folder")
+def test_a_file_beside_an_item_is_of_its_folder(leave, folder, tmp_path):
+    (folder / "clip.txt").write_text("of the first folder")
+    (tmp_path / "clip.txt").write_text("of the other")
+    item = Item(NAME)
+    leave()
+    options = {"columns": [".txt"], "batch_size": 1, "workers": 0}
+    with vl.Loader([item], vl.UniformClip(2), **options) as batches:
+        (batch,) = batches
+    assert batch[".txt"] == ["of the first folder"]
+
+
+def test_a_sound_pickles_for_other_folders(leave, folder, tmp_path):
+    for place, count in ((folder, 800), (tmp_path, 400)):
+        with wave.open(str(place / "a.wav"), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(8000)
+            file.writeframes(bytes(2 * count))
+    for given in ("a.wav", Path("a.wav")):
+        with vl.Audio(given) as audio:
+            data = pickle.dumps(audio)
+    leave()
+    with pickle.loads(data) as again:
+        assert again.num_samples == 800
 
 
 def test_an_index_is_of_the_files_that_were_given(leave, folder, tmp_path):

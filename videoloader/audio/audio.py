@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,6 +21,7 @@ from videoloader.audio.seeking import InexactSeekError
 from videoloader.audio.stream import SoundStream
 from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
+from videoloader.machinery.system.address import absolute
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.machinery.system.forking import ForkSafeLock
@@ -106,7 +108,7 @@ class Audio:
             "fill_gaps": fill_gaps,
         }
         self._dtype = dtype
-        self._given = source
+        self._given = absolute(source) if isinstance(source, str | os.PathLike) else source
         self._may_seek = True  # in compressed sound; False where that was found to be inexact
         self._lock = ForkSafeLock()
         self._source = open_source(source)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -30,7 +32,8 @@ class Item:
     stored; `location` has them as long as the item exists.
 
     Args:
-        path: of the file or archive; a path or a URL.
+        path: of the file or archive; a path or a URL. A relative path is opened from the folder in
+            which the item was made, also in another process.
         member: name in the archive.
         offset: of the member in the archive.
         size: of the member.
@@ -40,6 +43,7 @@ class Item:
             absolute path of a relative one, see `absolute`.
         below: the part of `path` below the root of its data set, "" without a root; stays the same
             where the data set is moved.
+        folder: working folder in which the item was made, "" if `path` is not relative to one.
     """
 
     path: str
@@ -50,6 +54,7 @@ class Item:
     problem: str = field(default="", compare=False, repr=False)
     signed: str = field(default="", repr=False)
     below: str = field(default="", compare=False, repr=False)
+    folder: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         is_place = isinstance(self.path, str) and isinstance(self.member, str)
@@ -59,6 +64,9 @@ class Item:
         if plain != self.path:
             object.__setattr__(self, "signed", self.path)
             object.__setattr__(self, "path", plain)
+        if not (self.folder or self.path.startswith("/") or is_url(self.path)):
+            with suppress(FileNotFoundError):  # it was removed; nothing opens by the path then
+                object.__setattr__(self, "folder", sys.intern(os.getcwd()))
 
     @property
     def name(self) -> str:
@@ -78,7 +86,7 @@ class Item:
     @property
     def location(self) -> str:
         """Path or URL to open it by; may hold secrets."""
-        return self.signed or self.path
+        return self.signed or (f"{self.folder}/{self.path}" if self.folder else self.path)
 
     def open(self, *, known: Fingerprint | None = None) -> Source:
         """The bytes of the video.

@@ -43,7 +43,8 @@ def read_beside(item: Item, endings: Collection[str], before: Item | None) -> di
 
 
 def _from_folder(item: Item, ending: str) -> bytes:
-    folder, slash, name = item.path.rpartition("/")
+    is_remote = is_url(local_path(item.path))  # then without the query, which is of the video
+    folder, slash, name = (item.path if is_remote else item.location).rpartition("/")
     place = local_path(f"{folder}{slash}{name.partition('.')[0]}{ending}")
     if not is_url(place) and os.path.isfile(place) and not os.path.getsize(place):
         return b""  # which is no source
