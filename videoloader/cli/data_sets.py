@@ -130,7 +130,7 @@ def query(
         str | None, typer.Option(help="Print videos and hours by a column or expression.")
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
-    time_limit: Annotated[float, typer.Option(min=0, help="Seconds that it may take.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds that it may take.")] = 60.0,
     as_json: Json = False,
 ) -> None:
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).

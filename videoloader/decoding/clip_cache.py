@@ -12,6 +12,7 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache, partial
+from math import isfinite
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -139,7 +140,8 @@ class ClipCache:
     def _read(self, key: str, clip: OpenClip, memory: torch.Tensor, *, with_sound: bool) -> bool:
         """Fill the memory of a clip, on the CPU, and set its sound; False if it is not kept."""
         seconds = sum(abs(span.end - span.begin) for spans in clip.sounds for span in spans)
-        most = _SOUND.size + 8 * clip.request.clips + int(seconds * _SECOND_OF_SOUND)
+        most = _SOUND.size + 8 * clip.request.clips
+        most += int(seconds * _SECOND_OF_SOUND) if isfinite(seconds) else 0
         data = self._kept.read(key, memory.numpy().data, most=most)
         if data is None:
             return False

@@ -182,6 +182,19 @@ def test_deep_nesting_is_answered_or_an_error_of_ours(dataset, form, depth):
         query_rows(dataset, form(depth))
 
 
+def test_a_data_set_whose_urls_are_signed_by_a_function_is_queried(path):
+    with vl.open_dataset(path, sign=lambda url: f"{url}?signed") as dataset:
+        found = dataset.sample(500).query("height > 700").rows.tolist()
+        assert found == dataset.sample(500).filter(pc.field("height") > 700).rows.tolist()
+        assert len(query_rows(dataset, "true")) == ROWS
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), "1", None])
+def test_a_time_limit_is_a_number_of_seconds(dataset, wrong):
+    with pytest.raises(ArgumentError, match="time_limit must be a number above 0"):
+        dataset.query("true", time_limit=wrong)
+
+
 def test_a_query_of_all_columns_and_many_numbers_fits(dataset):
     numbers = ", ".join(map(str, range(0, ROWS, 2)))
     wanted = dataset.filter(pc.field("error").is_null()).rows

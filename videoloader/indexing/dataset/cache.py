@@ -175,7 +175,10 @@ def _in_user_folder(path: Path) -> Path:
 
 
 def _in_memory(path: Path, of: tuple[bytes, int, int], problem: str) -> Cache:
-    file = os.memfd_create(f"{path.name}.cache")
+    try:
+        file = os.memfd_create(f"{path.name}.cache")
+    except OSError as error:
+        raise unreadable(str(path), error) from None
     try:
         with written(path), open(file, "wb", closefd=False) as out:
             _write(out, path, of, folder=None)
@@ -196,7 +199,8 @@ def _fits(cache: Path, of: tuple[bytes, int, int]) -> bool:
             count = _HEAD.unpack(head)[3]
             end = os.pread(file.fileno(), 8, _HEAD.size + 8 * count)
             size = os.stat(file.fileno()).st_size
-    except (OSError, OverflowError):
+    except (OSError, OverflowError) as error:
+        raise_shortage(error, cache)
         return False
     is_whole = int.from_bytes(end, "little") == size > 0
     return is_whole and _STATE.unpack_from(head) == of

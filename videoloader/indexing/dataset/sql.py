@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from copy import copy
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from videoloader import errors
 from videoloader.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from videoloader.indexing.dataset.joining import ROW
 from videoloader.indexing.dataset.rows import as_error
+from videoloader.machinery.system.checks import real_number
 from videoloader.machinery.system.spelling import did_you_mean
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.tasks import run_tasks
@@ -115,10 +117,13 @@ def _ask(query: Query, time_limit: float) -> Any:
             raise ArgumentError(f"the query {text!r} is no text: {error.reason}") from error
     if find_spec("duckdb") is None:
         raise UnsupportedError('queries need DuckDB; pip install "videoloader[query]"')
-    limit = MEMORY + _ROW_MEMORY * len(query.rows)
-    function = f"{answer.__module__}:{answer.__name__}"
-    results = run_tasks(function, [query], workers=1, time_limit=time_limit, memory_limit=limit)
-    ((_, found),) = results
+    ((_, found),) = run_tasks(
+        f"{answer.__module__}:{answer.__name__}",
+        [query._replace(rows=_without_sign(query.rows))],
+        workers=1,
+        time_limit=real_number("time_limit", time_limit, above=0),
+        memory_limit=MEMORY + _ROW_MEMORY * len(query.rows),
+    )
     if not isinstance(found, TaskFailure):
         return found
     if found.kind in errors.__all__:
@@ -128,6 +133,17 @@ def _ask(query: Query, time_limit: float) -> Any:
         advice += ", or pass a larger time_limit"
     told = query.where if query.by is None else f"{query.where} by {query.by}"
     raise ArgumentError(f"the query {told!r:.200} cannot be answered: {found.reason}; {advice}")
+
+
+def _without_sign(rows: Videos | DatasetIndex) -> Videos | DatasetIndex:
+    """The same rows, which pickle: no video is opened for a query, so none is signed."""
+    dataset = copy(rows.videos.dataset)
+    dataset._sign = None
+    if rows is rows.videos.dataset:
+        return dataset
+    chosen = copy(rows)
+    chosen.__dict__["dataset"] = dataset
+    return chosen
 
 
 def answer(query: Query) -> Any:
@@ -269,8 +285,8 @@ def _other_table(table: dict[str, Any]) -> str:
     """What is read by a part of FROM that is neither `videos`, a join nor a subquery."""
     match table["type"]:
         case "BASE_TABLE":
-            place = (table["catalog_name"], table["schema_name"], table["table_name"].lower())
-            return "" if place == ("", "", "videos") else f"the table {table['table_name']!r}"
+            is_own = table["table_name"].lower() == "videos" and not table["schema_name"]
+            return "" if is_own else f"the table {table['table_name']!r}"
         case "TABLE_FUNCTION":
             return f"the table function {table['function'].get('function_name')!r}"
         case "EMPTY" | "JOIN" | "SUBQUERY":

@@ -145,7 +145,9 @@ class KeptFiles:
         path, size = self.path(key), sum(memoryview(part).nbytes for part in parts) + _CRC
         try:
             with written(self.folder):
-                make_own(self.folder)
+                if self.folder not in self._checked:
+                    make_own(self.folder)
+                    self._checked.add(self.folder)
                 self._check(path.parent)
                 if path.exists() or not self._has_room(key, size):
                     return
