@@ -82,6 +82,9 @@ def open_decoder(
 def make_packet(payload: bytes, number: int) -> av.Packet[Any]:
     """A packet for the decoders of `open_decoder`, with `number` as its pts.
 
+    Say of keyframes that they are (`is_keyframe`): FFmpeg's decoder of PNG takes the pictures of
+    other packets for differences from the picture before.
+
     The payload is copied: `av.Packet(payload)` would refer to Python's memory, which lacks the
     zero padding that decoders read past the end, so their output would be undefined.
     """

@@ -146,12 +146,11 @@ def test_old_names_of_arguments_keep_annotations_and_read_them(read, tmp_path):
             np.testing.assert_array_equal(value, other)
 
 
-@pytest.mark.parametrize(
-    "table", ["[" * 100_000, "{}", "3", '[{"id": 1}]', "[[]]"], ids=lambda text: text[:9]
-)
-def test_damaged_annotations_that_were_kept_are_an_error_of_ours(read, tmp_path, table):
-    (tmp_path / "filenames.dat").write_text("a.jpg\n")
-    (tmp_path / "annotations.json").write_text(table)
+@pytest.mark.parametrize("name", ["boxes.dat", "labels.dat", "offsets.dat", "counts.dat"])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff" * 7, b"\x02\0\0\0"])
+def test_damaged_annotations_that_were_kept_are_an_error_of_ours(read, tmp_path, name, content):
+    read(save_preprocessed_annotations=True, save_preprocessed_annotations_dir=str(tmp_path))
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(ArgumentError, match="its annotations are damaged"):
         read("", preprocessed_annotations=str(tmp_path))
 

@@ -97,6 +97,7 @@ class ForwardReader:
         self._budget = _LEAST_BYTES
         self._early: dict[_Part, VideoFrame] = {}
         self._seen: dict[int, int] = {}
+        self._flags = index.packets["flags"]
         self._is_split = bool(index.frame_parts.any())
         self._reports_damage = codec_of(index.codec).reports_damage
 
@@ -135,7 +136,9 @@ class ForwardReader:
             for number, payload in self._payloads(run, before) if wanted or owed else ():
                 if self._index.damaged[number]:
                     return False
-                frames = self.decoder.decode(make_packet(payload, number))
+                packet = make_packet(payload, number)
+                packet.is_keyframe = bool(self._flags[number] & PacketFlags.KEY)
+                frames = self.decoder.decode(packet)
                 self._counts.packets += 1
                 self._counts.bytes += len(payload)
                 self._counts.frames += len(frames)

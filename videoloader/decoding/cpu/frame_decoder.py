@@ -256,6 +256,7 @@ class CpuDecoder:
                     if self._index.damaged[number]:
                         damage.append(_Damage(number, number, "bytes of it are lost or wrong"))
                     packet = make_packet(payload, number)
+                    packet.is_keyframe = bool(int(self._flags[number]) & _KEY)
                     fed.append(number)
                     self.counts.packets += 1
                     self.counts.bytes += len(payload)

@@ -82,8 +82,11 @@ def _decode_all(
         height=index.height,
         max_pixels=most_pixels(index.fingerprint.size),
     )
+    keys = (index.packets["flags"] & PacketFlags.KEY).astype(bool).tolist()
     packets = (make_packet(payload, number) for number, payload in enumerate(payloads))
     for packet in itertools.chain(packets, [None]):
+        if packet is not None and packet.pts is not None:
+            packet.is_keyframe = keys[packet.pts]
         try:
             frames = decoder.decode(packet)
         except av.error.FFmpegError:
