@@ -39,6 +39,17 @@ def matrix_and_range(
     )
 
 
+def tag(frame: VideoFrame, color: Color) -> None:
+    """Write the stream's matrix and range into a frame that has no tags of its own."""
+    for name, codes, value in (
+        ("colorspace", _MATRIX_NAMES, color.matrix),
+        ("color_range", _TAGGED_RANGES, color.range),
+    ):
+        known = {text: code for code, text in codes.items()}
+        if int(getattr(frame, name)) not in codes and value in known:
+            setattr(frame, name, known[value])
+
+
 def resolve(
     matrix: str | None,
     color_range: str | None,
