@@ -23,6 +23,7 @@ from videoloader.decoding.packets.needed import Drop
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
 from videoloader.sampling.plan import Run, plan_run
 
 if TYPE_CHECKING:

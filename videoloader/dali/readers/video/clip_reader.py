@@ -81,7 +81,7 @@ class ClipReader:
     def reset(self) -> None:
         """Nothing to do: a reader never ends."""
 
-    def meta(self) -> dict[str, object]:
+    def meta(self) -> dict[str, int]:
         """What `Pipeline.reader_meta` gives."""
         return self.order.epochs.meta()
 
