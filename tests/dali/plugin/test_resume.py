@@ -106,7 +106,8 @@ def test_sources_of_a_number_go_on_and_their_epochs_too():
         list(before)
         for done, _ in enumerate(before):
             after.load_state_dict(before.state_dict())
-            assert [batch["x"].tolist() for (batch,) in after] == epochs[1][done + 1 :]
+            if done < 3:  # after the last batch the next loop is the next epoch
+                assert [batch["x"].tolist() for (batch,) in after] == epochs[1][done + 1 :]
             assert [batch["x"].tolist() for (batch,) in after] == epochs[2]
 
 

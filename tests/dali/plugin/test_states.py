@@ -12,12 +12,12 @@ from videoloader.errors import ArgumentError
 LENGTH = 7
 
 
-def made(size=LENGTH):
+def made(size=LENGTH, **options):
     @pipeline_def(batch_size=2, num_threads=1, seed=1, enable_checkpointing=True)
     def graph():
         return fn.external_source(lambda number: np.full((2, 1), number))
 
-    return GenericIterator(graph(), ["x"], size=size)
+    return GenericIterator(graph(**options), ["x"], size=size)
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +74,25 @@ def test_a_sound_state_is_taken(state):
     with made() as batches:
         batches.load_state_dict(json.loads(json.dumps(state)))
         assert [int(batch["x"][0, 0]) for (batch,) in batches] == [1, 2, 3]
+
+
+DAMAGED = [[], "text", {}, {"taken": 1}, {"taken": -1}, {"plan": [0] * 4}, {"has_begun": 3}]
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=repr)
+def test_checkpoints_with_a_damaged_place_are_an_error(damage):
+    with made() as batches:
+        next(batches)
+        known = json.loads(batches.checkpoints()[0])
+    is_part = isinstance(damage, dict) and len(damage) and damage != {"taken": 1}
+    known["iterator"] = {**known["iterator"], **damage} if is_part else damage
+    with pytest.raises(ArgumentError, match=r"state|checkpoint"):
+        made(checkpoint=json.dumps(known).encode()).close()
+
+
+def test_checkpoints_of_another_size_tell_where_the_pipeline_is():
+    with made() as batches:
+        next(batches)
+        states = batches.checkpoints()
+    with made(size=12, checkpoint=states[0]) as batches:
+        assert [int(batch["x"][0, 0]) for (batch,) in batches] == [1, 2, 3, 4, 5]

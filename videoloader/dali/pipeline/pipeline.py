@@ -505,6 +505,11 @@ class Pipeline:
         return 0 if self._state is None else self._state.batches
 
     @property
+    def restored_from(self) -> Checkpoint | None:
+        """The checkpoint that the pipeline goes on from."""
+        return self._state
+
+    @property
     def next_batch(self) -> int:
         """Number of the batch that `run` gives next."""
         return self.resumed_at if self._run is None else self._run.next_batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,8 @@ class BatchIterator(ABC, Generic[Item]):
         self._has_stopped = False
         self._layouts: dict[str, str] = {}
         self._plan = self._plan_at(self._taken)
+        if (state := self._told_by_checkpoints()) is not None:
+            self._stand_at(state)
         if self._plan is not None and self._plan.first == self._plan.stop:
             raise ArgumentError(
                 f"no epoch has a whole batch of {self.batch_size} samples, and "
@@ -87,7 +90,7 @@ class BatchIterator(ABC, Generic[Item]):
     @in_turn
     def __iter__(self) -> Self:
         """The iterator itself; where the epoch is at its end, the next one begins."""
-        if self._is_at_end():
+        if self._is_at_end() or self._has_source_ended():
             self._next_epoch()
         return self
 
@@ -140,7 +143,7 @@ class BatchIterator(ABC, Generic[Item]):
     @in_turn
     def reset(self) -> None:
         """Begin the next epoch, after the end of one; before it, this warns and does nothing."""
-        if self._is_at_end():
+        if self._is_at_end() or self._has_source_ended():
             self._next_epoch()
         elif self._has_begun:
             warnings.warn(
@@ -163,9 +166,11 @@ class BatchIterator(ABC, Generic[Item]):
     def checkpoints(self) -> list[bytes]:
         """The state of each pipeline, to be given to it as `checkpoint`.
 
-        An iterator over pipelines that go on from these goes on with the rest of the epoch.
+        An iterator over pipelines that go on from these stands where this one does: within its
+        epoch, or at the end of it.
         """
-        return [pipeline.checkpoint() for pipeline in self._pipelines]
+        states = map(Checkpoint.read, self._pipeline_states())
+        return [replace(state, iterator=self._place()).write() for state in states]
 
     @in_turn
     def state_dict(self) -> dict[str, Any]:
@@ -173,9 +178,15 @@ class BatchIterator(ABC, Generic[Item]):
 
         The pipelines need `enable_checkpointing=True`.
         """
+        return {"pipelines": self._pipeline_states(), **self._place()}
+
+    def _pipeline_states(self) -> list[str]:
+        return [pipeline.checkpoint().decode() for pipeline in self._pipelines]
+
+    def _place(self) -> dict[str, Any]:
+        """Where the iterator stands in its epoch: `state_dict` without the pipelines."""
         plan = self._plan
         return {
-            "pipelines": [state.decode() for state in self.checkpoints()],
             "taken": self._taken,
             "has_begun": self._has_begun,
             "has_stopped": self._has_stopped,
@@ -202,9 +213,7 @@ class BatchIterator(ABC, Generic[Item]):
         """
         check_state(state)
         states = state["pipelines"]
-        is_alike = state["has_reader"] == self._length.has_reader
-        is_alike &= (state["plan"] is None) == (self._planner is None)
-        if not is_alike or not self._fits(states):
+        if not self._has_such_epochs(state) or not self._fits(states):
             raise ArgumentError(
                 f"the state is of an iterator over {len(states)} pipelines, this one has "
                 f"{len(self._pipelines)}; size and reader_name must be the same too"
@@ -220,12 +229,39 @@ class BatchIterator(ABC, Generic[Item]):
         self._is_prepared = False
         for pipeline, each in zip(self._pipelines, states, strict=True):
             pipeline.restore(each)
+        self._planner = self._length.planner(self._pipelines, self._policy)
+        self._stand_at(state)
+
+    def _stand_at(self, state: Mapping[str, Any]) -> None:
+        """Take the place in an epoch that `_place` gave; the pipelines are there already."""
         self._taken, self._has_begun = state["taken"], state["has_begun"]
         self._has_stopped = state["has_stopped"]
-        self._planner = self._length.planner(self._pipelines, self._policy)
         if self._planner is not None:
             epoch, first, start = state["plan"][:3]
             self._plan = replace(self._planner.plan(epoch, first), start=start)
+
+    def _told_by_checkpoints(self) -> Mapping[str, Any] | None:
+        """What the iterator told that made the checkpoints of the pipelines.
+
+        None if there is none, or if they were made by an iterator with other epochs.
+        """
+        states = [pipeline.restored_from for pipeline in self._pipelines]
+        written = [state.write() for state in states if state is not None]
+        told = {json.dumps(state.iterator) for state in states if state is not None}
+        if len(written) < len(states) or len(told) != 1 or told == {"null"}:
+            return None
+        state = {"pipelines": written, **json.loads(told.pop())}
+        check_state(state)
+        each = zip(self._pipelines, written, strict=True)
+        is_alike = state["samples"] == self._num_samples() and self._has_such_epochs(state)
+        if not is_alike or any(pipeline.divides_anew(own) for pipeline, own in each):
+            return None
+        return state
+
+    def _has_such_epochs(self, state: Mapping[str, Any]) -> bool:
+        """Whether epochs here end by the same thing: a reader, `size` or a source."""
+        has_reader = state["has_reader"] == self._length.has_reader
+        return has_reader and (state["plan"] is None) == (self._planner is None)
 
     def _fits(self, states: Sequence[str]) -> bool:
         """Whether there are as many pipelines; those of a reader may be more or fewer."""
@@ -299,6 +335,16 @@ class BatchIterator(ABC, Generic[Item]):
 
     def _is_at_end(self) -> bool:
         return self._has_stopped or (self._plan is not None and self._taken >= self._plan.stop)
+
+    def _has_source_ended(self) -> bool:
+        """Whether the last batch that was taken is the last one of a source.
+
+        Only where no reader says how long an epoch is. Waits for the next batch.
+        """
+        if self._length.has_reader or not self._taken:
+            return False
+        self._prepare()
+        return any(pipeline.empty() for pipeline in self._pipelines)
 
     def _run(self) -> list[tuple[TensorList, ...]]:
         """A batch of every pipeline; they stay in step when one of them fails.

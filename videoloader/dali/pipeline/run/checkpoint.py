@@ -27,6 +27,7 @@ class Checkpoint:
         epoch_start: number of the first batch of this epoch.
         readers: how each reader divides its samples.
         has_seed: whether the seed was given, and so is that of all shards.
+        iterator: what an iterator over the pipeline keeps of its epoch; None without one.
     """
 
     seed: int
@@ -36,6 +37,7 @@ class Checkpoint:
     epoch_start: int = 0
     readers: tuple[Division, ...] = ()
     has_seed: bool = True
+    iterator: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, text: str | bytes) -> Checkpoint:
@@ -46,8 +48,11 @@ class Checkpoint:
                 raise ValueError("another version")
             readers = tuple(map(_division, known.pop("readers", ())))
             has_seed = bool(known.pop("has_seed", True))
+            iterator = known.pop("iterator", None)
+            if not isinstance(iterator, dict | None):
+                raise TypeError("iterator")
             numbers = {name: index(value) for name, value in known.items()}
-            state = cls(**numbers, readers=readers, has_seed=has_seed)
+            state = cls(**numbers, readers=readers, has_seed=has_seed, iterator=iterator)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ArgumentError(
                 f"checkpoint is not what Pipeline.checkpoint() gives: {repr(text)[:60]}"
