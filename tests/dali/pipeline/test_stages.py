@@ -13,6 +13,7 @@ import torch
 
 from videoloader.dali.pipeline.run.pool import sample_pool
 from videoloader.errors import ArgumentError
+from videoloader.machinery.runtime import stage_thread
 from videoloader.machinery.runtime.stage_thread import Stage
 from videoloader.machinery.runtime.stages import StageRunner
 
@@ -449,6 +450,24 @@ def test_an_interpreter_that_ends_beside_a_runner_ends_quietly(end, code):
         [sys.executable, "-c", SCRIPT.format(end=end)], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+class Changing(weakref.WeakKeyDictionary):
+    """Loses its last key while it is walked, as when a thread ends."""
+
+    def __iter__(self):
+        for key in super().__iter__():
+            self.pop(next(reversed(self.data))(), None)
+            yield key
+
+    def values(self):
+        return (self[key] for key in self)
+
+
+def test_a_thread_that_ends_meanwhile_does_not_disturb_the_end(monkeypatch):
+    threads = [threading.Thread() for _ in range(5)]
+    monkeypatch.setattr(stage_thread, "_running", Changing(dict.fromkeys(threads, ())))
+    stage_thread._end_all()
 
 
 class Holder:

@@ -209,9 +209,11 @@ _running: weakref.WeakKeyDictionary[threading.Thread, Sequence[Any]] = weakref.W
 @atexit.register
 def _end_all() -> None:
     """End what was not closed: a thread in native code must not outlive the interpreter."""
-    for queues in list(_running.values()):
-        close_all(queues)
-    for thread in list(_running):
+    # `keyrefs` copies at once; threads that end take themselves out meanwhile.
+    threads = [thread for ref in _running.keyrefs() if (thread := ref()) is not None]
+    for thread in threads:
+        close_all(_running.get(thread, ()))
+    for thread in threads:
         if thread.ident is not None and thread is not threading.current_thread():
             thread.join()
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,7 +202,7 @@ class Epochs:
             replace(self, num_shards=num_shards, shard_id=0)  # fails if there are too many
         return replace(self, ended=ended)
 
-    def meta(self) -> dict[str, int]:
+    def meta(self) -> dict[str, Any]:
         """The result of `Pipeline.reader_meta`, with DALI's keys.
 
         `epoch_size_padded` counts the copies that shards are filled up with.
