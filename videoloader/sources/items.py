@@ -64,7 +64,8 @@ class Item:
         if plain != self.path:
             object.__setattr__(self, "signed", self.path)
             object.__setattr__(self, "path", plain)
-        if not (self.folder or self.path.startswith("/") or is_url(self.path)):
+        is_whole = not self.path or self.path.startswith("/") or is_url(self.path)
+        if not (self.folder or is_whole):
             with suppress(FileNotFoundError):  # it was removed; nothing opens by the path then
                 object.__setattr__(self, "folder", sys.intern(os.getcwd()))
 

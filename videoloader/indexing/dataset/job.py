@@ -19,6 +19,7 @@ from videoloader.indexing.dataset.rows import (
     Row,
     as_error,
     failed_row,
+    storable,
     text_at,
     with_root,
 )
@@ -134,7 +135,7 @@ def index_dataset(
             done, failed = done + 1, failed + is_failed
             if progress is not None:
                 progress(done, len(items), failed)
-        rows = (journal[item] for item in items)
+        rows = (storable(journal[item]) for item in items)
         stored = noted.relative_to(base)
         write_rows(target, rows, base, is_default=root is None, shard=shard, skipped=stored)
         journal.remove()

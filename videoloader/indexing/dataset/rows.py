@@ -155,7 +155,7 @@ class Row:
             if isinstance(facts, list):
                 facts = dict(zip(_FACTS, facts, strict=True))
             row = cls(Item(*item), state and Fingerprint(*state), facts, data[end:], error, kind)
-            row.check()
+            row.check_facts()
         except (TypeError, ValueError, RecursionError, struct.error) as reason:
             raise FormatError(f"no row of a data set index ({reason})") from reason
         return row
@@ -166,13 +166,21 @@ class Row:
         Raises:
             ValueError: one cannot, which it names.
         """
-        is_row = isinstance(self.error, str) and isinstance(self.kind, str)
-        if not is_row or not isinstance(self.facts, dict):
-            raise ValueError("the error or the facts are of another type")
+        self.check_facts()
         _check(("error", "error_kind"), (self.error, self.kind))
         _check(_PLACE, self.item.place())
         if self.state is not None:
             _check(Fingerprint.__slots__, [getattr(self.state, n) for n in Fingerprint.__slots__])
+
+    def check_facts(self) -> None:
+        """Check the types of the error and the facts, and the facts of a video as `check` does.
+
+        Raises:
+            ValueError: one is wrong.
+        """
+        is_row = isinstance(self.error, str) and isinstance(self.kind, str)
+        if not is_row or not isinstance(self.facts, dict):
+            raise ValueError("the error or the facts are of another type")
         if "num_frames" in self.facts:  # of a video; those of other jobs are in no column
             _check(_FACTS, [*map(self.facts.get, _FACTS)])
 
@@ -263,10 +271,10 @@ def _finished(begun: Begun | Row) -> Row:
         row = Row(item, index.fingerprint, _facts(index), encode_index(index, name=name))
     except Exception as error:  # noqa: BLE001  (as above)
         return _failed(item, state, error, root)
-    return _storable(row)
+    return storable(row)
 
 
-def _storable(row: Row) -> Row:
+def storable(row: Row) -> Row:
     """The row, or that of a failure if a column cannot hold one of its values."""
     try:
         row.check()
@@ -298,7 +306,7 @@ def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str |
         state = None  # the next job tries again
     elif isinstance(error, VideoError):
         state = state or state_of(place)
-    return _storable(Row(item, state, {}, error=text, kind=kind))
+    return storable(Row(item, state, {}, error=text, kind=kind))
 
 
 def state_of(item: Item) -> Fingerprint | None:
@@ -313,7 +321,7 @@ def failed_row(item: Item, failure: TaskFailure, root: str | None = None) -> Row
     """The row of a video whose worker died or exceeded the time limit."""
     state = state_of(item.under(root))
     text = f"{item.name}: {failure.reason}"
-    return _storable(Row(item, state, {}, error=text, kind=failure.kind))
+    return storable(Row(item, state, {}, error=text, kind=failure.kind))
 
 
 def with_root(row: Row, earlier: str | None, root: str | None) -> Row:
