@@ -20,7 +20,7 @@ from videoloader.cli.terminal import (
     video_facts,
     warn,
 )
-from videoloader.errors import ArgumentError, VideoError
+from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing import index_video
 
 
@@ -145,7 +145,15 @@ def browse(
 
 def _damage(dataset: Path) -> Any:
     """What `videoloader check` has written beside a data set index; None where it has not."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = dataset.with_suffix(".damage.parquet")
-    return pq.read_table(path) if path.exists() else None
+    if not path.exists():
+        return None
+    fields = [("path", pa.string()), ("member", pa.string()), ("frames", pa.list_(pa.int64()))]
+    try:
+        return pq.read_table(path, columns=[name for name, _ in fields]).cast(pa.schema(fields))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{path}: no report of `videoloader check` ({reason})") from error

@@ -117,6 +117,25 @@ def test_the_page_names_what_was_skipped(folder, tmp_path):
     assert [path for path, _ in skipped["paths"]] == ["more.tar.gz"]
 
 
+@pytest.mark.parametrize("kind", ["no Parquet", "other columns", "other types", "a folder"])
+def test_a_damaged_report_of_damage_is_an_error_of_ours(dataset, tmp_path, kind):
+    index = tmp_path / "set.parquet"
+    index.write_bytes(dataset.path.read_bytes())
+    beside = tmp_path / "set.damage.parquet"
+    match kind:
+        case "no Parquet":
+            beside.write_bytes(b"nothing")
+        case "other columns":
+            pq.write_table(pa.table({"path": ["a"]}), beside)
+        case "other types":
+            pq.write_table(pa.table({"path": ["a"], "member": [""], "frames": ["x"]}), beside)
+        case "a folder":
+            beside.mkdir()
+    told = CliRunner().invoke(app, ["report", str(index), "-o", str(tmp_path / "out")])
+    assert told.exit_code == 2
+    assert "no report of `videoloader check`" in told.output
+
+
 def test_damaged_frames_are_a_column(dataset):
     items = [dataset.item(row) for row in range(len(dataset))]
     paths = dataset.table["path"].to_pylist()
