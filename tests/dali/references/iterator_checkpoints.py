@@ -1,6 +1,6 @@
 """Writes iterator_checkpoints.json: what iterators of DALI 2.4 give before and after checkpoints.
 
-    python tests/dali/references/iterator_checkpoints.py     # with nvidia-dali-cuda130==2.4.0 and torch
+    python tests/dali/references/iterator_checkpoints.py
 
 A scenario is a pipeline, what is called before the checkpoint is taken, and what is called after
 it: on the iterator that gave it, and on a new one over pipelines that go on from it. Calls are
