@@ -1,5 +1,6 @@
 """Frames that FFmpeg or the container marks as damaged are errors, and no others are."""
 
+import dataclasses
 import random
 
 import av
@@ -228,3 +229,31 @@ def test_reading_on_tells_damage_too(clip, name):
 
 def test_flags_of_packets_are_public():
     assert PacketFlags.DAMAGED == 16
+
+
+@pytest.mark.parametrize("name", ["mpeg2.mkv", "mpeg4.mkv"])
+def test_frames_behind_one_that_the_decoder_left_out_are_errors(clip, name):
+    """Its packet has no picture any more, which decoders do not report."""
+    path = clip(name)
+    index = vl.index_video(path)
+    frame = int(index.keyframes[1]) + 3
+    packet = index.packets[index.frame_packets[frame]]
+    data = bytearray(path.read_bytes())
+    begin = int(packet["offset"])
+    data[begin : begin + int(packet["size"])] = bytes(int(packet["size"]))
+    stop = int(index.keyframes[2])
+    with vl.Video(bytes(data), index=index_of(bytes(data), index)) as video:
+        for step in (1, 2):
+            for number in range(frame - 1, stop - 1, step):
+                needs = index.frame_packets[number] >= index.frame_packets[frame]
+                if number == frame or needs:
+                    with pytest.raises(vl.errors.DecodeError):
+                        video[number]
+                else:
+                    video[number]
+        video[stop]
+
+
+def index_of(data, index):
+    """The index of a healthy file for one with other bytes."""
+    return dataclasses.replace(index, fingerprint=vl.index_video(data).fingerprint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from videoloader.codecs.bits import BitReader
 from videoloader.codecs.picture import PictureFormat
 
-HEAD = 8  # bytes of a packet that tell the type of its picture
+_HEAD = 8  # bytes of a packet that tell the type of its picture
 _START = 0x20  # the first 22 bits of a picture
 _EXTENDED = 7  # source format of a header with PLUSPTYPE
 _SORENSON_SIZES = {2: (352, 288), 3: (176, 144), 4: (128, 96), 5: (320, 240), 6: (160, 120)}
@@ -20,9 +20,9 @@ def is_intra(packet: bytes) -> bool | None:
     >>> is_intra(bytes.fromhex("000080021ca80100")), is_intra(bytes.fromhex("000080061ca80104"))
     (True, False)
     """
-    if len(packet) < HEAD:
+    if len(packet) < _HEAD:
         return None
-    bits = BitReader(packet[:HEAD])
+    bits = BitReader(packet[:_HEAD])
     if bits.u(22) != _START:
         return None
     bits.u(8 + 5)  # temporal reference, flags

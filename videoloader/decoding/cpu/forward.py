@@ -101,6 +101,9 @@ class ForwardReader:
         self._flags = index.packets["flags"]
         self._is_split = bool(index.frame_parts.any())
         self._reports_damage = codec_of(index.codec).reports_damage
+        # Whether frames come one after the other, but for skipped ones.
+        self._follows = self._reports_damage and index.exactness != "decode" and not self._is_split
+        self._newest = -1  # the frame that came last
 
     def leads_to(self, run: Run) -> bool:
         """Whether what was fed so far is what a run begins with, and going on is worth it."""
@@ -121,6 +124,7 @@ class ForwardReader:
         import av
 
         before, self.last_frame = self.last_frame, int(run.frames.max())
+        is_damaged = self._index.damaged
         parts = self._index.frame_parts[run.frames].tolist()
         places = zip(run.frame_packets.tolist(), parts, strict=True)
         wanted = dict(zip(places, run.frames.tolist(), strict=True))
@@ -135,7 +139,7 @@ class ForwardReader:
                 self._early[part] = frame
         try:
             for number, payload in self._payloads(run, before) if wanted or owed else ():
-                if self._index.damaged[number]:
+                if is_damaged[number]:
                     return False
                 packet = make_packet(payload, number)
                 packet.is_keyframe = bool(self._flags[number] & PacketFlags.KEY)
@@ -179,7 +183,20 @@ class ForwardReader:
         return {*inside.tolist()} - self._skipped
 
     def _are_whole(self, frames: list[VideoFrame]) -> bool:
-        return not any(frame.pts is None or self._is_damaged(frame) for frame in frames)
+        return not any(
+            frame.pts is None or self._is_damaged(frame) or not self._is_next(frame.pts)
+            for frame in frames
+        )
+
+    def _is_next(self, packet: int) -> bool:
+        """Whether no frame is missing in front of that of a packet."""
+        if not self._follows:
+            return True
+        newest, self._newest = self._newest, int(self._index.packet_frames[packet])
+        missing = self._newest - newest - 1
+        if newest < 0 or missing <= 0:
+            return True
+        return self._skipped.issuperset(self._index.frame_packets[newest + 1 :][:missing].tolist())
 
     def _sorted(
         self, frames: list[VideoFrame], wanted: dict[_Part, int]

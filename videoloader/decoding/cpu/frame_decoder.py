@@ -244,6 +244,7 @@ class CpuDecoder:
         decoder = self._prepare(int(run.packets[0]))
         seen: dict[int, int] = {}
         fed: list[int] = []
+        is_damaged = self._index.damaged
         end: _Chunk = run.packets[-1:], [None]
         chunks: Iterator[_Chunk] = itertools.chain(self._packets.chunks(run, _CHUNK), [end])
         is_told = self.threads == 1 and not self._reports_damage  # of damage, by each packet
@@ -253,7 +254,7 @@ class CpuDecoder:
                 if payload is None and is_told and not wanted:
                     break
                 if payload is not None:
-                    if self._index.damaged[number]:
+                    if is_damaged[number]:
                         damage.append(_Damage(number, number, "bytes of it are lost or wrong"))
                     packet = make_packet(payload, number)
                     packet.is_keyframe = bool(int(self._flags[number]) & _KEY)

@@ -95,11 +95,11 @@ class PacketFeed:
                     payloads = Packets.of([before + begin, *others])
             return payloads
 
-        if begins and self._drops_leading:
-            run = self._without_leading(run)
         # Where a read means waiting, the whole run is fetched before it is decoded.
         part = size if self._is_local else 0
         drop = self._drop if drop is None else drop
+        if begins and self._drops_leading and drop != "nothing":
+            run = self._without_leading(run)
         for packets, payloads in needed_packets(self._index, read, run, drop, part):
             if 0 < len(packets) <= size:
                 yield packets, payloads
