@@ -257,3 +257,18 @@ def test_frames_behind_one_that_the_decoder_left_out_are_errors(clip, name):
 def index_of(data, index):
     """The index of a healthy file for one with other bytes."""
     return dataclasses.replace(index, fingerprint=vl.index_video(data).fingerprint)
+
+
+@pytest.mark.parametrize("file", corpus_files(lambda f: f.facts["codec"] == "vc1"))
+def test_damaged_vc1_is_told(file):
+    """A codec that nothing here encodes; the beginning of a file."""
+    data = file.path.read_bytes()[:150_000]
+    healthy = {*decode_by_ffmpeg(data).hashes}
+    told = 0
+    for seed in range(4):
+        changed = mutate(file.path.name, data, "noise", seed)
+        decode, found = decode_by_ffmpeg(changed), read_all(changed)
+        assert not found.silent(healthy, decode)
+        told += sum(decode.marked) > 1  # the last frame is cut
+        assert len(found.given) > 5
+    assert told
