@@ -431,7 +431,7 @@ FLOAT = {"dtype": "float32"}
 FORMATS = {
     "dtype": ({}, FLOAT),
     "layout": ({}, {"layout": "FCHW"}),
-    "mean": (FLOAT, FLOAT | {"mean": 0.1}),
+    "mean": (FLOAT, FLOAT | {"mean": 10.0}),
     "std": (FLOAT, FLOAT | {"std": 2.0}),
     "interpolation": ({}, {"interpolation": "nearest"}),
     "tone_map": ({}, {"tone_map": "hable"}),

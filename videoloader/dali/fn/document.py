@@ -22,7 +22,7 @@ compiles the kernel when it is first used and keeps it on disk. `erase`, `grid_m
 kernel for its weights. All else runs in plain torch.
 Devices and processors round sums of floats in their own ways. A whole number may differ by one
 where its value is half-way between two, and at the border of two pixels either is the nearest:
-[what is equal everywhere](how/identity.md#on-other-processors).
+[what is equal everywhere](../how/identity.md#on-other-processors).
 Every operator also takes `device` and `name`. What of DALI's operators and arguments is absent or
 differs is listed in [Operators of DALI](dali-operators.md).
 """
