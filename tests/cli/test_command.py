@@ -55,7 +55,7 @@ import os, signal, sys
 from videoloader.cli import main
 from videoloader.indexing.dataset.journal import Journal
 
-add, left = Journal.add_encoded, [int(sys.argv.pop(1))]
+add, left = Journal.add, [int(sys.argv.pop(1))]
 
 def stop(self, *row):
     add(self, *row)
@@ -63,7 +63,7 @@ def stop(self, *row):
     if not left[0]:
         os.kill(os.getpid(), signal.SIGINT)
 
-Journal.add_encoded = stop
+Journal.add = stop
 main()
 """
 

@@ -188,7 +188,7 @@ def check(
     """
     from videoloader.decoding.check import check_dataset
     from videoloader.indexing.dataset import Item, open_dataset
-    from videoloader.indexing.dataset.job import part_of
+    from videoloader.indexing.dataset.video_job import part_of
 
     part = "" if shard == "0/1" else f".{shard.replace('/', 'of')}"
     target = dataset.with_suffix(f".damage{part}.parquet") if out is None else out

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from videoloader.datasets.hashes import differing_bits, hash_video, packet_digest
 from videoloader.datasets.mapping import find_videos, map_clips
 from videoloader.indexing.dataset import Item, Videos
-from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.part import table_path
+from videoloader.indexing.dataset.video_job import Progress
 from videoloader.machinery.system.checks import real_number
 from videoloader.machinery.system.writing import written_whole
 from videoloader.training.sources import ClipSources

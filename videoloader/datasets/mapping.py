@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import torch
@@ -22,10 +22,18 @@ from videoloader.datasets.result_columns import as_rows, encode_rows, write_rows
 from videoloader.decoding.options import FrameOptions, VideoOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
-from videoloader.indexing.dataset.job import Progress, part_of
 from videoloader.indexing.dataset.part import table_path
-from videoloader.indexing.dataset.rows import Row, as_error, state_of
-from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
+from videoloader.indexing.dataset.rows import Row, state_of
+from videoloader.indexing.dataset.video_job import (
+    OnError,
+    Progress,
+    Task,
+    VideoJob,
+    for_workers,
+    part_of,
+    states_of,
+    write_results,
+)
 from videoloader.machinery.system.address import is_url
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.faults import raise_shortage
@@ -97,7 +105,7 @@ def map_clips(
     columns: str | Sequence[str] = (),
     device: str = "cpu",
     workers: int | None = None,
-    on_error: Literal["record", "raise"] = "record",
+    on_error: OnError = "record",
     time_limit: float = 3600.0,
     shard: tuple[int, int] = (0, 1),
     ray: bool | str = False,
@@ -191,21 +199,25 @@ def map_clips(
         options,
     )
     job = VideoJob(
-        f"{__name__}:map_video",
-        {"work": work},
-        name=_name_of(function, work),
-        state=_states(videos),
-        as_row=_RowMaker(raises=on_error == "raise"),
-        is_failed=lambda row: bool(row.error),
-        gpus=int(device != "cpu"),
+        function=f"{__name__}:map_video",
+        arguments={"work": work},
+        as_row=_as_row,
+        workers=workers,
+        time_limit=time_limit,
+        ray=ray,
+        options={"gpus": int(device != "cpu")},
+        on_error=on_error,
+        note=_WarnOnce(),
+        progress=progress,
     )
     tasks = [(videos.row(number), videos.item(number)) for number in numbers]
-    told = _digest(job.name, *((*task, job.state(task[0])) for task in tasks))
+    name, state = _name_of(function, work), _states(videos)
+    told = _digest(name, *((*task, state(task[0])) for task in tasks))
     if keep and _job_of(out) == told:
         return pq.read_table(out)
     all_keys = videos.keys()
     keys = [all_keys[number] for number in numbers]
-    run_video_job(
+    write_results(
         job,
         tasks,
         out,
@@ -217,10 +229,8 @@ def map_clips(
             has_frames=clips is not None,
             metadata={_JOB: told},
         ),
-        workers=workers,
-        time_limit=time_limit,
-        ray=ray,
-        progress=progress,
+        name=name,
+        state=state,
     )
     table = pq.read_table(out)
     kinds = table["error_kind"].value_counts().to_pylist()
@@ -351,25 +361,26 @@ def _job_of(path: str | os.PathLike[str]) -> str:
     return str(metadata.get(_JOB, b"").decode())
 
 
-@dataclass(slots=True)
-class _RowMaker:
-    """Makes the row for the journal; warns of the first video for which the function failed."""
+def _as_row(task: Task, result: _Outcome | TaskFailure) -> Row:
+    _, item = task
+    if isinstance(result, TaskFailure):
+        result = _Outcome(b"", f"{item.name}: {result.reason}", result.kind)
+    return Row(item, None, {}, result.data, result.error, result.kind)
 
-    raises: bool
+
+@dataclass(slots=True)
+class _WarnOnce:
+    """Warns of the first video for which the function of the user failed."""
+
     has_warned: bool = False
 
-    def __call__(self, item: Item, result: _Outcome | TaskFailure) -> Row:
-        if isinstance(result, TaskFailure):
-            result = _Outcome(b"", f"{item.name}: {result.reason}", result.kind)
-        if result.error and self.raises:
-            raise as_error(result.kind, result.error)
-        if _is_of_function(result.kind) and not self.has_warned:
+    def __call__(self, task: Task, row: Row) -> None:  # noqa: ARG002
+        if _is_of_function(row.kind) and not self.has_warned:
             self.has_warned = True
             _log.warning(
                 'the function failed, first for %s; the job goes on, on_error="raise" would end it',
-                result.error,
+                row.error,
             )
-        return Row(item, None, {}, result.data, result.error, result.kind)
 
 
 def _is_of_function(kind: str | None) -> bool:

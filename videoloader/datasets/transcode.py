@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from videoloader.datasets.destinations import Folder, Shards, remove_partial
 from videoloader.datasets.lerobot import LeRobot, check_form, form_of_video, picture_sums
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.dataset import find_items, open_dataset
-from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, failed_row, state_of
+from videoloader.indexing.dataset.video_job import Progress, VideoJob
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.checks import real_number, whole_number
 from videoloader.machinery.system.faults import raise_shortage
@@ -24,7 +24,6 @@ from videoloader.machinery.system.spelling import suggests_names
 from videoloader.machinery.system.writing import written, written_whole
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.machinery.workers.supervisor import TaskFailure
-from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sampling import ClipSampler
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.items import Item
@@ -33,6 +32,8 @@ from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import muxer_of
 from videoloader.writing.gain import Gain, GainWatch
 from videoloader.writing.reencoding import encode_part
+
+_Task: TypeAlias = tuple[int, Item, str]  # number, video, path of the file to write
 
 _JOURNAL = "transcode.journal"
 _ANY_SIDE = 1 << 30
@@ -165,11 +166,8 @@ def transcode(
     watch = None if sampler is None else GainWatch(sampler, items, gop)
     if watch is not None and tell_gain is not None and watch.predicted is not None:
         tell_gain(watch.predicted)
-    failures: list[TranscodeFailure] = []
-    before = after = 0
     is_new = not (target / _JOURNAL).exists()
-    journal = Journal(target / _JOURNAL)
-    try:
+    with Journal(target / _JOURNAL) as journal:
         remove_partial(target, suffix)
         states = [state_of(item) for item in items]
         destination: Folder | Shards | LeRobot = Folder(target, items, suffix)
@@ -197,44 +195,44 @@ def transcode(
             for number, row in enumerate(rows)
             if row is None and not destination.is_packed(number)
         ]
-        kept = len(items) - len(missing)
         count = usable_processors() if workers is None else whole_number("workers", workers)
         threads = max(usable_processors() // max(min(count, len(missing)), 1), 1)
-        results = run_tasks(
-            f"{__name__}:transcode_video",
-            [(number, items[number], str(destination.path(number))) for number in missing],
-            workers=count,
-            time_limit=time_limit,
-            ahead=1,
-            arguments={"settings": settings, "threads": 1 if ray else threads},
-            ray=ray,
-        )
-        for done, ((number, item, path), result) in enumerate(results, 1 + kept):
-            row = failed_row(item, result) if isinstance(result, TaskFailure) else result
-            if row.error:
-                failures.append(TranscodeFailure(item.name, row.kind, row.error))
-            else:
-                before += row.facts["video"]["bytes_before"]
-                after += row.facts["video"]["bytes"]
-                if watch is not None:
-                    watch.note(number, path)
-            journal.add(row)
+
+        def note(task: _Task, row: Row) -> None:
+            number, _, path = task
+            if watch is not None and not row.error:
+                watch.note(number, path)
             rows[number] = row
             destination.pack(number, rows)
-            if progress is not None:
-                progress(done, len(items), len(failures))
+
+        job = VideoJob(
+            function=f"{__name__}:transcode_video",
+            arguments={"settings": settings, "threads": 1 if ray else threads},
+            as_row=_as_row,
+            workers=count,
+            time_limit=time_limit,
+            ray=ray,
+            note=note,
+            progress=progress,
+        )
+        tasks = [(number, items[number], str(destination.path(number))) for number in missing]
+        job.run(tasks, journal, total=len(items))
         destination.finish(rows)
-    finally:
-        journal.close()
+    new = [row for number in missing if (row := rows[number]) is not None]
+    videos = [row.facts["video"] for row in new if not row.error]
     return Transcoded(
         out=target,
-        written=len(missing) - len(failures),
-        kept=kept,
-        failures=tuple(failures),
-        bytes_before=before,
-        bytes_after=after,
+        written=len(videos),
+        kept=len(items) - len(missing),
+        failures=tuple(TranscodeFailure(r.item.name, r.kind, r.error) for r in new if r.error),
+        bytes_before=sum(video["bytes_before"] for video in videos),
+        bytes_after=sum(video["bytes"] for video in videos),
         gain=None if watch is None else watch.result(),
     )
+
+
+def _as_row(task: _Task, result: Row | TaskFailure) -> Row:
+    return failed_row(task[1], result) if isinstance(result, TaskFailure) else result
 
 
 def _is_done(
@@ -268,9 +266,7 @@ def _first_form(items: list[Item]) -> dict[str, Any]:
     raise FormatError(f"{items[0].name}: neither this nor a later video can be read")
 
 
-def transcode_video(
-    task: tuple[int, Item, str], *, settings: Mapping[str, Any], threads: int
-) -> Row:
+def transcode_video(task: _Task, *, settings: Mapping[str, Any], threads: int) -> Row:
     """Transcode one video; a failure becomes a row with its error. For worker processes.
 
     Args:

@@ -13,10 +13,17 @@ import numpy as np
 from videoloader.decoding.cpu.frame_decoder import CpuDecoder
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
-from videoloader.indexing.dataset.job import Progress, part_of
 from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.rows import Row
-from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
+from videoloader.indexing.dataset.video_job import (
+    Progress,
+    Task,
+    VideoJob,
+    for_workers,
+    part_of,
+    states_of,
+    write_results,
+)
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sampling import plan_decode
@@ -100,12 +107,14 @@ def check_dataset(
     rows = part_of(dataset.videos.rows.tolist(), shard)
     tasks = [(row, dataset.item(row)) for row in rows]
     job = VideoJob(
-        f"{__name__}:check_video",
-        {"dataset": for_workers(dataset)},
-        name="check",
-        state=states_of(dataset),
+        function=f"{__name__}:check_video",
+        arguments={"dataset": for_workers(dataset)},
         as_row=_as_row,
+        workers=workers,
+        time_limit=time_limit,
+        ray=ray,
         is_failed=lambda row: bool(row.facts["damage"]),
+        progress=progress,
     )
     tables: list[pa.Table] = []
 
@@ -114,23 +123,14 @@ def check_dataset(
         tables.append(_table(dataset, damage))
         pq.write_table(tables[0], target, compression="zstd")
 
-    run_video_job(
-        job,
-        tasks,
-        out,
-        write,
-        workers=workers,
-        time_limit=time_limit,
-        ray=ray,
-        progress=progress,
-    )
+    write_results(job, tasks, out, write, name="check", state=states_of(dataset))
     return tables[0]
 
 
-def _as_row(item: Item, result: list[Damage] | TaskFailure) -> Row:
+def _as_row(task: Task, result: list[Damage] | TaskFailure) -> Row:
     if isinstance(result, TaskFailure):
         result = [Damage((), result.kind, result.reason)]
-    return Row(item, None, {"damage": result})
+    return Row(task[1], None, {"damage": result})
 
 
 def _table(dataset: DatasetIndex, damage: dict[int, list[Damage]]) -> pa.Table:

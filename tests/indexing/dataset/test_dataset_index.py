@@ -229,7 +229,7 @@ def test_a_worker_that_hangs_or_dies_costs_its_video_only(
     def run_odd_tasks(_, tasks, **how):
         return run_tasks("odd_indexers:odd_row", tasks, **how)
 
-    monkeypatch.setattr("videoloader.indexing.dataset.job.run_tasks", run_odd_tasks)
+    monkeypatch.setattr("videoloader.indexing.dataset.video_job.run_tasks", run_odd_tasks)
     before = children()
     dataset = vl.index_dataset(sorted(copies.iterdir()), out, workers=1, time_limit=2.0)
     (error,) = dataset.errors.to_pylist()

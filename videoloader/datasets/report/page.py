@@ -16,9 +16,15 @@ import numpy as np
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item
-from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.rows import Row
-from videoloader.indexing.dataset.video_job import VideoJob, for_workers, run_video_job, states_of
+from videoloader.indexing.dataset.video_job import (
+    Progress,
+    Task,
+    VideoJob,
+    for_workers,
+    states_of,
+    write_results,
+)
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.views import contact_sheet, image_uri, jpeg_uri, timeline_svg
 from videoloader.machinery.workers.supervisor import TaskFailure
@@ -106,12 +112,13 @@ def write_report(
         rows = rows[np.linspace(0, len(rows) - 1, pictures).round().astype(int)] if pictures else []
     tasks = [(row, dataset.item(row)) for row in map(int, rows)]
     job = VideoJob(
-        f"{__name__}:video_pictures",
-        {"dataset": for_workers(dataset), "threads": 1},
-        name="pictures",
-        state=states_of(dataset),
+        function=f"{__name__}:video_pictures",
+        arguments={"dataset": for_workers(dataset), "threads": 1},
         as_row=_as_row,
+        workers=workers,
+        time_limit=_TIME_LIMIT,
         is_failed=lambda row: "failure" in row.facts["pictures"],
+        progress=progress,
     )
 
     def write(target: Path, found: Callable[[Item], Row]) -> None:
@@ -119,9 +126,7 @@ def write_report(
         target.write_text(render_page(dataset, pictures=made, damage=damage), encoding="utf-8")
 
     path = folder / "index.html"
-    run_video_job(
-        job, tasks, path, write, workers=workers, time_limit=_TIME_LIMIT, progress=progress
-    )
+    write_results(job, tasks, path, write, name="pictures", state=states_of(dataset))
     return path
 
 
@@ -150,7 +155,8 @@ def video_pictures(
     return found
 
 
-def _as_row(item: Item, result: dict[str, str] | TaskFailure) -> Row:
+def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
+    _, item = task
     if isinstance(result, TaskFailure):
         result = {"failure": f"{item.name}: {result.reason}"}
     return Row(item, None, {"pictures": result})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
 
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
@@ -15,29 +15,19 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import each_place, find_items
 from videoloader.indexing.dataset.part import is_part, read_rows, table_path, write_rows
 from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
-from videoloader.indexing.dataset.rows import (
-    Row,
-    as_error,
-    failed_row,
-    storable,
-    text_at,
-    with_root,
-)
+from videoloader.indexing.dataset.rows import EncodedRow, Row, failed_row, storable, with_root
 from videoloader.indexing.dataset.skipped import Skipped
+from videoloader.indexing.dataset.video_job import OnError, Progress, VideoJob, part_of
 from videoloader.machinery.system.address import is_url, local_path
 from videoloader.machinery.system.checks import one_of
 from videoloader.machinery.system.writing import make_folder
 from videoloader.machinery.workers.supervisor import TaskFailure
-from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, as_check, difference
 
-Progress = Callable[[int, int, int], None]
-"""Called with (videos done, all videos, failed videos)."""
-
-_T = TypeVar("_T")
 _MEMORY = 4 << 30  # bytes for an indexing process, far above the bounds of `index_video`
 _AT_ONCE = 16  # remote files that a process indexes, or checks, concurrently
+_AHEAD = 128  # videos queued in a process, so that it never waits for more
 _TOGETHER = 32  # local files that travel to a process in one message
 
 
@@ -45,7 +35,7 @@ def index_dataset(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],
     workers: int | None = None,
-    on_error: Literal["record", "raise"] = "record",
+    on_error: OnError = "record",
     *,
     headers: bool = False,
     root: str | os.PathLike[str] | None = None,
@@ -106,42 +96,43 @@ def index_dataset(
     every, items = items, part_of(items, shard)
     make_folder(target)
     _check_part(target, every, items, shard, base)
-    journal = Journal(target.with_name(f"{target.name}.journal"))
-    try:
+    with Journal(target.with_name(f"{target.name}.journal")) as journal:
         _keep_unchanged(journal, target, items, base)
         current = _current(items, journal, headers=headers, root=base, check=check)
         missing = [item for item, known in zip(items, current, strict=True) if not known]
-        done, failed = len(items) - len(missing), 0
-        results = run_tasks(
-            "videoloader.indexing.dataset.rows:begin_row",
-            missing,
-            finish="videoloader.indexing.dataset.rows:encoded_row",
+        job = VideoJob(
+            function="videoloader.indexing.dataset.rows:begin_row",
+            arguments={"headers": headers, "root": base},
+            as_row=partial(_as_row, root=base),
             workers=workers,
             time_limit=time_limit,
-            arguments={"headers": headers, "root": base},
-            memory_limit=_MEMORY,
-            threads=_AT_ONCE if _any_remote(missing, base) else 1,
-            group=_TOGETHER,
             ray=ray,
+            ahead=_AHEAD,
+            options={
+                "finish": "videoloader.indexing.dataset.rows:encoded_row",
+                "memory_limit": _MEMORY,
+                "threads": _AT_ONCE if _any_remote(missing, base) else 1,
+                "group": _TOGETHER,
+            },
+            on_error=on_error,
+            root=base,
+            progress=progress,
         )
-        for item, result in results:
-            if isinstance(result, TaskFailure):
-                result = failed_row(item, result, base).encode(), True
-            data, is_failed = result
-            if is_failed and on_error == "raise":
-                row = Row.decode(data)
-                raise as_error(row.kind, text_at(row.error, item, item.under(base)))
-            journal.add_encoded(item, data)
-            done, failed = done + 1, failed + is_failed
-            if progress is not None:
-                progress(done, len(items), failed)
+        job.run(missing, journal, total=len(items))
         rows = (storable(journal[item]) for item in items)
         stored = noted.relative_to(base)
         write_rows(target, rows, base, is_default=root is None, shard=shard, skipped=stored)
         journal.remove()
-    finally:
-        journal.close()
     return open_dataset(target, root=base, check=check, sign=_signatures(items, base))
+
+
+def _as_row(
+    item: Item, result: tuple[bytes, bool] | TaskFailure, *, root: str | None
+) -> Row | EncodedRow:
+    if isinstance(result, TaskFailure):
+        return failed_row(item, result, root)
+    data, is_failed = result
+    return Row.decode(data) if is_failed else EncodedRow(item, data)
 
 
 def _rooted(
@@ -181,18 +172,6 @@ def _signatures(items: list[Item], root: str | None) -> KnownUrls | None:
     """Full URLs of the items, for the `DatasetIndex` returned here; queries are not stored."""
     signed = {item.under(root).path: item.signed for item in items if item.signed}
     return KnownUrls(signed) if signed else None
-
-
-def part_of(items: list[_T], shard: tuple[int, int]) -> list[_T]:
-    """The i-th of n parts of a list, in its order.
-
-    >>> part_of(["a", "b", "c"], (1, 2))
-    ['b', 'c']
-    """
-    part, parts = shard
-    if not 0 <= part < parts:
-        raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
-    return items[part * len(items) // parts : (part + 1) * len(items) // parts]
 
 
 def _keep_unchanged(journal: Journal, target: Path, items: list[Item], root: str | None) -> None:

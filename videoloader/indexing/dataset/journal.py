@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from videoloader.errors import FormatError, SourceError
-from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.rows import EncodedRow, Row
 from videoloader.machinery.system.folders import check_owner
 from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
@@ -44,22 +44,19 @@ class Journal:
                 self._end = begin + size
             self._file.truncate(self._end)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Row | EncodedRow) -> None:
         """Append a row; it is in the file when this returns.
 
         Raises:
             SourceError: it cannot be written; earlier rows are kept.
         """
-        self.add_encoded(row.item, row.encode())
-
-    def add_encoded(self, item: Item, data: bytes) -> None:
-        """Append the bytes of the row of a video, as `add`."""
+        data = row.encode()
         frame = _FRAME.pack(len(data), zlib.crc32(data, _FORMAT)) + data
         with written(self.path):
             done = 0
             while done < len(frame):
                 done += os.pwrite(self._file.fileno(), frame[done:], self._end + done)
-        self._places[item.place()] = (self._end + _FRAME.size, len(data))
+        self._places[row.item.place()] = (self._end + _FRAME.size, len(data))
         self._end += len(frame)
 
     def get(self, item: Item) -> Row | None:
@@ -70,6 +67,12 @@ class Journal:
         """The row of a video that has one."""
         begin, size = self._places[item.place()]
         return Row.decode(os.pread(self._file.fileno(), size, begin))
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the file, which stays if there is a row in it."""

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from videoloader import errors
 from videoloader.codecs.color import Color
@@ -183,6 +183,18 @@ class Row:
             raise ValueError("the error or the facts are of another type")
         if "num_frames" in self.facts:  # of a video; those of other jobs are in no column
             _check(_FACTS, [*map(self.facts.get, _FACTS)])
+
+
+class EncodedRow(NamedTuple):
+    """A row of a video that a worker process encoded."""
+
+    item: Item
+    data: bytes
+    error: Literal[""] = ""
+
+    def encode(self) -> bytes:
+        """The row as bytes."""
+        return self.data
 
 
 def _check(names: Sequence[str], values: Sequence[object]) -> None:

@@ -1,53 +1,112 @@
-"""A job over videos: calls one function for each, and can be interrupted and resumed.
-
-`check_dataset`, `map_clips` and `write_report` run as such jobs. Two others have loops of their
-own: `index_dataset`, whose rows are the index itself, and `transcode`, whose journal stays with
-the files that it writes.
-"""
+"""A job over videos: calls one function for each, and can be interrupted and resumed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.job import Progress
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.reader import DatasetIndex
-from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.rows import Row, as_error, text_at
 from videoloader.machinery.system.writing import make_folder, written_whole
 from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
 
+OnError: TypeAlias = Literal["record", "raise"]
+"""What a job does about a video that fails: record its error in a row, or raise it."""
+
+Progress: TypeAlias = Callable[[int, int, int], None]
+"""Called with (videos done, all videos, failed videos)."""
+
 Task: TypeAlias = tuple[int, Item]
 """Number of a video in its data set, and where it is."""
 
+_T = TypeVar("_T")
 
-class VideoJob(NamedTuple):
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoJob:
     """What a job does with each video.
 
     Attributes:
         function: `module:name` of a function that is called as `name(task, **arguments)`.
+        as_row: makes the `Row` or `EncodedRow` for the journal from a task and what the function
+            returned, which is a `TaskFailure` if its process died or took too long.
         arguments: of every call, picklable.
-        name: results of an interrupted job count only if they have the same name.
-        state: the fingerprint of a video as it is now; results of another state do not count.
-        as_row: makes the row for the journal from what the function gave, which is a
-            `TaskFailure` if its process died or took too long.
+        workers, time_limit, ray, ahead: see `run_tasks`.
+        options: its other arguments.
+        on_error: what happens if a row has an error.
+        root: folder or URL that the items are relative to.
         is_failed: whether a row counts as a failure.
-        gpus: that a call needs; for Ray.
+        note: called with each task and its row when the row is in the journal.
+        progress: called then too.
     """
 
     function: str
-    arguments: dict[str, Any]
-    name: str
-    state: Callable[[int], Fingerprint | None]
-    as_row: Callable[[Item, Any], Row]
-    is_failed: Callable[[Row], bool]
-    gpus: int = 0
+    as_row: Callable[[Any, Any], Any]
+    arguments: Mapping[str, Any]
+    workers: int | None = None
+    time_limit: float = 3600.0
+    ray: bool | str = False
+    ahead: int = 1  # videos take long: those that wait stay free for any worker
+    options: Mapping[str, Any] = field(default_factory=dict)
+    on_error: OnError = "record"
+    root: str | None = None
+    is_failed: Callable[[Any], bool] = lambda row: bool(row.error)
+    note: Callable[[Any, Any], None] | None = None
+    progress: Progress | None = None
+
+    def run(self, tasks: Sequence[Any], journal: Journal, *, total: int, failed: int = 0) -> None:
+        """Call the function for each task, and add the rows to a journal.
+
+        Args:
+            tasks: those that are not done yet.
+            journal: takes the rows.
+            total: number of tasks, those included that are done.
+            failed: how many of those failed.
+
+        Raises:
+            VideoError: with `on_error="raise"`, of the first video that fails.
+        """
+        done = total - len(tasks)
+        results = run_tasks(
+            self.function,
+            tasks,
+            arguments=dict(self.arguments),
+            workers=self.workers,
+            time_limit=self.time_limit,
+            ray=self.ray,
+            ahead=self.ahead,
+            **self.options,
+        )
+        for task, result in results:
+            row = self.as_row(task, result)
+            if row.error and self.on_error == "raise":
+                item = row.item
+                raise as_error(row.kind, text_at(row.error, item, item.under(self.root)))
+            journal.add(row)
+            if self.note is not None:
+                self.note(task, row)
+            done, failed = done + 1, failed + self.is_failed(row)
+            if self.progress is not None:
+                self.progress(done, total, failed)
+
+
+def part_of(items: list[_T], shard: tuple[int, int]) -> list[_T]:
+    """The i-th of n parts of a list, in its order.
+
+    >>> part_of(["a", "b", "c"], (1, 2))
+    ['b', 'c']
+    """
+    part, parts = shard
+    if not 0 <= part < parts:
+        raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
+    return items[part * len(items) // parts : (part + 1) * len(items) // parts]
 
 
 def for_workers(dataset: DatasetIndex) -> DatasetIndex:
@@ -62,68 +121,50 @@ def states_of(dataset: DatasetIndex) -> Callable[[int], Fingerprint | None]:
     return lambda row: Fingerprint(*(column[row] for column in columns))
 
 
-def run_video_job(
+def write_results(
     job: VideoJob,
     tasks: Sequence[Task],
     out: str | os.PathLike[str],
     write: Callable[[Path, Callable[[Item], Row]], None],
     *,
-    workers: int | None = None,
-    time_limit: float = 3600.0,
-    ray: bool | str = False,
-    progress: Progress | None = None,
+    name: str,
+    state: Callable[[int], Fingerprint | None],
 ) -> None:
-    """Do a job for videos, and write its result.
+    """Do a job for videos, and write one file from all of their rows.
 
-    What is done is kept beside `out` in a journal until the result is written; the same call goes
-    on from there.
+    What is done is kept beside `out` in a journal until the file is written; the same call goes on
+    from there.
 
     Args:
         job: what to do.
         tasks: the videos, each once.
         out: file to write.
         write: writes it to the path it is given, from the rows of the videos.
-        workers: processes; as many as this process may use processors by default, 0 for none.
-        time_limit: seconds that one video may take in a worker.
-        ray: work on a Ray cluster instead of in processes here, see `index_dataset`.
-        progress: is told how far the job is.
+        name: results of an interrupted job count only if they have the same name.
+        state: the fingerprint of a video as it is now; results of another state do not count.
     """
     target = Path(out)
     make_folder(target)  # rather found out now than when all is done
     _check_once(tasks)
-    journal = Journal(target.with_name(f"{target.name}.journal"))
-    try:
+
+    def as_row(task: Task, result: Any) -> Row:
+        row: Row = job.as_row(task, result)
+        facts = row.facts | {"job": [name, task[0]]}  # random draws depend on the number
+        return replace(row, state=state(task[0]), facts=facts)
+
+    with Journal(target.with_name(f"{target.name}.journal")) as journal:
         missing, failed = [], 0
-        for number, item in tasks:
-            row = journal.get(item)
-            mark = _mark(job, number)
-            if row is None or row.facts.get("job") != mark or row.state != job.state(number):
-                missing.append((number, item))
+        for task in tasks:
+            row = journal.get(task[1])
+            is_same = row is not None and row.facts.get("job") == [name, task[0]]
+            if row is None or not is_same or row.state != state(task[0]):
+                missing.append(task)
             else:
                 failed += job.is_failed(row)
-        done = len(tasks) - len(missing)
-        results = run_tasks(
-            job.function,
-            missing,
-            workers=workers,
-            time_limit=time_limit,
-            arguments=job.arguments,
-            ahead=1,  # a video takes long: those that wait stay free for any worker
-            ray=ray,
-            gpus=job.gpus,
-        )
-        for (number, item), result in results:
-            row = job.as_row(item, result)
-            facts = row.facts | {"job": _mark(job, number)}
-            journal.add(replace(row, state=job.state(number), facts=facts))
-            done, failed = done + 1, failed + job.is_failed(row)
-            if progress is not None:
-                progress(done, len(tasks), failed)
+        replace(job, as_row=as_row).run(missing, journal, total=len(tasks), failed=failed)
         with written_whole(target) as partial:
             write(partial, journal.__getitem__)
         journal.remove()
-    finally:
-        journal.close()
 
 
 def _check_once(tasks: Sequence[Task]) -> None:
@@ -132,8 +173,3 @@ def _check_once(tasks: Sequence[Task]) -> None:
         if item.place() in seen:
             raise ArgumentError(f"{item.name}: is listed twice; a job does each video once")
         seen.add(item.place())
-
-
-def _mark(job: VideoJob, number: int) -> list[Any]:
-    """What a result is of: the job, and the number of the video, on which random draws depend."""
-    return [job.name, number]
