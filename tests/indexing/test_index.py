@@ -13,9 +13,8 @@ import pytest
 import videoloader as vl
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import PacketFlags, open_source
-from videoloader.indexing.index import decode_index
+from videoloader.indexing.index import decode_index, encode_index
 from videoloader.indexing.payloads import PacketReader
-from videoloader.indexing.storage import encode_index
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,8 @@ from videoloader.demo.videos import encode_video
 from videoloader.indexing import Fingerprint
 from videoloader.indexing.columns import FREE_PACKETS, MAX_PACKETS
 from videoloader.indexing.dataset.rows import make_row
-from videoloader.indexing.index import decode_index
+from videoloader.indexing.index import decode_index, encode_index
 from videoloader.indexing.packets import PACKET_DTYPE, Orientation
-from videoloader.indexing.storage import encode_index
 from videoloader.sources.items import Item
 
 INT = st.integers(-(1 << 63), (1 << 63) - 1)

@@ -1,4 +1,4 @@
-"""`PictureFormat`: picture properties that a sequence header states."""
+"""`PictureFormat`: properties that a sequence header states; `CodedPicture`: references."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ ASPECTS = dict(
         start=1,
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class CodedPicture:
+    """A coded picture. Pictures are numbered from 0 in the order in which they are read.
+
+    `references` are the numbers of all pictures that decoding it may read. `is_shown`: it is the
+    picture that its packet shows. `is_fixed`: it must not be dropped, since it carries parameters.
+    """
+
+    references: tuple[int, ...]
+    is_shown: bool = True
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from videoloader.indexing.dataset.video_job import (
     Progress,
     Task,
     VideoJob,
-    for_workers,
     part_of,
     states_of,
     write_results,
@@ -108,7 +107,7 @@ def check_dataset(
     tasks = [(row, dataset.item(row)) for row in rows]
     job = VideoJob(
         function=f"{__name__}:check_video",
-        arguments={"dataset": for_workers(dataset)},
+        arguments={"dataset": dataset.without_sign()},
         as_row=_as_row,
         workers=workers,
         time_limit=time_limit,

@@ -21,7 +21,7 @@ from videoloader.indexing.packets import (
     describe_size,
 )
 from videoloader.indexing.rates import even_rate
-from videoloader.indexing.storage import decode_fields, load_fields, save_index
+from videoloader.indexing.storage import decode_fields, encode_fields, load_fields, save_fields
 from videoloader.indexing.traits import UNKNOWN, StreamTraits
 from videoloader.machinery.system.forking import cached_property
 from videoloader.machinery.views import facts_table, timeline_svg
@@ -308,7 +308,7 @@ class VideoIndex:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a file for `load`; it takes a few bytes per frame."""
-        save_index(self, path)
+        save_fields(vars(self), path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> VideoIndex:
@@ -388,6 +388,15 @@ def _same_table(here: NDArray[Any] | None, there: NDArray[Any] | None) -> bool:
     if here is None or there is None:
         return here is there
     return bool(here.dtype == there.dtype) and np.array_equal(here, there)
+
+
+def encode_index(index: VideoIndex, *, name: str | None = None) -> bytes:
+    """The index as bytes, with another name if one is given.
+
+    Raises:
+        UnsupportedError: the index holds values that cannot be stored.
+    """
+    return encode_fields(vars(index) if name is None else {**vars(index), "name": name})
 
 
 def decode_index(data: bytes) -> VideoIndex:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.av1.frames import Av1References, keep_frames
-from videoloader.codecs.codec import CodedPicture
 from videoloader.codecs.nal import (
     Walked,
     annexb_units,
@@ -20,6 +19,7 @@ from videoloader.codecs.nal import (
     length_units,
     walk_units,
 )
+from videoloader.codecs.picture import CodedPicture
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.index import VideoIndex

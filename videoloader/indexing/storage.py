@@ -12,12 +12,12 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, UnsupportedError
@@ -26,9 +26,6 @@ from videoloader.indexing.packets import Exactness, Orientation
 from videoloader.indexing.transport_layout import check_packing
 from videoloader.machinery.system.writing import written_whole
 from videoloader.sources.source import Fingerprint
-
-if TYPE_CHECKING:
-    from videoloader.indexing.index import VideoIndex
 
 _MAGIC = b"VLINDEX4"
 _OLDER = (b"VLINDEX3",)  # older versions, without a hash of the first bytes of the file
@@ -83,14 +80,14 @@ _USUAL_BOUNDS = (0, (1 << 31) - 1)
 _LONG, _ANY_LENGTH = 256, ("name", "etag", "packing")  # maximum characters of a string
 
 
-def save_index(index: VideoIndex, path: str | os.PathLike[str]) -> None:
-    """Write `index` to `path` atomically.
+def save_fields(fields: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write the fields of an index to `path` atomically.
 
     Raises:
         SourceError: the file cannot be written.
         UnsupportedError: the index holds values that cannot be stored.
     """
-    data = encode_index(index)
+    data = encode_fields(fields)
     packed = zlib.compress(data, 9)
     if len(data) > _most_bytes(len(packed)):
         packed = zlib.compress(data, 0)
@@ -112,26 +109,24 @@ def load_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FormatError(f"{path}: no index file of videoloader, or damaged ({error})") from error
 
 
-def encode_index(index: VideoIndex, *, name: str | None = None) -> bytes:
-    """Serialize an index for `decode_fields`; the bytes compress well.
+def encode_fields(fields: Mapping[str, Any]) -> bytes:
+    """Serialize the fields of an index for `decode_fields`; the bytes compress well.
 
     What decoding would refuse is refused here, by the same checks.
-
-    Args:
-        index: of a video.
-        name: to store in place of that of the index.
 
     Raises:
         UnsupportedError: the index holds values that cannot be stored.
     """
     try:
-        return _pack(index, index.name if name is None else name)
+        return _pack(fields)
     except (*_UNFORESEEN, FormatError) as error:
-        raise UnsupportedError(f"{index.name}: this index cannot be stored ({error})") from error
+        raise UnsupportedError(
+            f"{fields['name']}: this index cannot be stored ({error})"
+        ) from error
 
 
 def decode_fields(data: bytes) -> dict[str, Any]:
-    """Decode the stored fields from the bytes of `encode_index`.
+    """Decode the stored fields from the bytes of `encode_fields`.
 
     Raises:
         FormatError: the bytes are not an index, or are damaged.
@@ -159,24 +154,23 @@ def _inflate(data: bytes) -> bytes:
     return raw
 
 
-def _pack(index: VideoIndex, name: str) -> bytes:
-    head: dict[str, Any] = {fact: getattr(index, fact) for fact in FACTS}
-    head["name"] = name
-    head["time_base"] = str(index.time_base)
+def _pack(fields: Mapping[str, Any]) -> bytes:
+    head: dict[str, Any] = {fact: fields[fact] for fact in FACTS}
+    head["time_base"] = str(fields["time_base"])
     _rational(head["time_base"])
-    if index.warnings:
-        head["warnings"] = _warnings([*index.warnings])
-    if index.stated_rate is not None:
-        head["stated_rate"] = str(index.stated_rate)
+    if fields["warnings"]:
+        head["warnings"] = _warnings([*fields["warnings"]])
+    if fields["stated_rate"] is not None:
+        head["stated_rate"] = str(fields["stated_rate"])
         _rational(head["stated_rate"])
     for part in _PARTS:
-        value = getattr(index, part)
-        head[part] = {field: getattr(value, field) for field in value.__slots__}
+        value = fields[part]
+        head[part] = {name: getattr(value, name) for name in value.__slots__}
     _facts(head)
-    head["extradata"] = [(at, len(data)) for at, data in index.extradata]
-    setup = b"".join([data for _, data in index.extradata])
+    head["extradata"] = [(at, len(data)) for at, data in fields["extradata"]]
+    setup = b"".join([data for _, data in fields["extradata"]])
     _extradata(head["extradata"], setup)
-    head["columns"], columns = encode_columns(index.packets, index.order)
+    head["columns"], columns = encode_columns(fields["packets"], fields["order"])
     text = _JSON.encode(head).encode()
     body = text + setup + columns
     return _LENGTHS.pack(zlib.crc32(body), len(text), len(setup), len(columns)) + body

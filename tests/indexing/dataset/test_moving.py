@@ -20,7 +20,7 @@ from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
 from videoloader.indexing.dataset import Item, cache, find_items, merge_datasets
 from videoloader.indexing.dataset.rows import begin_row
-from videoloader.indexing.storage import encode_index
+from videoloader.indexing.index import encode_index
 
 
 @pytest.fixture(scope="module")

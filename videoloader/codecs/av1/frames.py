@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.bits import BitReader
-from videoloader.codecs.codec import CodedPicture
+from videoloader.codecs.picture import CodedPicture
 from videoloader.errors import FormatError
 
 _TILES, _REDUNDANT_HEADER, _TILE_LIST = 4, 7, 8

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from videoloader.codecs.bits import BitReader, unescape
-from videoloader.codecs.codec import CodedPicture
 from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.hevc.order import is_anchor, whole_count
 from videoloader.codecs.hevc.sets import ReferenceSet, parse_set
+from videoloader.codecs.picture import CodedPicture
 from videoloader.errors import FormatError
 
 _HEADER = 64  # bytes; enough for a slice header up to its reference picture sets

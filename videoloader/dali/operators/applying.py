@@ -58,7 +58,7 @@ def apply_operator(
     context.outputs = known.outputs
     results: Any = NotImplemented
     if known.launches is not None:
-        results = known.launches.repeat(context, seen[0])
+        results = known.launches.repeat(context.empty, seen[0])
     kernel = operator.kernels.get("cpu" if context.device == "cpu" else "cuda")
     if results is NotImplemented and kernel is not None:
         results = _by_kernel(kernel, context, seen, known, is_repeated=is_repeated)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
+from videoloader.dali.operators.launches import Launches
 from videoloader.dali.tensors.batch import Batch, Spec
 from videoloader.errors import ArgumentError, VideoError
-
-if TYPE_CHECKING:
-    from videoloader.dali.operators.launches import Launches
 
 T = TypeVar("T")
 

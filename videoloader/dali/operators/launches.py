@@ -8,13 +8,12 @@ of the new input and output.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from videoloader.dali.operators.context import Context
 from videoloader.dali.operators.kernels import THREADS, Launch, Queued
 from videoloader.dali.tensors.batch import Batch
 from videoloader.machinery.cuda.launching import launch_with_table
@@ -61,13 +60,13 @@ class Launches:
             return None
         return cls(launches, launch.kept, (source, target))
 
-    def repeat(self, context: Context, frames: Batch) -> Any:
+    def repeat(self, allocate: Callable[[], Batch], frames: Batch) -> Any:
         """The output, of launches on the current stream; NotImplemented if they do not fit.
 
         Args:
-            context: of a call with the arguments, the spec of the input and the outputs of the one
-                whose launches these are.
-            frames: the input.
+            allocate: gives memory for the output.
+            frames: the input, of a call with the same arguments, spec and outputs as the one whose
+                launches these are.
         """
         source = frames.block
         if source is None or source.stride() != self._strides[0]:
@@ -77,7 +76,7 @@ class Launches:
         stream = current_stream(self._gpu)
         if self._kept is not None and stream != self._stream:
             return NotImplemented  # what is kept was made on another stream
-        out = context.allocate(0, context.outputs[0])
+        out = allocate()
         target = out.block
         if target is None or target.stride() != self._strides[1]:
             return NotImplemented

@@ -28,7 +28,6 @@ from videoloader.datasets.report.page import render_page, video_pictures
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
 from videoloader.errors import VideoError
 from videoloader.indexing.dataset import DatasetIndex
-from videoloader.indexing.dataset.video_job import for_workers
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
 
@@ -99,7 +98,7 @@ class BrowseServer(http.server.ThreadingHTTPServer):
 
     def _made(self, row: int, item: Item) -> dict[str, str]:
         if self._workers is None:
-            arguments = {"dataset": for_workers(self._dataset), "threads": 1}
+            arguments = {"dataset": self._dataset.without_sign(), "threads": 1}
             self._job = Job(PICTURES, arguments, TIME_LIMIT, worker_limit("auto"))
             self._workers = TaskWorkers(self._job, workers=1, ahead=1)
         ((_, made),) = self._workers.run(self._job, [(row, item)])

@@ -21,7 +21,6 @@ from videoloader.indexing.dataset.video_job import (
     Progress,
     Task,
     VideoJob,
-    for_workers,
     states_of,
     write_results,
 )
@@ -113,7 +112,7 @@ def write_report(
     tasks = [(row, dataset.item(row)) for row in map(int, rows)]
     job = VideoJob(
         function=f"{__name__}:video_pictures",
-        arguments={"dataset": for_workers(dataset), "threads": 1},
+        arguments={"dataset": dataset.without_sign(), "threads": 1},
         as_row=_as_row,
         workers=workers,
         time_limit=_TIME_LIMIT,

@@ -9,8 +9,7 @@ import numpy as np
 
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError
-from videoloader.indexing.index import VideoIndex, decode_index
-from videoloader.indexing.storage import encode_index
+from videoloader.indexing.index import VideoIndex, decode_index, encode_index
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.sources.items import Item

@@ -14,10 +14,11 @@ from videoloader.indexing.dataset.cache import read_root
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.listing import each_place, find_items
 from videoloader.indexing.dataset.part import is_part, read_rows, table_path, write_rows
-from videoloader.indexing.dataset.reader import DatasetIndex, KnownUrls, open_dataset
+from videoloader.indexing.dataset.reader import KnownUrls
 from videoloader.indexing.dataset.rows import EncodedRow, Row, failed_row, storable, with_root
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.indexing.dataset.video_job import OnError, Progress, VideoJob, part_of
+from videoloader.indexing.dataset.videos import DatasetIndex, open_dataset
 from videoloader.machinery.system.address import is_url, local_path
 from videoloader.machinery.system.checks import one_of
 from videoloader.machinery.system.writing import make_folder

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,13 @@ from videoloader.sources.source import Fingerprint
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from videoloader.indexing.dataset.reader import DatasetIndex
+
+class Stored(Protocol):
+    """A data set index: its file, and what its paths are relative to."""
+
+    path: Path
+    root: str | None
+
 
 GROUP = 4096  # rows in a row group
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
@@ -165,7 +171,7 @@ def _table(rows: list[Row]) -> pa.Table:
 
 
 def write_part(
-    dataset: DatasetIndex,
+    dataset: Stored,
     rows: NDArray[np.int64],
     out: str | os.PathLike[str],
     *,
@@ -225,7 +231,7 @@ def stored_skipped(path: Path) -> Skipped:
         return Skipped.decode(read_metadata(path).get(_SKIPPED, b""))
 
 
-def _further(dataset: DatasetIndex, joined: pa.Table | None) -> pa.Schema:
+def _further(dataset: Stored, joined: pa.Table | None) -> pa.Schema:
     """The columns that are not those of every data set index."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -238,7 +244,7 @@ def _further(dataset: DatasetIndex, joined: pa.Table | None) -> pa.Schema:
 
 
 def _chosen(
-    dataset: DatasetIndex, rows: NDArray[np.int64], joined: pa.Table | None, names: list[str]
+    dataset: Stored, rows: NDArray[np.int64], joined: pa.Table | None, names: list[str]
 ) -> Iterator[pa.Table]:
     """The rows, in parts of any size."""
     import pyarrow as pa

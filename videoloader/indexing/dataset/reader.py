@@ -1,4 +1,4 @@
-"""`DatasetIndex`: random access to the indexes of a data set, shared by all processes."""
+"""Random access to the rows of a data set index, shared by all processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.joining import check_columns
 from videoloader.indexing.dataset.part import stored_skipped
 from videoloader.indexing.dataset.rows import as_error, text_at
-from videoloader.indexing.dataset.selecting import Selecting
 from videoloader.indexing.dataset.skipped import Skipped
-from videoloader.indexing.dataset.videos import Videos
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.machinery.system.address import is_url, local_path, shown
 from videoloader.machinery.views import rows_table
@@ -37,25 +35,8 @@ _SHOWN = 10  # rows in a notebook
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
-class DatasetIndex(Selecting):
-    """The rows of a data set index: videos, and files that could not be indexed.
-
-    `dataset[i]` is the index of row i of the file, or raises the error that is recorded there.
-    `dataset.videos` leaves those rows out.
-
-    Opening takes milliseconds for any number of videos, reading one index tens of microseconds.
-    It pickles as its path; workers open the file themselves and share the page cache. Threads may
-    share it, but `close` does not wait for their reads.
-
-    Attributes:
-        path: of the Parquet file.
-        root: folder or URL that its paths are relative to, None if they are absolute.
-        check: how files are compared with their indexes, see `open_dataset`.
-
-    >>> dataset = open_dataset("set.parquet")
-    >>> len(dataset), dataset[0].num_frames, len(dataset.filter(min_frames=91))
-    (4, 90, 0)
-    """
+class StoredRows:
+    """The rows of a data set index file; see `DatasetIndex`."""
 
     def __init__(
         self,
@@ -86,7 +67,7 @@ class DatasetIndex(Selecting):
             )
         self.root = self._given or stored
         # Number of videos before each failure; a short array even for many videos.
-        self._before = self.failed - np.arange(len(self.failed))
+        self.videos_before = self.failed - np.arange(len(self.failed))
 
     def __len__(self) -> int:
         return self._cache.count
@@ -126,11 +107,6 @@ class DatasetIndex(Selecting):
     def key(self, row: int) -> str:
         """The key of a video, see `keys`."""
         return _stored(self._record(row)[0]).key
-
-    @property
-    def videos(self) -> Videos:
-        """The rows that are videos, without the failures."""
-        return Videos(self)
 
     @property
     def failed(self) -> NDArray[np.int64]:
@@ -222,11 +198,19 @@ class DatasetIndex(Selecting):
                 first += len(batch)
         return arrays
 
+    def opened(self, path: str | os.PathLike[str]) -> Self:
+        """Another file, opened with the same root, check and sign."""
+        return type(self)(path, root=self._given, check=self.check, sign=self._sign)
+
+    def without_sign(self) -> Self:
+        """The data set without its `sign`, which may not pickle, for jobs."""
+        return type(self)(self.path, root=self._given, check=self.check)
+
     def close(self) -> None:
         """Close the file."""
         self._cache.close()
 
-    def __enter__(self) -> DatasetIndex:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -280,41 +264,3 @@ class KnownUrls:
     def __call__(self, url: str) -> str:
         """The URL to fetch."""
         return self._signed.get(url, url)
-
-
-def open_dataset(
-    path: str | os.PathLike[str],
-    *,
-    root: str | os.PathLike[str] | None = None,
-    check: Check = "size",
-    sign: Sign | None = None,
-) -> DatasetIndex:
-    """Open what `index_dataset` wrote.
-
-    The first opening of a new file creates a cache: next to it, or in the user's cache folder
-    (`XDG_CACHE_HOME`) if that is not writable, or else in memory. If several processes do so at
-    once, one of the equal caches remains.
-
-    Args:
-        path: of the Parquet file.
-        root: folder or URL where the videos are now, if they were indexed with a root or as one
-            folder. By default the root when they were indexed; if it contained the Parquet file,
-            it is found from where that file is now. No path of the index leads out of it; links
-            in the folder are followed.
-        check: what is compared when a video is opened. `size`: size and etag, and the first bytes
-            if the modification time differs, as for a copy. `mtime`: size, etag and modification
-            time. `none`: nothing.
-        sign: called with the URL of a video, or of its archive, before it is opened; returns the
-            URL to fetch, such as a newly signed one, which is not stored. To pickle the data set,
-            it must pickle too.
-
-    Raises:
-        SourceError: there is no such file.
-        FormatError: it is not a data set index.
-        ArgumentError: `root` is given, but the paths are absolute.
-
-    >>> with open_dataset("set.parquet") as dataset:
-    ...     print(dataset.keys[:2], len(dataset.errors))
-    ['jump/0.mp4', 'jump/1.mp4'] 0
-    """
-    return DatasetIndex(path, root=root, check=check, sign=sign)

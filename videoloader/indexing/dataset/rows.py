@@ -13,8 +13,7 @@ from videoloader import errors
 from videoloader.codecs.color import Color
 from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
 from videoloader.indexing.dataset.measures import measures_of
-from videoloader.indexing.index import VideoIndex, decode_index
-from videoloader.indexing.storage import encode_index
+from videoloader.indexing.index import VideoIndex, decode_index, encode_index
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.address import escaped, shown
 from videoloader.machinery.system.faults import raise_shortage

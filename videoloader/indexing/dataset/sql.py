@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from copy import copy
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +28,7 @@ from videoloader.machinery.workers.tasks import run_tasks
 
 if TYPE_CHECKING:
     import duckdb
-
-    from videoloader.indexing.dataset.reader import DatasetIndex
-    from videoloader.indexing.dataset.videos import Videos
+    import pyarrow as pa
 
 _ALL = "*"
 _WANTED = "give what stands behind WHERE, such as codec = 'av1' and height >= 720"
@@ -49,9 +46,20 @@ _ROW_MEMORY = 4096  # bytes for each row
 _TIME = 60.0
 
 
-def query_rows(
-    rows: Videos | DatasetIndex, where: str, *, time_limit: float = _TIME
-) -> NDArray[np.int64]:
+class Rows(Protocol):
+    """A data set index or videos of one, as `DatasetIndex` documents them."""
+
+    @property
+    def column_names(self) -> list[str]: ...  # noqa: D102
+
+    def columns(self, wanted: list[str] | None = None) -> pa.Table: ...  # noqa: D102
+
+    def without_sign(self) -> Rows: ...  # noqa: D102
+
+    def __len__(self) -> int: ...
+
+
+def query_rows(rows: Rows, where: str, *, time_limit: float = _TIME) -> NDArray[np.int64]:
     """Rows, failures too, for which a condition is true, ascending.
 
     Args:
@@ -72,9 +80,7 @@ def query_rows(
     return found
 
 
-def count_by(
-    rows: Videos | DatasetIndex, where: str, by: str, *, time_limit: float = _TIME
-) -> list[dict[str, Any]]:
+def count_by(rows: Rows, where: str, by: str, *, time_limit: float = _TIME) -> list[dict[str, Any]]:
     """Rows, frames and hours for each value of a column or expression, the most rows first.
 
     Args:
@@ -101,7 +107,7 @@ def count_by(
 class Query(NamedTuple):
     """What is asked of rows; `by` is what they are counted by, None for their numbers."""
 
-    rows: Videos | DatasetIndex
+    rows: Rows
     where: str
     by: str | None = None
 
@@ -119,7 +125,7 @@ def _ask(query: Query, time_limit: float) -> Any:
         raise UnsupportedError('queries need DuckDB; pip install "videoloader[query]"')
     ((_, found),) = run_tasks(
         f"{answer.__module__}:{answer.__name__}",
-        [query._replace(rows=_without_sign(query.rows))],
+        [query._replace(rows=query.rows.without_sign())],
         workers=1,
         time_limit=real_number("time_limit", time_limit, above=0),
         memory_limit=MEMORY + _ROW_MEMORY * len(query.rows),
@@ -133,17 +139,6 @@ def _ask(query: Query, time_limit: float) -> Any:
         advice += ", or pass a larger time_limit"
     told = query.where if query.by is None else f"{query.where} by {query.by}"
     raise ArgumentError(f"the query {told!r:.200} cannot be answered: {found.reason}; {advice}")
-
-
-def _without_sign(rows: Videos | DatasetIndex) -> Videos | DatasetIndex:
-    """The same rows, which pickle: no video is opened for a query, so none is signed."""
-    dataset = copy(rows.videos.dataset)
-    dataset._sign = None
-    if rows is rows.videos.dataset:
-        return dataset
-    chosen = copy(rows)
-    chosen.__dict__["dataset"] = dataset
-    return chosen
 
 
 def answer(query: Query) -> Any:
@@ -175,7 +170,7 @@ def answer(query: Query) -> Any:
 
 def _condition(
     connection: duckdb.DuckDBPyConnection,
-    rows: Videos | DatasetIndex,
+    rows: Rows,
     where: str,
     further: Set[str] = frozenset(),
 ) -> str:
@@ -296,7 +291,7 @@ def _other_table(table: dict[str, Any]) -> str:
 
 
 @contextmanager
-def _explained(rows: Videos | DatasetIndex, text: str) -> Iterator[None]:
+def _explained(rows: Rows, text: str) -> Iterator[None]:
     """Errors of DuckDB as ours."""
     import duckdb
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.reader import DatasetIndex
 from videoloader.indexing.dataset.rows import Row, as_error, text_at
+from videoloader.indexing.dataset.videos import DatasetIndex
 from videoloader.machinery.system.writing import make_folder, written_whole
 from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sources.items import Item
@@ -107,11 +107,6 @@ def part_of(items: list[_T], shard: tuple[int, int]) -> list[_T]:
     if not 0 <= part < parts:
         raise ArgumentError(f"shard must be (i, n) with 0 <= i < n, got {shard}")
     return items[part * len(items) // parts : (part + 1) * len(items) // parts]
-
-
-def for_workers(dataset: DatasetIndex) -> DatasetIndex:
-    """A data set for arguments of a job: without its `sign`, which may not pickle."""
-    return DatasetIndex(dataset.path, root=dataset.root, check=dataset.check)
 
 
 def states_of(dataset: DatasetIndex) -> Callable[[int], Fingerprint | None]:

@@ -1,36 +1,52 @@
-"""`Videos`: some of the videos of a data set, with their rows and joined columns."""
+"""`DatasetIndex`: the videos of a data set; `Videos`: some of them, with joined columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
+from videoloader.indexing.dataset.dividing import (
+    first_by_hash,
+    parts_by_hash,
+    runs_by_size,
+    text_hashes,
+)
+from videoloader.indexing.dataset.filtering import Limits, as_condition, matching_rows
 from videoloader.indexing.dataset.joining import (
     OF_PLACES,
     ROW,
     On,
+    as_table,
     check_columns,
     check_new_columns,
     one_row_a_key,
     rows_or_reported,
+    texts_by,
 )
-from videoloader.indexing.dataset.part import stored_splits
-from videoloader.indexing.dataset.selecting import Selecting
+from videoloader.indexing.dataset.part import stored_splits, write_part
+from videoloader.indexing.dataset.reader import Sign, StoredRows
+from videoloader.indexing.dataset.sql import query_rows
 from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.system.callers import warn_user
+from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.sources.items import Item
-from videoloader.sources.source import Source
+from videoloader.sources.source import Check, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    from videoloader.indexing.dataset.reader import DatasetIndex
+By: TypeAlias = "str | Callable[[str], Any]"
+
+_SPLIT, _SAMPLE = 0, 1 << 32  # uses of hashes; further splits of parts count from _SPLIT
 
 
-class Videos(Selecting):
+class Videos:
     """The videos of a data set without its failures, numbered from 0; `rows` has their rows.
 
     >>> videos = open_dataset("set.parquet").videos  # doctest: +SKIP
@@ -100,7 +116,7 @@ class Videos(Selecting):
         video = int(video) % len(self)
         if self._rows is not None:
             return int(self._rows[video])
-        return video + int(np.searchsorted(self.dataset._before, video, side="right"))
+        return video + int(np.searchsorted(self.dataset.videos_before, video, side="right"))
 
     @property
     def num_frames(self) -> NDArray[np.int64]:
@@ -127,6 +143,203 @@ class Videos(Selecting):
     def source(self, video: int) -> Source:
         """The bytes of a video."""
         return self.dataset.source(self.row(video))
+
+    def filter(
+        self: Videos | DatasetIndex,
+        condition: pc.Expression | None = None,
+        /,
+        **limits: Unpack[Limits],
+    ) -> Videos:
+        """The videos that meet a condition, in the same order.
+
+        Only the columns that the condition names are read from the Parquet file; no video is
+        opened and no index is read. A missing value (null) meets no condition.
+
+        Args:
+            condition: any expression of `pyarrow.compute` over the columns of `DatasetIndex.table`,
+                and over joined ones.
+            **limits: further conditions: `min_` and `max_` of `frames`, `keyframes`,
+                `duration` (seconds), `fps`, `width`, `height`, `pixels` and `aspect` (width /
+                height), both limits included and sizes as displayed; `codecs`, `containers` and
+                `pixel_formats`, a name or several: FFmpeg's, such as `hevc` and `matroska`.
+
+        Raises:
+            ArgumentError: there is no such limit, codec or container, or the condition does not
+                apply to the columns.
+        """
+        wanted, videos = as_condition(condition, limits), self.videos
+        if wanted is None:
+            return videos
+        table = None if videos._joined is None else videos.columns()
+        return videos._met(matching_rows(videos.dataset.path, wanted, table))
+
+    def query(self: Videos | DatasetIndex, where: str, *, time_limit: float = 60.0) -> Videos:
+        """The videos that meet a condition in SQL, in the same order; on DuckDB (extra `query`).
+
+        Args:
+            where: what stands behind WHERE, over the columns of `DatasetIndex.table`, joined ones
+                and `row`: `"codec = 'av1' and height >= 720"`. It reads no files, and no table but
+                `videos`. A missing value (null) meets no condition unless it is asked for with
+                `is null`. It may come from anybody: a worker process evaluates it.
+            time_limit: seconds that it may take.
+
+        Raises:
+            ArgumentError: it is no condition in DuckDB's SQL, does not apply to the columns, or
+                takes too much time or memory.
+            UnsupportedError: DuckDB is not installed.
+        """
+        videos = self.videos
+        return videos._met(query_rows(videos, where, time_limit=time_limit))
+
+    def select(self: Videos | DatasetIndex, columns: str | Sequence[str] | None = None) -> pa.Table:
+        """Columns of the videos, one row a video in their order; all but the indexes by default.
+
+        Unlike `DatasetIndex.columns` it has no rows of failures.
+
+        Raises:
+            ArgumentError: there is no such column.
+        """
+        import pyarrow as pa
+
+        videos = self.videos
+        wanted = None if columns is None else _as_names(columns)
+        return videos.columns(wanted).take(pa.array(videos.rows))
+
+    def sample(self: Videos | DatasetIndex, count: int, *, seed: int = 0) -> Videos:
+        """So many of the videos, chosen at random.
+
+        The choice depends on the seed and the keys alone. A larger sample has all videos of a
+        smaller one, and videos that are added replace few.
+
+        Raises:
+            ArgumentError: there are fewer videos, or the number is negative.
+        """
+        videos = self.videos
+        count = whole_number("the size of a sample", count, most=len(videos))
+        hashes = text_hashes(videos._texts("key"), seed, _SAMPLE)
+        return videos._take(first_by_hash(hashes, count))
+
+    def split(
+        self: Videos | DatasetIndex, *fractions: float, by: By = "key", seed: int = 0
+    ) -> tuple[Videos, ...]:
+        """Divide the videos at random, such as `train, val = index.split(0.9)`.
+
+        A hash of the key decides, so a video stays in its part when others are added or removed,
+        and parts have about, not exactly, the fractions; of few groups one may be empty, which is
+        a warning. Parts may be split again with the same seed.
+
+        Args:
+            *fractions: of the parts, above 0; if they sum to less than 1, a further part has the
+                rest.
+            by: a column, or a function of the key: videos for which it is the same stay together.
+                `path` keeps the members of an archive together.
+            seed: another one divides independently.
+
+        Raises:
+            ArgumentError: the fractions sum to more than 1, or a video has no value to divide by.
+        """
+        videos = self.videos
+        texts = videos._texts("key" if callable(by) else by)
+        if callable(by):
+            texts = texts_by(by, texts, "by")
+        splits = videos._num_splits
+        parts = parts_by_hash(text_hashes(texts, seed, _SPLIT + splits), fractions)
+        if len(videos) and not all(map(len, parts)):
+            empty = [str(number) for number, part in enumerate(parts) if not len(part)]
+            warn_user(
+                f"split: part {' and '.join(empty)} of {len(parts)} (from 0) is empty; by= gives "
+                f"{len(texts.unique())} groups of {len(videos)} videos, and each is in one part",
+                UserWarning,
+            )
+        return tuple(videos._take(part, splits + 1) for part in parts)
+
+    def partitions(self: Videos | DatasetIndex, count: int) -> list[Videos]:
+        """Divide the videos into runs of about as many bytes, for tasks of Dask, Spark and others.
+
+        Together they are the videos, in their order. A partition pickles as the path of the data
+        set index, its rows and its part of joined columns. What `map_clips` draws depends on rows
+        of the data set index: the results of partitions, one after the other, are those of all.
+
+        Args:
+            count: of partitions; fewer come where there are fewer videos, or one of them has more
+                bytes than a partition. No partition is empty.
+
+        Raises:
+            ArgumentError: the number is below 1.
+        """
+        videos = self.videos
+        whole_number("the number of partitions", count, least=1)
+        sizes = videos.dataset.numbers(["size"])["size"][videos.rows]
+        return [videos._take(run) for run in runs_by_size(sizes, count)]
+
+    def join(
+        self: Videos | DatasetIndex,
+        table: Any,
+        *,
+        on: On = "path",
+        key: str | None = None,
+        columns: str | Sequence[str] | None = None,
+        missing: Literal["raise", "drop", "null"] = "raise",
+    ) -> Videos:
+        """The videos with columns of a table, such as captions, for `select` and `Loader`.
+
+        `Loader(videos.join("captions.csv"), clips, columns=["caption"], labels="label")`.
+
+        Args:
+            table: path of a CSV or Parquet file; a table of Arrow, pandas or Polars; a dictionary
+                of columns. It may have rows of other videos.
+            on: what of a video is searched in the column `key`. `path`: the longest end of its path
+                that the table has, cut at slashes, with the ending of the file or without. `stem`:
+                the name of the file without folder and ending. Or a function of the whole path,
+                such as `lambda path: Path(path).stem[:11]`; only then may a row be of several
+                videos.
+            key: column of the table; by default the one called `path` or `stem`, as `on` is.
+            columns: to take from the table; by default all but `key`, and but `row`, `key`, `path`,
+                `member`, `error` and `error_kind` where the data set has the same values.
+            missing: what becomes of videos without a row: `raise` an error, `drop` them and log how
+                many, or keep them with `null` and log that.
+
+        Raises:
+            ArgumentError: videos have no row; one row is of several videos; rows of one key have
+                different values; the table lacks a column; or it has a column of the data set with
+                other values.
+            ArgumentTypeError: the table is none.
+            SourceError: there is no such file.
+            FormatError: the file is no table.
+        """
+        one_of("missing", missing, ("raise", "drop", "null"))
+        if key is None:
+            if callable(on):
+                raise ArgumentError("join with a function as on= needs key=, a column of the table")
+            key = on
+        given, name = as_table(table, key=key)
+        wanted = [each for each in given.column_names if each != key]
+        if columns is not None:
+            wanted = list(dict.fromkeys(_as_names(columns)))
+        check_columns(given.column_names, [key, *wanted], name, key=key)
+        return self.videos._with_columns(
+            given.select([key, *wanted]), on, missing, name, repeats=columns is None
+        )
+
+    def write(self: Videos | DatasetIndex, out: str | os.PathLike[str]) -> DatasetIndex:
+        """Write the videos to a data set index of their own, with joined columns, and open it.
+
+        Video n of it is video n of these, so a `Loader` with the same seed draws the same clips.
+
+        Raises:
+            ArgumentError: it is the file that the videos are in.
+            SourceError: it cannot be written.
+        """
+        videos = self.videos
+        dataset = videos.dataset
+        write_part(dataset, videos.rows, out, joined=videos._joined, splits=videos._num_splits)
+        return dataset.opened(out)
+
+    def without_sign(self) -> Videos:
+        """The same videos of `DatasetIndex.without_sign`."""
+        return Videos(
+            self.dataset.without_sign(), self._rows, joined=self._joined, splits=self._splits
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         import pyarrow as pa
@@ -205,8 +418,8 @@ class Videos(Selecting):
         is_whole = pc.match_substring_regex(keys, r"^(/|[A-Za-z][A-Za-z0-9+.-]*://)")
         return pc.if_else(is_whole, keys, whole)
 
-    def _joined_with(
-        self, table: pa.Table, *, on: On, missing: str, name: str, repeats: bool
+    def _with_columns(
+        self, table: pa.Table, on: On, missing: str, name: str, *, repeats: bool
     ) -> Videos:
         """The videos with the columns of a table behind its first one, which has the keys.
 
@@ -233,3 +446,76 @@ class Videos(Selecting):
                 joined = joined.append_column(column, self._joined[column])
         found = Videos(self.dataset, self._rows, joined=joined, splits=self._splits)
         return found._take(np.flatnonzero(rows >= 0)) if missing == "drop" else found
+
+
+class DatasetIndex(StoredRows):
+    """The rows of a data set index: videos, and files that could not be indexed.
+
+    `dataset[i]` is the index of row i of the file, or raises the error that is recorded there.
+    `dataset.videos` leaves those rows out.
+
+    Opening takes milliseconds for any number of videos, reading one index tens of microseconds.
+    It pickles as its path; workers open the file themselves and share the page cache. Threads may
+    share it, but `close` does not wait for their reads.
+
+    Attributes:
+        path: of the Parquet file.
+        root: folder or URL that its paths are relative to, None if they are absolute.
+        check: how files are compared with their indexes, see `open_dataset`.
+
+    >>> dataset = open_dataset("set.parquet")
+    >>> len(dataset), dataset[0].num_frames, len(dataset.filter(min_frames=91))
+    (4, 90, 0)
+    """
+
+    @property
+    def videos(self) -> Videos:
+        """The rows that are videos, without the failures."""
+        return Videos(self)
+
+    # The same methods, of all videos; `self.videos` are these.
+    filter, query, select = Videos.filter, Videos.query, Videos.select
+    sample, split, partitions = Videos.sample, Videos.split, Videos.partitions
+    join, write = Videos.join, Videos.write
+
+
+def open_dataset(
+    path: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    check: Check = "size",
+    sign: Sign | None = None,
+) -> DatasetIndex:
+    """Open what `index_dataset` wrote.
+
+    The first opening of a new file creates a cache: next to it, or in the user's cache folder
+    (`XDG_CACHE_HOME`) if that is not writable, or else in memory. If several processes do so at
+    once, one of the equal caches remains.
+
+    Args:
+        path: of the Parquet file.
+        root: folder or URL where the videos are now, if they were indexed with a root or as one
+            folder. By default the root when they were indexed; if it contained the Parquet file,
+            it is found from where that file is now. No path of the index leads out of it; links
+            in the folder are followed.
+        check: what is compared when a video is opened. `size`: size and etag, and the first bytes
+            if the modification time differs, as for a copy. `mtime`: size, etag and modification
+            time. `none`: nothing.
+        sign: called with the URL of a video, or of its archive, before it is opened; returns the
+            URL to fetch, such as a newly signed one, which is not stored. To pickle the data set,
+            it must pickle too.
+
+    Raises:
+        SourceError: there is no such file.
+        FormatError: it is not a data set index.
+        ArgumentError: `root` is given, but the paths are absolute.
+
+    >>> with open_dataset("set.parquet") as dataset:
+    ...     print(dataset.keys[:2], len(dataset.errors))
+    ['jump/0.mp4', 'jump/1.mp4'] 0
+    """
+    return DatasetIndex(path, root=root, check=check, sign=sign)
+
+
+def _as_names(columns: str | Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
