@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import index_video, open_source
+from videoloader.indexing.packing import PacketLayout
 from videoloader.indexing.payloads import PacketReader, Packets
 
 
@@ -44,7 +45,7 @@ def test_packets_with_anything_between_them_are_read(index, data):
         table["offset"][place], table["size"][place] = len(content), sizes[place]
         content += rng.bytes(sizes[place])
     prefix = data.draw(st.sampled_from([b"", b"\0\0\1"]))
-    packing = f"prefix:{prefix.hex()}" if prefix else "plain"
+    packing = PacketLayout(prefix)
     wanted = sorted(data.draw(st.sets(st.integers(0, 5))))
     reader = PacketReader(replace(index, packets=table, packing=packing), open_source(content))
     found = reader.read(np.array(wanted, dtype=np.int64))

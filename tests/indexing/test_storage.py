@@ -22,6 +22,7 @@ from videoloader.indexing.columns import FREE_PACKETS, MAX_PACKETS
 from videoloader.indexing.dataset.rows import make_row
 from videoloader.indexing.index import decode_index, encode_index
 from videoloader.indexing.packets import PACKET_DTYPE, Orientation
+from videoloader.indexing.packing import PacketLayout, TransportLayout
 from videoloader.sources.items import Item
 
 INT = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -53,6 +54,17 @@ def tables(draw, count):
     return table
 
 
+LAYOUTS = [PacketLayout(), PacketLayout(b"\0\1"), PacketLayout(is_demuxed=True)]
+LAYOUTS += [PacketLayout(transport=TransportLayout(188, 256, phase)) for phase in (None, 0, 4)]
+
+
+def test_the_text_of_a_layout_says_all_of_it():
+    texts = [str(layout) for layout in LAYOUTS]
+    assert texts[:3] == ["plain", "prefix:0001", "demuxed"]
+    assert texts[3:] == ["mpegts:188:0x100", "mpegts:188:0x100@0", "mpegts:188:0x100@4"]
+    assert [PacketLayout.parse(text) for text in texts] == LAYOUTS
+
+
 @st.composite
 def indexes(draw):
     count = draw(st.integers(0, 20))
@@ -79,7 +91,7 @@ def indexes(draw):
         extradata=tuple(sorted(extradata, key=lambda pair: pair[0])),
         length_size=draw(st.integers(0, 4)),
         sub_layers=draw(st.integers(0, 8)),
-        packing=draw(st.sampled_from(["plain", "demuxed", "prefix:0001", "mpegts:188:0x100"])),
+        packing=draw(st.sampled_from(LAYOUTS)),
         has_headers=draw(st.booleans()),
         order=order,
         name=draw(TEXT),
@@ -121,7 +133,7 @@ def changes(draw, index):
         "stated_rate": Fraction(draw(number), 7),
         "extradata": tuple(draw(st.lists(st.tuples(number, st.binary(max_size=3)), max_size=3))),
         "codec": draw(TEXT | st.just("x" * 300) | st.just(7)),
-        "packing": draw(st.sampled_from(["plain", "prefix:", "mpegts:1", "no"])),
+        "packing": draw(st.sampled_from([PacketLayout(), "prefix:", "mpegts:1", "no"])),
         "warnings": tuple(draw(st.lists(TEXT | st.just(1), max_size=2))),
     }
     return {name: found[name] for name in draw(st.sets(st.sampled_from(sorted(found)), max_size=2))}

@@ -30,6 +30,7 @@ from videoloader.audio.seeking import (
 )
 from videoloader.codecs.contexts import most_pixels, reason_of
 from videoloader.errors import DecodeError, FormatError, NoSoundError, UnsupportedError
+from videoloader.indexing.containers.registry import container_of
 from videoloader.machinery.system.forking import cached_property
 from videoloader.sources.demuxer import open_container
 from videoloader.sources.source import Source
@@ -41,15 +42,9 @@ if TYPE_CHECKING:
 
 _DISCARD_ALL = 48  # FFmpeg's AVDISCARD_ALL: demuxers skip the stream where they can
 
-# Containers whose demuxers compute the time of a packet from its file offset.
-_COUNTED = {"aiff", "au", "caf", "flac", "w64", "wav"}
-
 _LEADING, _CUT = 64, 2  # undecodable packets allowed before the first frame and after the last
 
-# Containers whose header states the duration, and by how many seconds the decoded sound may be
-# shorter: encoder delay and padding may be included. MP3 files state it in a frame of tags.
-_STATED = {"flac": 0.0, "wav": 0.0, "w64": 0.0, "aiff": 0.0, "au": 0.0, "mov": 0.25, "mp3": 0.25}
-_MP3_TAGS = b"Xing", b"Info"
+_MP3_TAGS = b"Xing", b"Info"  # of the frame in which MP3 files state their duration
 _MP3_SEARCHED = 1 << 20  # bytes to search for them; pictures may precede them
 
 _GAP = Fraction(40, 1000)  # seconds; timestamps in Matroska are off by up to half of this
@@ -125,7 +120,8 @@ class SoundStream:
             self._kind = _kind(frame)
             self.header = self._read_header()
             self.sample_rate = self.header.sample_rate
-            self.is_counted = container.format.name in _COUNTED and (
+            kind = container_of(container.format.name.split(",")[0])
+            self.is_counted = kind.counts_samples and (
                 self.header.codec == "flac" or self.header.codec.startswith("pcm_")
             )
             self._mixer = Mixer(frame, num_channels, is_bounded=is_bounded)
@@ -133,7 +129,7 @@ class SoundStream:
             begin = Fraction(0) if frame.pts is None else frame.pts * self._time_base
             self.first = self.last = Piece(0, begin, self._mixer.samples(frame))
             self._stated = self._find_stated(source)
-            self._may_seek = may_seek and container.format.name.startswith("mov,")
+            self._may_seek = may_seek and kind.has_sample_table
             self._may_pass = may_seek and can_pass(self._stream.codec_context)
         except BaseException:
             self._stack.close()
@@ -251,7 +247,8 @@ class SoundStream:
     def _find_stated(self, source: Source) -> tuple[float, float] | None:
         """The duration in the header and its tolerance in seconds; None if not stated."""
         name = self._container.format.name.split(",")[0]
-        if name not in _STATED or self.header.duration is None:
+        slack = container_of(name).duration_slack
+        if slack is None or self.header.duration is None:
             return None
         if name == "mp3":
             head = source.read_up_to(0, _MP3_SEARCHED)
@@ -259,7 +256,7 @@ class SoundStream:
                 return None  # FFmpeg's guess
         whole = _seconds(self._container.duration, Fraction(1, 1_000_000))
         stated = self.header.duration if whole is None else min(whole, self.header.duration)
-        return stated, _STATED[name] + 1.5 / self.sample_rate
+        return stated, slack + 1.5 / self.sample_rate
 
     def _missing(self) -> str:
         """The warning of a truncated file, after all of it is decoded."""

@@ -26,6 +26,7 @@ from videoloader.indexing.packets import (
     PacketFlags,
     order_is_known,
 )
+from videoloader.indexing.packing import PacketLayout
 from videoloader.indexing.traits import NO_AUDIO, Audio, StreamTraits
 from videoloader.sources.source import Source
 
@@ -81,7 +82,7 @@ def index_by_demuxing(source: Source, *, stream: int | None = None) -> tuple[Vid
             color=_color(context),
             codec_tag=_tag(context),
             extradata=((0, context.extradata or b""),),
-            packing="plain" if found.is_located else "demuxed",
+            packing=PacketLayout(is_demuxed=not found.is_located),
             name=source.name,
             fingerprint=replace(source.fingerprint, head=source.head),
             warnings=tuple(f"{source.name}: {text}" for text in problems),

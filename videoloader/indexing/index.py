@@ -20,6 +20,7 @@ from videoloader.indexing.packets import (
     PacketFlags,
     describe_size,
 )
+from videoloader.indexing.packing import PLAIN, PacketLayout
 from videoloader.indexing.rates import even_rate
 from videoloader.indexing.storage import decode_fields, encode_fields, load_fields, save_fields
 from videoloader.indexing.traits import UNKNOWN, StreamTraits
@@ -36,7 +37,7 @@ class VideoIndex:
     are in ticks of `time_base` seconds, with the edit list applied.
 
     Attributes:
-        packets: structured array in decode order: `offset` (-1 if `packing` is `demuxed`) and
+        packets: structured array in decode order: `offset` (-1 if `packing.is_demuxed`) and
             `size` in bytes, `pts`, `dts`, `duration` in ticks, `flags`.
         time_base: seconds in a tick.
         codec: FFmpeg's name of the codec.
@@ -53,11 +54,7 @@ class VideoIndex:
         extradata: codec parameters for decoders: (first packet it applies to, bytes).
         length_size: bytes of the length before each NAL unit, 0 for start codes.
         sub_layers: number of temporal sub-layers of an HEVC stream.
-        packing: how packets are stored in the file. `plain`: contiguous at their offset.
-            `prefix:` and hexadecimal digits: the same, but the prefix that all packets share is
-            not stored. `mpegts:` with packet size and PID, and `@` with the offset of the first
-            transport packet if packets may begin within one: in transport packets from the one
-            at their offset on. `demuxed`: in pieces that only a demuxer assembles.
+        packing: how packets are stored in the file.
         has_headers: whether `DISPOSABLE` flags are known.
         order: packets of the frames in presentation order, if timestamps do not determine it.
         name: of the file, for messages.
@@ -92,7 +89,7 @@ class VideoIndex:
     extradata: tuple[tuple[int, bytes], ...] = ()
     length_size: int = 0
     sub_layers: int = 1
-    packing: str = "plain"
+    packing: PacketLayout = PLAIN
     has_headers: bool = False
     order: NDArray[np.int64] | None = None
     name: str = "video"

@@ -14,7 +14,7 @@ from videoloader.codecs.nal import Reader, walk_units
 from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
-from videoloader.indexing.transport_layout import TransportLayout, packing_prefix
+from videoloader.indexing.packing import TransportLayout
 from videoloader.sources.source import Source, rows_at
 
 _CHUNK = 64
@@ -79,8 +79,8 @@ class PacketReader:
         self._index = index
         self._offsets = index.packets["offset"]
         self._sizes = index.packets["size"].astype(np.int64)
-        self._prefix = packing_prefix(index.packing)
-        self._packing = TransportLayout.parse(index.packing)
+        self._prefix = index.packing.prefix
+        self._transport = index.packing.transport
         self._demuxed: Generator[bytes, None, None] | None = None
         self._next = 0
 
@@ -90,10 +90,10 @@ class PacketReader:
         Raises:
             SourceError: the file ends too early, or is not the one that was indexed.
         """
-        if self._index.packing == "demuxed":
+        if self._index.packing.is_demuxed:
             return Packets.of([self._demux(number) for number in packets.tolist()])
-        if self._packing is not None:
-            return Packets.of(self._unpack(self._packing, packets))
+        if self._transport is not None:
+            return Packets.of(self._unpack(self._transport, packets))
         places, sizes = self._offsets[packets], self._sizes[packets]
         blocks, held = [], 0
         for some, base, block in self._blocks(places, places + sizes):
@@ -109,7 +109,7 @@ class PacketReader:
         Raises:
             SourceError: as `read`.
         """
-        if self._index.packing == "demuxed" or self._packing is not None:
+        if self._index.packing.is_demuxed or self._transport is not None:
             return self.read(np.array([packet]))[0]
         start, whole = int(self._offsets[packet]), int(self._sizes[packet])
         # Not `read`, which requests more from a server than it is asked for.
@@ -136,18 +136,18 @@ class PacketReader:
             self._demuxed.close()
             self._demuxed = None
 
-    def _unpack(self, packing: TransportLayout, packets: NDArray[np.int64]) -> list[bytes]:
+    def _unpack(self, layout: TransportLayout, packets: NDArray[np.int64]) -> list[bytes]:
         """Assemble packets that are stored in pieces; each ends where the next begins."""
         last = len(self._offsets) - 1
         inner = packets[packets < last]
         places = self._offsets[inner]
-        starts, stops = packing.begins(places), packing.begins(self._offsets[inner + 1])
+        starts, stops = layout.begins(places), layout.begins(self._offsets[inner + 1])
         payloads: list[bytes] = []
-        for some, base, block in self._blocks(starts, stops, behind=packing.overlap):
+        for some, base, block in self._blocks(starts, stops, behind=layout.overlap):
             offsets, sizes = (places[some] - base).tolist(), self._sizes[inner[some]].tolist()
-            payloads += packing.unpack(block, offsets, sizes)
+            payloads += layout.unpack(block, offsets, sizes)
         if len(inner) < len(packets):
-            payloads += [self._unpack_last(packing)] * (len(packets) - len(inner))
+            payloads += [self._unpack_last(layout)] * (len(packets) - len(inner))
         for number, payload in zip(packets.tolist(), payloads, strict=True):
             if len(payload) != self._sizes[number]:
                 raise SourceError(
@@ -156,14 +156,14 @@ class PacketReader:
                 )
         return payloads
 
-    def _unpack_last(self, packing: TransportLayout) -> bytes:
+    def _unpack_last(self, layout: TransportLayout) -> bytes:
         """Assemble the last packet, whose end is unknown; reads up to the end of the file."""
         size, place = int(self._sizes[-1]), self._offsets[-1:]
-        start = int(packing.begins(place)[0])
+        start = int(layout.begins(place)[0])
         reach = 2 * size + _MAX_GAP
         while True:
             block = self._source.read_up_to(start, reach)
-            (payload,) = packing.unpack(block, [int(place[0]) - start], [size])
+            (payload,) = layout.unpack(block, [int(place[0]) - start], [size])
             if len(payload) == size or len(block) < reach:
                 return payload
             reach *= 4

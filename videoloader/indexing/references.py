@@ -62,7 +62,7 @@ def read_headers(index: VideoIndex, source: Source) -> VideoIndex:
     found = np.zeros(len(table), dtype=np.bool_)
     has_b = False
     nal = codec_of(index.codec).nal
-    if nal is not None and index.packing == "plain" and index.length_size:
+    if nal is not None and index.packing.is_plain and index.length_size:
         is_forward = nal.has_slice_types and bool((np.diff(index.frame_packets) > 0).all())
         sizes = table["size"].astype(np.int64)
         for some, read, starts in head_windows(source, index.length_size, table["offset"], sizes):

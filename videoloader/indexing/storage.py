@@ -23,7 +23,7 @@ from videoloader.codecs.color import Color
 from videoloader.errors import FormatError, SourceError, UnsupportedError
 from videoloader.indexing.columns import decode_columns, encode_columns
 from videoloader.indexing.packets import Exactness, Orientation
-from videoloader.indexing.transport_layout import check_packing
+from videoloader.indexing.packing import PacketLayout
 from videoloader.machinery.system.writing import written_whole
 from videoloader.sources.source import Fingerprint
 
@@ -53,7 +53,7 @@ FACTS: dict[str, type | UnionType] = {
     "has_headers": bool,
     "name": str,
 }
-"""Fields of an index that are stored unchanged, and their types."""
+"""Fields of an index that are stored unchanged, and their types; `packing` as text."""
 
 _PARTS: dict[str, dict[str, type | UnionType]] = {
     "color": dict.fromkeys(Color.__slots__, str | None),
@@ -156,6 +156,7 @@ def _inflate(data: bytes) -> bytes:
 
 def _pack(fields: Mapping[str, Any]) -> bytes:
     head: dict[str, Any] = {fact: fields[fact] for fact in FACTS}
+    head["packing"] = str(head["packing"])
     head["time_base"] = str(fields["time_base"])
     _rational(head["time_base"])
     if fields["warnings"]:
@@ -186,6 +187,7 @@ def _unpack(raw: bytes) -> dict[str, Any]:
         raise FormatError("its check sum is not that of what it holds")
     head = json.loads(raw[_LENGTHS.size : begin])
     head["fingerprint"] = {"head": None, **head["fingerprint"]}
+    facts = _facts(head)
     packets, order = decode_columns(head["columns"], body[begin + setup_size :])
     return dict(
         packets=packets,
@@ -197,7 +199,7 @@ def _unpack(raw: bytes) -> dict[str, Any]:
         fingerprint=Fingerprint(**head["fingerprint"]),
         extradata=_extradata(head["extradata"], raw[begin : begin + setup_size]),
         warnings=_warnings(head.get("warnings", [])),
-        **_facts(head),
+        **(facts | {"packing": PacketLayout.parse(facts["packing"])}),
     )
 
 
@@ -221,7 +223,7 @@ def _check_shared(*values: Any) -> None:
     facts = dict(zip(_SHARED, values, strict=True))
     if facts["exactness"] not in get_args(Exactness):
         raise FormatError(f"exactness cannot be {facts['exactness']!r:.80}")
-    check_packing(facts["packing"])
+    PacketLayout.parse(facts["packing"])
 
 
 def _check(kinds: dict[str, type | UnionType], values: Sequence[Any]) -> None:

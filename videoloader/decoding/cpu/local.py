@@ -185,7 +185,8 @@ class LocalEngine:
             return lane, 0
         ends = [end.frame for video, end in calls if video == key]
         is_used = any(decoder.stands_at in ends for decoder in lane.decoders(key))
-        if is_used and clip.index.packing != "demuxed":  # a second demuxer begins at the beginning
+        # A second demuxer would begin at the beginning.
+        if is_used and not clip.index.packing.is_demuxed:
             if len(lanes) == 1:
                 lanes.append(Decoders())
             lane = lanes[1]
@@ -205,7 +206,7 @@ class LocalEngine:
         packets = np.array(lengths)
         longest = int(packets.argmax())
         many = count + SPARE_THREADS if packets[longest] >= _FEW_PACKETS else 1
-        if index.packing == "demuxed":  # a second demuxer would begin at the beginning
+        if index.packing.is_demuxed:  # a second demuxer would begin at the beginning
             return [(runs, many)]
         if packets[longest] > packets.sum() / count * UNBALANCED:
             others = runs[:longest] + runs[longest + 1 :]

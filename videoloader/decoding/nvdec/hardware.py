@@ -154,7 +154,7 @@ def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
         return f"NVDEC cuts chroma of odd sizes ({_picture(index)})"
     if index.color.matrix is not None and index.color.matrix not in MATRICES:
         return f"there is no conversion to RGB from its matrix {index.color.matrix}"
-    if index.packing == "demuxed":
+    if index.packing.is_demuxed:
         return "its packets are put together by a demuxer"
     if index.frame_parts.any():
         return "its packets hold several frames"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import mpeg4
+from videoloader.codecs import mpeg4, tags
 from videoloader.codecs.codec import NalSyntax
 from videoloader.codecs.intra import parse_jpeg
 from videoloader.codecs.nal import split_units
@@ -26,13 +26,7 @@ from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-_CODECS = {
-    **dict.fromkeys((b"H264", b"X264", b"AVC1", b"DAVC"), "h264"),
-    **dict.fromkeys((b"FMP4", b"XVID", b"DIVX", b"DX50", b"MP4V", b"M4S2"), "mpeg4"),
-    b"MJPG": "mjpeg",
-}
 _PCM = 1
-_AUDIO = {0x50: "mp2", 0x55: "mp3", 0xFF: "aac", 0x2000: "ac3", 0x2001: "dts", 0x566F: "vorbis"}
 _WAVE_HEADER = 16
 _BITMAP_HEADER = 40
 _MAX_FORM = 1 << 20  # maximum bytes of a `strf` chunk, extradata included
@@ -92,7 +86,7 @@ def index_avi(source: Source, *, stream: int | None = None) -> Indexed:
     if not len(numbers):
         return None
     pictures: _Pictures | None
-    codec = codec_of(_CODECS[video.tag.upper()])
+    codec = codec_of(tags.AVI[video.tag.upper()])
     if codec.nal is not None:
         pictures = _nal(codec.nal, near, places, video.extradata, source.name)
     elif codec.packs_pictures:
@@ -127,7 +121,7 @@ def _video_stream(source: Source, header: Chunk) -> _Stream | None:
         form_data = source.read(form.start, form.stop - form.start)
         width, height = struct.unpack_from("<ii", form_data, 4)
         tag = form_data[16:20]
-        if not scale or not rate or sample_size or tag.upper() not in _CODECS:
+        if not scale or not rate or sample_size or tag.upper() not in tags.AVI:
             return None
         extradata = form_data[_BITMAP_HEADER:]
         base = Fraction(scale, rate)
@@ -141,7 +135,7 @@ def _audio(form: bytes) -> Audio:
     if len(form) < _WAVE_HEADER:
         return Audio()
     tag, channels, rate, depth = struct.unpack("<HHI6xH", form)
-    codec = _AUDIO.get(tag)
+    codec = tags.AVI_SOUND.get(tag)
     if tag == _PCM:
         codec = f"pcm_s{depth}le" if depth > 8 else "pcm_u8"
     return Audio(codec=codec, sample_rate=rate or None, channels=channels or None)

@@ -48,6 +48,10 @@ class Container:
         has_reliable_times: timestamps are rarely damaged, so only the doubtful ones are compared
             with the pictures.
         has_display_matrix: the container may ask to rotate or flip pictures.
+        counts_samples: FFmpeg's demuxer computes the time of sound from its offset in the file.
+        duration_slack: seconds by which decoded sound may be shorter than the header states, since
+            encoder delay and padding may be included; None if the header states no duration.
+        has_sample_table: a table has the place of every packet of sound.
     """
 
     name: str
@@ -60,6 +64,9 @@ class Container:
     times: Literal["none", "decode", "presentation", "both"] = "presentation"
     has_reliable_times: bool = False
     has_display_matrix: bool = False
+    counts_samples: bool = False
+    duration_slack: float | None = None
+    has_sample_table: bool = False
 
 
 def table_index(

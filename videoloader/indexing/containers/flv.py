@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from videoloader.codecs import tags as codec_tags
 from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import is_random_access, length_units
 from videoloader.codecs.registry import codec_of
@@ -24,8 +25,6 @@ _BODY = 16  # bytes of a tag; enough for the fields before the payload
 _KEY, _COMMAND = 1, 5  # frame types
 _SETUP, _FRAMES, _END, _FRAMES_UNSHIFTED, _METADATA = range(5)  # packet types
 _SORENSON, _AVC = 2, 7
-_CODECS = {b"avc1": "h264", b"hvc1": "hevc", b"av01": "av1", b"vp08": "vp8", b"vp09": "vp9"}
-_AUDIO_CODECS = {1: "adpcm_swf", 2: "mp3", 3: "pcm_s16le", 10: "aac", 11: "speex"}
 _AUDIO_RATE = 44100  # halved for each step of the rate below 3
 _GROWTH, _SMALL = 8, 1 << 16  # maximum tag size relative to earlier tags; bytes
 _MAX_SETUPS = 1 << 16  # total bytes of extradata; most files have about 50
@@ -179,7 +178,7 @@ def _read_tags(source: Source, position: int) -> _Tags | None:
 
 def _audio(body: bytes) -> Audio:
     """The audio stream, from the first bytes of its first tag."""
-    codec = _AUDIO_CODECS.get(body[0] >> 4)
+    codec = codec_tags.FLV_SOUND.get(body[0] >> 4)
     if codec == "aac":
         return audio_of_aac(body[2:]) if body[1:2] == b"\0" else Audio(codec=codec)
     rate = _AUDIO_RATE >> 3 - (body[0] >> 2 & 3)
@@ -209,9 +208,9 @@ def _read_tag(body: bytes, offset: int, size: int, dts: int) -> _Tag | None:
         is_shifted = True
     else:
         four = body[1:5]
-        if four not in _CODECS or low > _METADATA:
+        if four not in codec_tags.FLV or low > _METADATA:
             return None
-        packet, head, codec = low, 5, _CODECS[four]
+        packet, head, codec = low, 5, codec_tags.FLV[four]
         is_shifted = packet == _FRAMES and codec_of(codec).nal is not None
     shift = 0
     if is_shifted:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import vpx
+from videoloader.codecs import tags, vpx
 from videoloader.codecs.av1 import units as av1
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import codec_of
@@ -20,7 +20,6 @@ from videoloader.indexing.packets import order_is_known, packet_table
 from videoloader.sources.local import nearby
 from videoloader.sources.source import Source
 
-_CODECS = {b"VP80": "vp8", b"VP90": "vp9", b"AV01": "av1"}
 Ints = NDArray[np.int64]
 
 _HEADER, _FRAME_HEADER = 32, 12
@@ -50,9 +49,9 @@ def index_ivf(source: Source, *, stream: int | None = None) -> Indexed:
         return None
     tag = header[8:12]
     rate, scale = struct.unpack_from("<II", header, 16)
-    if tag not in _CODECS or not rate or not scale:
+    if tag not in tags.IVF or not rate or not scale:
         return None
-    codec = _CODECS[tag]
+    codec = tags.IVF[tag]
     near = nearby(source)
     packets, end = _walk(near)
     if not packets:

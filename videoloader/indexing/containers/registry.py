@@ -40,10 +40,21 @@ CONTAINERS = (
     *(Container(name=name, times="none") for name in _RAW),
 )
 
+_SOUND = (
+    *(
+        Container(name=name, counts_samples=True, duration_slack=0.0)
+        for name in ("aiff", "au", "flac", "w64", "wav")
+    ),
+    Container(name="caf", counts_samples=True),
+    Container(name="mp3", duration_slack=0.25),
+)
+
 VIDEO_SUFFIXES = frozenset(ending for container in CONTAINERS for ending in container.endings)
 """File name suffixes, in lower case, of videos in folders and archives."""
 
-_BY_NAME = {name: one for one in CONTAINERS for name in (one.name, one.demuxer or one.name)}
+_BY_NAME = {
+    name: one for one in (*CONTAINERS, *_SOUND) for name in (one.name, one.demuxer or one.name)
+}
 
 
 @cache

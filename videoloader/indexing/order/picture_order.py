@@ -70,7 +70,7 @@ def scan_packets(index: VideoIndex, source: Source, *, order_only: bool = False)
 
 def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[Units]:
     """The units of each packet; in local files, only the heads of slices."""
-    if index.length_size and index.packing == "plain" and source.is_local:
+    if index.length_size and index.packing.is_plain and source.is_local:
         table = index.packets
         for start, size in zip(table["offset"].tolist(), table["size"].tolist(), strict=True):
             yield _begun_units(index.length_size, nal, source, start, start + size)

@@ -26,7 +26,7 @@ def all_slice_heads(index: VideoIndex, source: Source) -> Bytes | None:
     Bytes past the end of a short slice are undefined.
     """
     table, nal = index.packets, nal_syntax(index.codec)
-    if not index.length_size or index.packing != "plain":
+    if not index.length_size or not index.packing.is_plain:
         found = [
             _first_slice(nal, index.length_size, payload) for payload in read_packets(index, source)
         ]

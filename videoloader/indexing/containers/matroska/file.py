@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.codecs import tags
 from videoloader.codecs.codec import Described
 from videoloader.codecs.nal import has_b_slices, walk_units
 from videoloader.codecs.records import crop_to_container
@@ -34,18 +35,12 @@ from videoloader.indexing.packets import (
     order_is_known,
     spacings,
 )
+from videoloader.indexing.packing import PacketLayout
 from videoloader.indexing.payloads import packet_windows
 from videoloader.indexing.rates import rate_of_duration
 from videoloader.indexing.traits import NO_AUDIO
 from videoloader.sources.source import Source
 
-_CODECS = {
-    "V_MPEG4/ISO/AVC": "h264",
-    "V_MPEGH/ISO/HEVC": "hevc",
-    "V_AV1": "av1",
-    "V_VP8": "vp8",
-    "V_VP9": "vp9",
-}
 _FRAMED = 1  # first byte of a configuration record; other data has start codes
 _SAMPLE = 1 << 16
 
@@ -72,14 +67,14 @@ def _index(source: Source, segment: Segment, stream: int | None) -> Indexed:
     videos = [track for track in segment.tracks if track.kind == VIDEO]
     if stream is not None:
         videos = [track for track in videos if track.stream == stream]
-    if not videos or not any(track.codec in _CODECS for track in videos):
+    if not videos or not any(track.codec in tags.MATROSKA for track in videos):
         return None  # FFmpeg's demuxer reads it, or explains what the file is
     blocks = scan_clusters(source, segment.clusters, segment.stop)
     table = read_blocks(blocks)
     if not np.isin(table.tracks, [track.number for track in segment.tracks]).all():
         return None
     track = _best(videos, table)
-    if track.codec not in _CODECS:
+    if track.codec not in tags.MATROSKA:
         return None
     check_is_readable(track)
     mine = table.of(track.number)
@@ -145,7 +140,7 @@ def _build(
         light=track.light,
         extradata=((0, description.extradata),),
         length_size=description.length_size,
-        packing=f"prefix:{prefix.hex()}" if prefix else "plain",
+        packing=PacketLayout(prefix or b""),
         stated_rate=rate_of_duration(track.frame_ns, np.sort(packets["pts"][shown]), time_base),
     )
 
@@ -158,7 +153,7 @@ def _describe(track: Track, sample: bytes) -> Described | None:
     Raises:
         FormatError: the extradata is damaged.
     """
-    codec, private = codec_of(_CODECS[track.codec]), track.private
+    codec, private = codec_of(tags.MATROSKA[track.codec]), track.private
     assert codec.describe is not None
     if codec.nal is not None and private[:1] != bytes([_FRAMED]):
         found = describe_start_coded(codec.name, codec.nal, private, sample)
@@ -212,7 +207,7 @@ def _ordered(index: VideoIndex, description: Described, source: Source) -> tuple
     if len(pts) == 1 or (np.diff(pts) < 0).any() or description.picture.reorders is False:
         return index, True
     nal = codec_of(index.codec).nal
-    if nal is not None and nal.has_slice_types and index.packing == "plain":
+    if nal is not None and nal.has_slice_types and index.packing.is_plain:
         sizes = index.packets["size"].astype(np.int64)
         if not any(
             has_b_slices(walk_units(read, starts, sizes[some], index.length_size))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TypeAlias
 
+from videoloader.codecs import tags
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.matroska.ebml import Element, Id
 from videoloader.indexing.traits import (
@@ -21,19 +22,6 @@ from videoloader.indexing.traits import (
 
 Fields: TypeAlias = Mapping[int, Element]
 
-_CODECS = {
-    "A_AAC": "aac",
-    "A_AC3": "ac3",
-    "A_ALAC": "alac",
-    "A_DTS": "dts",
-    "A_EAC3": "eac3",
-    "A_FLAC": "flac",
-    "A_MPEG/L2": "mp2",
-    "A_MPEG/L3": "mp3",
-    "A_OPUS": "opus",
-    "A_TRUEHD": "truehd",
-    "A_VORBIS": "vorbis",
-}
 _RATE, _CHANNELS = 8000.0, 1  # unless stated
 _OPUS_RATE = 48000
 _PIXELS, _RATIO = 0, 3  # units of the display size
@@ -44,9 +32,9 @@ _COORDINATE, _LUMINANCE = 50_000, 10_000  # units of `Light.display`
 def read_audio(fields: Fields, codec: str) -> Audio:
     """An audio track, from its entry."""
     inside = _inside(fields, Id.AUDIO)
-    known = _CODECS.get(codec)
-    if known is None:  # `A_AAC/MPEG4/LC`
-        known = next((name for start, name in _CODECS.items() if codec.startswith(start)), None)
+    # Longer ones too: `A_AAC/MPEG4/LC`
+    longer = (name for start, name in tags.MATROSKA_SOUND.items() if codec.startswith(start))
+    known = tags.MATROSKA_SOUND.get(codec) or next(longer, None)
     if known is None and codec.startswith("A_PCM/INT"):
         depth = _uint(inside, Id.BIT_DEPTH, 16)
         known = f"pcm_s{depth}{'be' if codec.endswith('BIG') else 'le'}" if depth > 8 else "pcm_u8"

@@ -10,35 +10,23 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from videoloader.codecs import tags
 from videoloader.codecs.color import Color, color_from_codes
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.records import crop_to_container, parse_vp_record
 from videoloader.codecs.registry import codec_of
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.containers.mp4.boxes import Box
-from videoloader.indexing.containers.mp4.older import OLDER_KINDS, declared_codec, describe
+from videoloader.indexing.containers.mp4.older import declared_codec, describe
 from videoloader.indexing.containers.mp4.traits import read_aspect, read_light
 from videoloader.indexing.order.nal_scan import describe_start_coded
 from videoloader.indexing.traits import Light
 
 _VISUAL_HEADER = 78  # bytes before the boxes inside a visual sample entry
-_CODECS = {
-    b"avc1": "h264",
-    b"avc2": "h264",
-    b"avc3": "h264",
-    b"avc4": "h264",
-    b"hvc1": "hevc",
-    b"hev1": "hevc",
-    b"dvh1": "hevc",
-    b"dvhe": "hevc",
-    b"av01": "av1",
-    b"vp08": "vp8",
-    b"vp09": "vp9",
-}
 _FRAMED = b"\1"  # first byte of a configuration record
 _MAX_DESCRIPTIONS = 1 << 16  # bytes to read; a description has a few hundred
 _ENCRYPTED = b"encv"
-VIDEO_KINDS = {*_CODECS, *OLDER_KINDS, _ENCRYPTED}
+VIDEO_KINDS = {*tags.MP4, *tags.MP4_OLDER, _ENCRYPTED}
 """Types of sample entries that are only used for video."""
 
 
@@ -117,14 +105,14 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     inside = {child.kind: child for child in box.children(skip=_VISUAL_HEADER)}
     color, aspect, light = _color(inside.get(b"colr")), read_aspect(inside), read_light(inside)
     rest: dict[str, Any] = {"color": color, "aspect": aspect, "light": light}
-    if box.kind in OLDER_KINDS:
+    if box.kind in tags.MP4_OLDER:
         declared = declared_codec(box.kind, inside.get(b"esds"))
         told = None if declared is None else describe(box.kind, *declared, sample())
         if declared is None or told is None:
             return None
         rest["is_reparsed"] = codec_of(declared[0]).is_reparsed
         return VisualEntry(told[0], tag, told[1], told[2], **rest)
-    codec = codec_of(_CODECS[box.kind])
+    codec = codec_of(tags.MP4[box.kind])
     name, nal = codec.name, codec.nal
     assert codec.describe is not None
     config = inside.get(b"vpcC" if codec.self_described else nal.record_box if nal else b"av1C")

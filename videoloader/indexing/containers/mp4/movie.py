@@ -350,4 +350,6 @@ MP4 = Container(
     times="both",
     has_reliable_times=True,
     has_display_matrix=True,
+    duration_slack=0.25,
+    has_sample_table=True,
 )

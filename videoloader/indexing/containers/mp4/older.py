@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from videoloader.codecs import tags
 from videoloader.codecs.codec import Described
 from videoloader.codecs.intra import parse_prores
 from videoloader.codecs.registry import codec_of
@@ -17,40 +18,21 @@ from videoloader.indexing.containers.mp4.samples import Samples
 from videoloader.sources.source import Source
 
 _PRORES = {b"apch": 10, b"apcn": 10, b"apcs": 10, b"apco": 10, b"ap4h": 12, b"ap4x": 12}
-_MPEG2 = {b"m2v1", b"mp2v", b"hdv1", b"hdv2", b"hdv3", b"xdv1", b"xdv2", b"xdv3", b"xdvb", b"mx3p"}
-_CODECS = {
-    b"mp4v": "mpeg4",
-    b"s263": "h263",
-    b"h263": "h263",
-    b"jpeg": "mjpeg",
-    b"mpeg": "mpeg1video",
-    b"m1v ": "mpeg1video",
-    **dict.fromkeys(_PRORES, "prores"),
-    **dict.fromkeys(_MPEG2, "mpeg2video"),
-}
-OLDER_KINDS = frozenset(_CODECS)
-# objectTypeIndication (ISO/IEC 14496-1, table 5), profiles of MPEG-2 together.
-_OBJECTS = {
-    0x20: "mpeg4",
-    **dict.fromkeys(range(0x60, 0x66), "mpeg2video"),
-    0x6A: "mpeg1video",
-    0x6C: "mjpeg",
-}
 _ES, _DECODER, _SETUP = 3, 4, 5  # tags of descriptors (section 7.2.2.1)
 _NOT_CODED = 32  # maximum bytes of a packet whose picture is not coded (vop_coded 0)
 
 
 def declared_codec(kind: bytes, config: Box | None) -> tuple[str, bytes] | None:
-    """The codec and extradata that a description of one of `OLDER_KINDS` declares, if known.
+    """The codec and extradata that a description of one of `tags.MP4_OLDER` declares, if known.
 
     `config` is the `esds` box. MPEG-1 declared as MPEG-2, or the reverse, is common.
     """
     if kind != b"mp4v":
-        return _CODECS[kind], b""
+        return tags.MP4_OLDER[kind], b""
     told = None if config is None else read_descriptors(config)
-    if told is None or told[0] not in _OBJECTS:
+    if told is None or told[0] not in tags.MP4_OBJECTS:
         return None
-    return _OBJECTS[told[0]], told[1]
+    return tags.MP4_OBJECTS[told[0]], told[1]
 
 
 def describe(kind: bytes, codec: str, setup: bytes, sample: bytes) -> Described | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 
+from videoloader.codecs import tags
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.mp4.boxes import Box
 from videoloader.indexing.containers.mp4.older import read_descriptors
@@ -22,33 +23,6 @@ from videoloader.indexing.traits import (
 # AudioSampleEntry before its boxes: version (of QuickTime), channels, rate (16.16 bits).
 _ENTRY = struct.Struct(">8xH6xH6xI")
 _FIXED = {"opus": (48000, 0), "amr_nb": (8000, 1), "amr_wb": (16000, 1)}
-_CODECS = {
-    b"Opus": "opus",
-    b"fLaC": "flac",
-    b"ac-3": "ac3",
-    b"ec-3": "eac3",
-    b"alac": "alac",
-    b".mp3": "mp3",
-    b"sowt": "pcm_s16le",
-    b"twos": "pcm_s16be",
-    b"lpcm": "pcm_s16le",
-    b"ulaw": "pcm_mulaw",
-    b"alaw": "pcm_alaw",
-    b"samr": "amr_nb",
-    b"sawb": "amr_wb",
-    b"dtsc": "dts",
-    b"mlpa": "truehd",
-}
-# objectTypeIndication (ISO/IEC 14496-1, table 5)
-_OBJECTS = {
-    **dict.fromkeys((0x40, 0x66, 0x67, 0x68), "aac"),
-    **dict.fromkeys((0x69, 0x6B), "mp3"),
-    0xA5: "ac3",
-    0xA6: "eac3",
-    0xA9: "dts",
-    0xAD: "opus",
-    0xDD: "vorbis",
-}
 
 
 def read_audio(table: Box | None) -> Audio:
@@ -67,7 +41,7 @@ def _read_entry(descriptions: Box) -> Audio:
         return Audio()
     kind = data[start + 4 : start + 8]
     version, channels, rate = _ENTRY.unpack_from(data, start + 8)
-    codec = _CODECS.get(kind)
+    codec = tags.MP4_SOUND.get(kind)
     if version > 1:
         return Audio(codec)  # QuickTime states the rest in another place
     rate >>= 16
@@ -76,7 +50,7 @@ def _read_entry(descriptions: Box) -> Audio:
         told = None if box is None or version else read_descriptors(box)
         if told is None:
             return Audio("aac", rate or None, channels or None)
-        codec = _OBJECTS.get(told[0])
+        codec = tags.MP4_SOUND_OBJECTS.get(told[0])
         if codec == "aac":
             return audio_of_aac(told[1])
     elif codec in _FIXED:  # whatever the entry says

@@ -7,22 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from videoloader.codecs import tags
 from videoloader.indexing.containers.mpegts.grid import PACKET, Bytes, Grid, Ints
 from videoloader.indexing.traits import NO_AUDIO, Audio
 from videoloader.sources.source import rows_at
-
-CODECS = {0x01: "mpeg2video", 0x02: "mpeg2video", 0x1B: "h264", 0x24: "hevc"}
-"""Supported stream types."""
-
-_AUDIO = {
-    **dict.fromkeys((0x03, 0x04), "mp2"),
-    0x0F: "aac",
-    0x11: "aac_latm",
-    0x81: "ac3",
-    0x87: "eac3",
-}
-_AUDIO_NAMES = {b"AC-3": "ac3", b"EAC3": "eac3", b"Opus": "opus", b"BSSD": "s302m"}
-_AUDIO_DESCRIPTORS = {0x6A: "ac3", 0x7A: "eac3", 0x7B: "dts", 0x7C: "aac"}  # ETSI EN 300 468
 
 # Further stream types, and registered names, that FFmpeg makes video streams of.
 _OTHER_VIDEO = {0x10, 0x1C, 0x20, 0x21, 0x32, 0x33, 0x42, 0xD1, 0xD2, 0xD4, 0xEA}
@@ -86,7 +74,7 @@ def read_streams(grid: Grid) -> list[ElementaryStream] | None:
                 return None
             if any(stream.pid == pid for stream in streams):
                 return None
-            video = kind in CODECS or kind in _OTHER_VIDEO or bool(names & _VIDEO_NAMES)
+            video = kind in tags.MPEGTS or kind in _OTHER_VIDEO or bool(names & _VIDEO_NAMES)
             streams.append(ElementaryStream(len(streams), pid, kind, video, together, audio))
     named = _NO_STREAMS | set(maps) | {stream.pid for stream in streams}
     owners = grid.pids[grid.begun]
@@ -145,7 +133,7 @@ def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
         while at + 2 <= min(stop, len(section) - 4):
             if section[at] == 0x05:
                 names.add(section[at + 2 : at + 6])
-            elif section[at] in _AUDIO_DESCRIPTORS:
+            elif section[at] in tags.MPEGTS_SOUND_DESCRIPTORS:
                 names.add(section[at : at + 1])
             at += 2 + section[at + 1]
         at = stop
@@ -154,9 +142,14 @@ def _entries(section: bytes) -> Iterator[tuple[int, int, set[bytes]]]:
 
 def _audio(kind: int, names: set[bytes]) -> str | None:
     """FFmpeg's name of the codec of an audio stream; None for other streams."""
-    tags = {bytes([tag]): codec for tag, codec in _AUDIO_DESCRIPTORS.items()}
-    known = _AUDIO_NAMES | tags if kind not in _OTHER_VIDEO and kind not in CODECS else {}
-    return _AUDIO.get(kind) or next((known[name] for name in names if name in known), None)
+    if kind in tags.MPEGTS_SOUND:
+        return tags.MPEGTS_SOUND[kind]
+    if kind in _OTHER_VIDEO or kind in tags.MPEGTS:
+        return None
+    known = tags.MPEGTS_SOUND_NAMES | {
+        bytes([tag]): codec for tag, codec in tags.MPEGTS_SOUND_DESCRIPTORS.items()
+    }
+    return next((known[name] for name in names if name in known), None)
 
 
 def _is_video(grid: Grid, rows: Ints) -> bool:

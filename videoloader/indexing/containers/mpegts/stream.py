@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs import mpeg2
+from videoloader.codecs import mpeg2, tags
 from videoloader.codecs.codec import Described, NalSyntax
 from videoloader.codecs.nal import split_units
 from videoloader.codecs.picture import PictureFormat
@@ -32,7 +32,7 @@ from videoloader.indexing.containers.mpegts.pes import (
     unwrap,
 )
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
-from videoloader.indexing.containers.mpegts.programs import CODECS, ElementaryStream, read_streams
+from videoloader.indexing.containers.mpegts.programs import ElementaryStream, read_streams
 from videoloader.indexing.containers.mpegts.units import (
     Units,
     count_pictures,
@@ -44,7 +44,7 @@ from videoloader.indexing.libav import find_best_stream
 from videoloader.indexing.order.nal_scan import NalScan, scan_units
 from videoloader.indexing.order.picture_order import picture_order, with_order
 from videoloader.indexing.packets import NO_TIME, PACKET_DTYPE, PacketFlags, order_is_known
-from videoloader.indexing.transport_layout import TransportLayout
+from videoloader.indexing.packing import PacketLayout, TransportLayout
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
@@ -75,10 +75,10 @@ def index_mpegts(source: Source, *, stream: int | None = None) -> Indexed:
     pes = read_pes(grid, chosen.pid)
     if pes is None or (pes.pts == NO_TIME).any() or pes.sizes.max() > _MAX_SIZE:
         return None
-    units = read_units(CODECS[chosen.kind], grid, pes)
+    units = read_units(tags.MPEGTS[chosen.kind], grid, pes)
     if units is None:
         return _index_unaligned(source, grid, chosen, pes)
-    setup = _read_setup(CODECS[chosen.kind], grid, pes, units)
+    setup = _read_setup(tags.MPEGTS[chosen.kind], grid, pes, units)
     if setup is None:
         return None
     pictures = read_pictures(setup.codec, setup.picture, grid, pes, units)
@@ -99,7 +99,7 @@ def _index_unaligned(
     source: Source, grid: Grid, chosen: ElementaryStream, pes: PesPackets
 ) -> Indexed:
     """Index a stream whose pictures do not begin with PES packets."""
-    codec = CODECS[chosen.kind]
+    codec = tags.MPEGTS[chosen.kind]
     found = _read_unaligned(codec, grid, pes)
     if found is None:
         return None
@@ -114,12 +114,12 @@ def _index_unaligned(
     damaged = pes.damaged | np.append(pes.damaged[1:], False)  # a picture ends in the next one
     packets["flags"] |= damaged * np.uint16(PacketFlags.DAMAGED)
     index = _build(source, grid, chosen, setup, packets)
-    packing = TransportLayout(grid.step, chosen.pid, grid.phase)
+    transport = TransportLayout(grid.step, chosen.pid, grid.phase)
     order = scan.order()
     index = replace(
         index,
         extradata=tuple(scan.setups),
-        packing=str(packing),
+        packing=PacketLayout(transport=transport),
         warnings=index.warnings + scan.warnings(source.name),
     )
     if pes.damaged.any() or not _is_timed(packets):
@@ -144,7 +144,7 @@ def _build(
         container=MPEGTS.name,
         extradata=((0, setup.extradata),),
         audio=chosen.audio,
-        packing=str(TransportLayout(grid.step, chosen.pid)),
+        packing=PacketLayout(transport=TransportLayout(grid.step, chosen.pid)),
         warnings=past_the_end(source, "the last transport packet", grid.end),
     )
 
@@ -181,7 +181,7 @@ def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream 
         # FFmpeg selects by how many frames it decoded of each while probing.
         number = find_best_stream(source)
     chosen = [stream for stream in videos if number in (None, stream.number)]
-    return chosen[0] if chosen and chosen[0].kind in CODECS else None
+    return chosen[0] if chosen and chosen[0].kind in tags.MPEGTS else None
 
 
 def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> Described | None:

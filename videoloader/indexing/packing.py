@@ -1,4 +1,4 @@
-"""`VideoIndex.packing`: the layout of packets in a file; unpacks those in transport packets."""
+"""`PacketLayout`: how packets are stored in a file; unpacks those in transport packets."""
 
 from __future__ import annotations
 
@@ -11,43 +11,24 @@ from videoloader.errors import FormatError
 from videoloader.indexing.containers.mpegts.grid import PACKET, Ints, pid_of, read_headers
 from videoloader.indexing.containers.mpegts.pes import elementary_bytes, elementary_starts
 
-_WRITTEN = re.compile(r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?")
-_SIMPLE = re.compile("plain|demuxed|prefix:([0-9a-f]{2})+")
+_WRITTEN = re.compile(
+    r"plain|(demuxed)|prefix:((?:[0-9a-f]{2})+)|"
+    r"mpegts:(188|192|204):0x(1?[0-9a-f]{1,3})(?:@(\d{1,3}))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TransportLayout:
-    """The layout of packets in transport packets: the parsed form of `VideoIndex.packing`.
+    """The layout of packets in transport packets.
 
     A packet begins with the first byte of the stream in the transport packet at its offset. With
     a `phase` (offset of the first transport packet), it begins exactly at its offset, which may be
     within a transport packet.
-
-    >>> TransportLayout.parse(str(TransportLayout(step=192, pid=256)))
-    TransportLayout(step=192, pid=256, phase=None)
     """
 
     step: int
     pid: int
     phase: int | None = None
-
-    def __str__(self) -> str:
-        inside = "" if self.phase is None else f"@{self.phase}"
-        return f"mpegts:{self.step}:{self.pid:#x}{inside}"
-
-    @classmethod
-    def parse(cls, text: str) -> TransportLayout | None:
-        """Parse `VideoIndex.packing`; None if it is not `mpegts:`.
-
-        Raises:
-            FormatError: it is damaged.
-        """
-        if not text.startswith("mpegts:"):
-            return None
-        found = _WRITTEN.fullmatch(text)
-        if found is None:
-            raise FormatError(f"packets cannot be packed as {text!r}")
-        return cls(int(found[1]), int(found[2], 16), None if found[3] is None else int(found[3]))
 
     @property
     def overlap(self) -> int:
@@ -80,20 +61,54 @@ class TransportLayout:
         return [stream[at : at + size] for at, size in zip(before, sizes, strict=True)]
 
 
-def packing_prefix(packing: str) -> bytes:
-    """The prefix of every packet that is not stored in the file.
+@dataclass(frozen=True, slots=True)
+class PacketLayout:
+    """How the packets of a video are stored in its file; by default, contiguous at their offsets.
 
-    >>> packing_prefix("plain").hex(), packing_prefix("prefix:000001").hex()
-    ('', '000001')
+    Attributes:
+        prefix: bytes that all packets begin with, and that are not stored.
+        transport: of packets in pieces, in transport packets.
+        is_demuxed: only FFmpeg's demuxer can assemble packets.
+
+    >>> PacketLayout.parse("mpegts:192:0x100").transport
+    TransportLayout(step=192, pid=256, phase=None)
     """
-    return bytes.fromhex(packing.removeprefix("prefix:")) if packing.startswith("prefix:") else b""
+
+    prefix: bytes = b""
+    transport: TransportLayout | None = None
+    is_demuxed: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes of the file at a packet's offset are the packet."""
+        return self == PLAIN
+
+    def __str__(self) -> str:
+        """The layout as text, as it is stored in indexes."""
+        if self.transport is not None:
+            step, pid, phase = self.transport.step, self.transport.pid, self.transport.phase
+            return f"mpegts:{step}:{pid:#x}" + ("" if phase is None else f"@{phase}")
+        if self.is_demuxed:
+            return "demuxed"
+        return f"prefix:{self.prefix.hex()}" if self.prefix else "plain"
+
+    @classmethod
+    def parse(cls, text: str) -> PacketLayout:
+        """The layout of a text.
+
+        Raises:
+            FormatError: it is none.
+        """
+        if text == "plain":
+            return PLAIN
+        found = _WRITTEN.fullmatch(text)
+        if found is None:
+            raise FormatError(f"packets cannot be packed as {text!r:.80}")
+        demuxed, prefix, step, pid, phase = found.groups()
+        if step:
+            within = None if phase is None else int(phase)
+            return cls(transport=TransportLayout(int(step), int(pid, 16), within))
+        return cls(bytes.fromhex(prefix or ""), is_demuxed=bool(demuxed))
 
 
-def check_packing(packing: str) -> None:
-    """Check that `packing` is valid.
-
-    Raises:
-        FormatError: it is not.
-    """
-    if not _SIMPLE.fullmatch(packing) and TransportLayout.parse(packing) is None:
-        raise FormatError(f"packets cannot be packed as {packing!r:.80}")
+PLAIN = PacketLayout()
