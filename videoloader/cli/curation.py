@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,6 +21,10 @@ from videoloader.cli.terminal import (
     job_progress,
     say,
 )
+from videoloader.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Curated = Annotated[
     list[str], typer.Argument(help="A data set index (.parquet), or folders, globs, lists, videos.")
@@ -42,14 +47,10 @@ def scenes(
     as_json: Json = False,
 ) -> None:
     """Find the shots of videos, between hard cuts: a row for each."""
-    from videoloader.datasets.commands import scenes as run
-
     _curate(
-        run,
+        partial(_scenes, exact=exact, thumbnails=thumbnails),
         sources,
         out,
-        exact=exact,
-        thumbnails=thumbnails,
         workers=workers,
         shard=shard,
         ray=ray,
@@ -80,14 +81,10 @@ def dedupe(
     With --shard, only hash a part of the videos, into a file beside --out. Called without it when
     all parts are there, the command uses these files.
     """
-    from videoloader.datasets.commands import dedupe as run
-
-    most = None if copies else distance
     _curate(
-        run,
+        partial(_dedupe, distance=None if copies else distance),
         sources,
         out,
-        distance=most,
         workers=workers,
         shard=shard,
         ray=ray,
@@ -109,13 +106,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Score videos: what is black, still, blurred, in motion or silent."""
-    from videoloader.datasets.commands import score as run
-
     _curate(
-        run,
+        partial(_score, sound=sound),
         sources,
         out,
-        sound=sound,
         workers=workers,
         shard=shard,
         ray=ray,
@@ -125,8 +119,16 @@ def score(
     )
 
 
+class _Result(NamedTuple):
+    """What a job found: a line about it, the numbers in it by name, and its table."""
+
+    text: str
+    facts: dict[str, int]
+    table: pa.Table
+
+
 def _curate(
-    run: Callable[..., Any],
+    run: Callable[..., _Result],
     sources: list[str],
     out: Path,
     *,
@@ -136,16 +138,76 @@ def _curate(
     **options: Any,
 ) -> None:
     """Run a job of curation; exit code 1 if a video failed."""
-    from videoloader.datasets.commands import find_source
+    from videoloader.indexing.dataset import open_dataset
 
+    source: Any = sources[0] if len(sources) == 1 else list(sources)
     with job_progress("decoding", out) as tell:
-        source = find_source(sources, root)
-        result = run(source, out, progress=tell, shard=as_shard(shard), **options)
+        if len(sources) == 1 and sources[0].endswith(".parquet"):
+            source = open_dataset(sources[0], root=root)
+        elif root is not None:
+            raise ArgumentError("--root is where the videos of a data set index (.parquet) are now")
+        text, facts, table = run(source, out, progress=tell, shard=as_shard(shard), **options)
+    errors = [row for row in table.select(["row", "key", "error"]).to_pylist() if row["error"]]
     if as_json:
-        facts = {"out": str(out), **result.facts, "errors": result.errors}
-        print(json.dumps(facts))  # noqa: T201  (what the option asks for)
-        raise typer.Exit(int(bool(result.errors)))
-    for error in result.errors:
-        complain(error["error"])
-    say(f"{out}: {result.text}")
-    raise typer.Exit(int(bool(result.errors)))
+        print(json.dumps({"out": str(out), **facts, "errors": errors}))  # noqa: T201  (asked for)
+    else:
+        for error in errors:
+            complain(error["error"])
+        say(f"{out}: {text}")
+    raise typer.Exit(int(bool(errors)))
+
+
+def _scenes(
+    source: Any, out: Path, *, exact: bool, thumbnails: Path | None, **options: Any
+) -> _Result:
+    """Find the shots of videos; with `thumbnails` also write those of their keyframes."""
+    from videoloader.datasets.mapping import map_clips
+    from videoloader.datasets.pictures import thumbnail_row
+    from videoloader.datasets.scenes import find_scenes
+    from videoloader.indexing.dataset.part import table_path
+
+    if thumbnails is not None:
+        table_path(thumbnails)  # rather refused now than after the first job
+    table = map_clips(source, partial(find_scenes, exact=exact), out, **options)
+    if thumbnails is not None:
+        map_clips(source, thumbnail_row, thumbnails, **options)
+    found = _num_found(table)
+    videos = len({*table["row"].to_pylist()}) - (len(table) - found)
+    text = f"{found} scenes of {videos} videos"
+    if not exact:
+        text += "; cuts may be half a second off, --exact decodes around them"
+    return _Result(text, {"scenes": found, "videos": videos}, table)
+
+
+def _dedupe(
+    source: Any, out: Path, *, distance: float | None, shard: tuple[int, int], **options: Any
+) -> _Result:
+    """Find copies and near copies, or hash a part of the videos."""
+    from videoloader.datasets.duplicates import find_duplicates, hash_videos
+
+    if shard != (0, 1):
+        table = hash_videos(source, out, distance=distance, shard=shard, **options)
+        count = _num_found(table)
+        text = f"{count} videos hashed, part {shard[0]} of {shard[1]}"
+        return _Result(text, {"hashed": count}, table)
+    table = find_duplicates(source, out, distance=distance, **options)
+    found, groups = _num_found(table), len({*table["group"].to_pylist()} - {None})
+    text = (
+        f"{found} videos in {groups} group{'s' * (groups != 1)}; {found - groups} can be left out"
+    )
+    return _Result(text, {"videos": found, "groups": groups}, table)
+
+
+def _score(source: Any, out: Path, *, sound: bool, **options: Any) -> _Result:
+    """Score videos."""
+    from videoloader.datasets.mapping import map_clips
+    from videoloader.datasets.scores import score_video
+
+    table = map_clips(source, partial(score_video, sound=sound), out, **options)
+    count = _num_found(table)
+    return _Result(f"{count} videos scored", {"videos": count}, table)
+
+
+def _num_found(table: pa.Table) -> int:
+    """Rows that are no errors."""
+    return sum(not error for error in table["error"].to_pylist())

@@ -38,7 +38,6 @@ from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.system.options import documented
 from videoloader.machinery.system.pickling import pickle_for_program
-from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sampling import ClipSampler, generator, sample_frames
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.source import Fingerprint
@@ -85,14 +84,6 @@ class _Work(NamedTuple):
     device: str
     seed: int
     options: MapOptions
-
-
-class _Outcome(NamedTuple):
-    """Rows of a video, as `encode_rows` packs them; or what failed."""
-
-    data: bytes
-    error: str = ""
-    kind: str = ""
 
 
 def map_clips(
@@ -200,7 +191,6 @@ def map_clips(
     job = VideoJob(
         function=f"{__name__}:map_video",
         arguments={"work": work},
-        as_row=_as_row,
         workers=workers,
         time_limit=time_limit,
         ray=ray,
@@ -238,7 +228,7 @@ def map_clips(
     return table
 
 
-def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
+def map_video(task: tuple[int, Item], *, work: _Work) -> Row:
     """Call the function for the clips of one video; what goes wrong is returned.
 
     Args:
@@ -258,7 +248,8 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
             function = _loaded(function)
         with Video(item, work.device, index, threads=1, **of_video) as video:  # type: ignore[arg-type]
             if work.clips is None:
-                return _Outcome(encode_rows(as_rows(function(video), work.columns)))
+                rows = as_rows(function(video), work.columns)
+                return Row(item, None, {}, encode_rows(rows))
             rng = generator(work.seed, sample=number)
             frames = np.atleast_2d(sample_frames(work.clips, video.index, rng=rng))
             rows = []
@@ -271,14 +262,14 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> _Outcome:
                             "too"
                         )
                     rows.append({"frames": clip.indices, **row})
-            return _Outcome(encode_rows(rows))
+            return Row(item, None, {}, encode_rows(rows))
     except Exception as error:  # noqa: BLE001  (costs this video, not the job)
         raise_shortage(error, item.name)
         kind = type(error).__name__
         text = str(error) if isinstance(error, VideoError) else f"{kind}: {error}"
         if _is_of_function(kind) and not text.startswith(item.name):
             text = f"{item.name}: {text}"
-        return _Outcome(b"", text, kind)
+        return Row(item, None, {}, error=text, kind=kind)
 
 
 def _check_options(options: MapOptions, clips: ClipSampler | None) -> None:
@@ -358,13 +349,6 @@ def _job_of(path: str | os.PathLike[str]) -> str:
     except (OSError, pa.ArrowException):
         return ""
     return str(metadata.get(_JOB, b"").decode())
-
-
-def _as_row(task: Task, result: _Outcome | TaskFailure) -> Row:
-    _, item = task
-    if isinstance(result, TaskFailure):
-        result = _Outcome(b"", f"{item.name}: {result.reason}", result.kind)
-    return Row(item, None, {}, result.data, result.error, result.kind)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from videoloader.datasets.lerobot import LeRobot, check_form, form_of_video, pic
 from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.dataset import find_items, open_dataset
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.rows import Row, failed_row, state_of
+from videoloader.indexing.dataset.rows import Row, state_of
 from videoloader.indexing.dataset.video_job import Progress, VideoJob
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.checks import real_number, whole_number
@@ -23,7 +23,6 @@ from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.system.spelling import suggests_names
 from videoloader.machinery.system.writing import written, written_whole
 from videoloader.machinery.workers.processors import usable_processors
-from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sampling import ClipSampler
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.items import Item
@@ -208,7 +207,6 @@ def transcode(
         job = VideoJob(
             function=f"{__name__}:transcode_video",
             arguments={"settings": settings, "threads": 1 if ray else threads},
-            as_row=_as_row,
             workers=count,
             time_limit=time_limit,
             ray=ray,
@@ -229,10 +227,6 @@ def transcode(
         bytes_after=sum(video["bytes"] for video in videos),
         gain=None if watch is None else watch.result(),
     )
-
-
-def _as_row(task: _Task, result: Row | TaskFailure) -> Row:
-    return failed_row(task[1], result) if isinstance(result, TaskFailure) else result
 
 
 def _is_done(

@@ -11,6 +11,7 @@ beyond a number. Pictures are decoded in a worker process, within the limits of 
 
 from __future__ import annotations
 
+import functools
 import http.server
 import io
 import json
@@ -33,8 +34,6 @@ from videoloader.machinery.workers.task_workers import Job, TaskWorkers
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from videoloader.indexing.dataset import Item
 
 CONNECTIONS = 32
 """Connections at a time, each with a thread."""
@@ -72,10 +71,10 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         self.page = render_page(dataset, pictures={}, damage=damage, is_live=True).encode()
         self._dataset = dataset
-        self._pictures: dict[int, bytes] = {}
         self._workers: TaskWorkers | None = None
         self._lock = threading.Lock()  # one decode at a time
         self._free = threading.Semaphore(CONNECTIONS)
+        self._encoded = functools.lru_cache(_KEPT)(self._make)
         super().__init__(("127.0.0.1", port), _Handler)
 
     @property
@@ -86,26 +85,21 @@ class BrowseServer(http.server.ThreadingHTTPServer):
     def pictures(self, row: int) -> bytes:
         """The pictures of a video as JSON, see `video_pictures`."""
         with self._lock:
-            if row not in self._pictures:
-                try:
-                    made = self._made(row, self._dataset.item(row))
-                except VideoError as error:  # of this machine, or a stored path
-                    return json.dumps({"failure": str(error)}).encode()
-                if len(self._pictures) >= _KEPT:
-                    del self._pictures[next(iter(self._pictures))]
-                self._pictures[row] = json.dumps(made).encode()
-            return self._pictures[row]
+            try:
+                return self._encoded(row)
+            except VideoError as error:  # of this machine, or a stored path
+                return json.dumps({"failure": str(error)}).encode()
 
-    def _made(self, row: int, item: Item) -> dict[str, str]:
+    def _make(self, row: int) -> bytes:
+        item = self._dataset.item(row)
         if self._workers is None:
             arguments = {"dataset": self._dataset.without_sign(), "threads": 1}
             self._job = Job(PICTURES, arguments, TIME_LIMIT, worker_limit("auto"))
             self._workers = TaskWorkers(self._job, workers=1, ahead=1)
         ((_, made),) = self._workers.run(self._job, [(row, item)])
         if isinstance(made, TaskFailure):
-            return {"failure": f"{item.name}: {made.reason}"}
-        pictures: dict[str, str] = made
-        return pictures
+            made = {"failure": f"{item.name}: {made.reason}"}
+        return json.dumps(made).encode()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a connection in a thread, or close it if there are too many."""

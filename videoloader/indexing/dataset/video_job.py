@@ -13,6 +13,7 @@ from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, as_error, text_at
 from videoloader.indexing.dataset.videos import DatasetIndex
 from videoloader.machinery.system.writing import make_folder, written_whole
+from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.tasks import run_tasks
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
@@ -29,15 +30,24 @@ Task: TypeAlias = tuple[int, Item]
 _T = TypeVar("_T")
 
 
+def returned_row(task: Any, result: Row | TaskFailure) -> Row:
+    """The row that a worker returned, or that of its failure; `task[1]` is the video."""
+    if isinstance(result, TaskFailure):
+        item: Item = task[1]
+        return Row(item, None, {}, error=f"{item.name}: {result.reason}", kind=result.kind)
+    return result
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoJob:
     """What a job does with each video.
 
     Attributes:
         function: `module:name` of a function that is called as `name(task, **arguments)`.
-        as_row: makes the `Row` or `EncodedRow` for the journal from a task and what the function
-            returned, which is a `TaskFailure` if its process died or took too long.
         arguments: of every call, picklable.
+        as_row: makes the `Row` or `EncodedRow` for the journal from a task and what the function
+            returned, which is a `TaskFailure` if its process died or took too long. By default the
+            function returns a `Row`.
         workers, time_limit, ray, ahead: see `run_tasks`.
         options: its other arguments.
         on_error: what happens if a row has an error.
@@ -48,8 +58,8 @@ class VideoJob:
     """
 
     function: str
-    as_row: Callable[[Any, Any], Any]
     arguments: Mapping[str, Any]
+    as_row: Callable[[Any, Any], Any] = returned_row
     workers: int | None = None
     time_limit: float = 3600.0
     ray: bool | str = False
