@@ -45,7 +45,7 @@ def main() -> None:
         resize_shorter=arguments.shorter,
         sampler=SAMPLER,
         options={"preset": "fast"},
-        tell_gain=print,
+        on_gain=print,
     )
     print(f"{made.written} videos written, {made.kept} were done; {made.gain}")
     for failure in made.failures:

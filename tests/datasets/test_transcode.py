@@ -181,7 +181,7 @@ def test_a_data_set_index_names_the_sources(source, tmp_path):
 def test_the_gain_is_that_of_plans_with_the_written_files(source, tmp_path):
     sampler = vl.RandomClip(4, stride=3)
     told = []
-    made = transcode(source, tmp_path / "out", sampler=sampler, tell_gain=told.append)
+    made = transcode(source, tmp_path / "out", sampler=sampler, on_gain=told.append)
 
     def counted(paths, index_of):
         packets = []

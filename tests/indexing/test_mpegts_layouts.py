@@ -15,7 +15,7 @@ from videoloader.indexing import open_source
 from videoloader.indexing.containers.mpegts import grid
 from videoloader.indexing.containers.mpegts.pictures import read_pictures
 from videoloader.indexing.containers.mpegts.stream import index_mpegts
-from videoloader.indexing.containers.mpegts.units import HEADER, Units
+from videoloader.indexing.containers.mpegts.units import HEADER, TransportUnits
 from videoloader.indexing.payloads import read_packets
 
 PACKET = 188
@@ -202,7 +202,7 @@ def test_fields_of_mpeg2_are_told_by_their_coding_extension():
         headers.append(list(header.ljust(HEADER, b"\xff")[:HEADER]))
     table, none = np.array(headers, dtype=np.uint8), np.zeros(len(kinds), dtype=np.bool_)
     picture = PictureFormat(width=64, height=48, pixel_format="yuv420p", bit_depth=8)
-    found = read_pictures("mpeg2video", picture, None, None, Units(table, none, none))
+    found = read_pictures("mpeg2video", picture, None, None, TransportUnits(table, none, none))
     assert found.keys.tolist() == [kind == 1 for kind, _ in kinds]
     assert found.reordered.tolist() == [kind == 3 for kind, _ in kinds]
     assert found.is_field.tolist() == [structure < 3 for _, structure in kinds]

@@ -141,12 +141,12 @@ def _curate(
     from videoloader.indexing.dataset import open_dataset
 
     source: Any = sources[0] if len(sources) == 1 else list(sources)
-    with job_progress("decoding", out) as tell:
+    with job_progress("decoding", out) as report:
         if len(sources) == 1 and sources[0].endswith(".parquet"):
             source = open_dataset(sources[0], root=root)
         elif root is not None:
             raise ArgumentError("--root is where the videos of a data set index (.parquet) are now")
-        text, facts, table = run(source, out, progress=tell, shard=as_shard(shard), **options)
+        text, facts, table = run(source, out, progress=report, shard=as_shard(shard), **options)
     errors = [row for row in table.select(["row", "key", "error"]).to_pylist() if row["error"]]
     if as_json:
         print(json.dumps({"out": str(out), **facts, "errors": errors}))  # noqa: T201  (asked for)

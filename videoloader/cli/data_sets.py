@@ -69,7 +69,7 @@ def index(
     from videoloader.indexing.dataset.skipped import Skipped
 
     begin, skipped = time.perf_counter(), Skipped()
-    with job_progress("indexing", out) as tell:
+    with job_progress("indexing", out) as report:
         dataset = index_dataset(
             sources,
             out,
@@ -79,7 +79,7 @@ def index(
             check=as_check(checks),
             shard=as_shard(shard),
             ray=ray,
-            progress=tell,
+            progress=report,
             skipped=skipped,
         )
     errors = dataset.errors.to_pylist()
@@ -193,12 +193,17 @@ def check(
     part = "" if shard == "0/1" else f".{shard.replace('/', 'of')}"
     target = dataset.with_suffix(f".damage{part}.parquet") if out is None else out
     with (
-        job_progress("decoding", target) as tell,
+        job_progress("decoding", target) as report,
         open_dataset(dataset, root=root, check=as_check(checks)) as opened,
     ):
         count = len(part_of(opened.videos.rows.tolist(), as_shard(shard)))
         table = check_dataset(
-            opened, target, workers=workers, shard=as_shard(shard), ray=ray, progress=tell
+            opened,
+            target,
+            workers=workers,
+            shard=as_shard(shard),
+            ray=ray,
+            progress=report,
         )
     damage = table.to_pylist()
     if as_json:
@@ -207,13 +212,13 @@ def check(
         raise typer.Exit(int(bool(damage)))
     for row in damage:
         name = Item(row["path"], row["member"]).name
-        complain(f"{name}: {_told(row['frames'])}: {row['reason']}")
+        complain(f"{name}: {_frames_text(row['frames'])}: {row['reason']}")
     bad = len({(row["path"], row["member"]) for row in damage})
     say(f"{target}: {count} videos decoded, {bad} damaged")
     raise typer.Exit(int(bool(damage)))
 
 
-def _told(frames: list[int]) -> str:
+def _frames_text(frames: list[int]) -> str:
     """Which frames of a video are damaged; all of them if the list is empty."""
     if not frames:
         return "all"

@@ -148,14 +148,14 @@ def _ffmpeg() -> Iterator[Finding]:
     libavcodec = ".".join(map(str, av.library_versions["libavcodec"]))
     version = getattr(av, "ffmpeg_version_info", "version unknown")
     yield Finding("decoders", "FFmpeg", f"{version}, libavcodec {libavcodec}, by PyAV")
-    there, missing = [], []
+    present, missing = [], []
     for name, codec in CODECS.items():
         try:
             av.Codec(codec.ffmpeg or name, "r")
-            there.append(name)
+            present.append(name)
         except ValueError:  # UnknownCodecError
             missing.append(name)
-    yield Finding("decoders", "codecs", " ".join(there))
+    yield Finding("decoders", "codecs", " ".join(present))
     if missing:
         advice = (
             "videos in these codecs cannot be read; the wheels of PyAV have all: pip install av"
@@ -361,9 +361,9 @@ def _extras() -> Iterator[Finding]:
     for extra, names in sorted(wanted.items()):
         versions = {name: _version(name) for name in names}
         missing = [name for name, version in versions.items() if version is None]
-        there = [f"{name} {version}" for name, version in versions.items() if version]
+        present = [f"{name} {version}" for name, version in versions.items() if version]
         lacking = [f"missing: {' '.join(missing)}"] if missing else []
-        found = ", ".join([*there, *lacking])
+        found = ", ".join([*present, *lacking])
         yield _finding("extras", extra, found, _command(extra), is_good=not missing)
 
 

@@ -110,7 +110,7 @@ def report(
     from videoloader.indexing.dataset import open_dataset
 
     with (
-        job_progress("sheets of frames", out / "index.html") as tell,
+        job_progress("sheets of frames", out / "index.html") as show_progress,
         open_dataset(dataset, root=root) as opened,
     ):
         page = write_report(
@@ -119,7 +119,7 @@ def report(
             pictures=pictures,
             damage=_damage(dataset),
             workers=workers,
-            progress=tell,
+            progress=show_progress,
         )
     say(f"{page}: {page.stat().st_size / 1e6:.1f} MB")
 

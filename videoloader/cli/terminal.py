@@ -110,14 +110,14 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
 
         shown = 0.0
 
-        def tell(done: int, total: int, failed: int) -> None:
+        def report(done: int, total: int, failed: int) -> None:
             nonlocal shown
             now = time.monotonic()
             if done == total or now - shown > _REFRESH:
                 shown = now
                 bar.update(task, completed=done, total=total, failed=failed)
 
-        yield tell
+        yield report
 
 
 class FilesPerSecond(ProgressColumn):

@@ -84,7 +84,7 @@ def transcode(
     from videoloader.sampling import RandomClip
 
     whole = len(sources) == 1  # a data set index is given alone
-    with job_progress("transcoding", out / "transcode") as tell:
+    with job_progress("transcoding", out / "transcode") as report_progress:
         made = run(
             sources[0] if whole else sources,
             out,
@@ -99,8 +99,8 @@ def transcode(
             sampler=RandomClip(count, stride=stride),
             workers=workers,
             ray=ray,
-            progress=tell,
-            tell_gain=None if as_json else lambda gain: say(str(gain)),
+            progress=report_progress,
+            on_gain=None if as_json else lambda gain: say(str(gain)),
         )
     if as_json:
         facts = {"out": str(out), "written": made.written, "kept": made.kept}
@@ -110,10 +110,10 @@ def transcode(
         raise typer.Exit(int(bool(made.failures)))
     for failure in made.failures:
         complain(failure.reason)
-    told = f"{made.written} videos written, {made.kept} were done, {len(made.failures)} failed"
+    summary = f"{made.written} videos written, {made.kept} were done, {len(made.failures)} failed"
     if made.written:
-        told += f"; {made.bytes_before / 1e6:.1f} MB became {made.bytes_after / 1e6:.1f} MB"
-    say(f"{out}: {told}")
+        summary += f"; {made.bytes_before / 1e6:.1f} MB became {made.bytes_after / 1e6:.1f} MB"
+    say(f"{out}: {summary}")
     if made.gain is not None:
         say(str(made.gain))
     raise typer.Exit(int(bool(made.failures)))

@@ -133,13 +133,13 @@ class StartCodes:
         is_header: start-code unit -> whether it is a header, which applies until replaced.
         sequence: first bytes of the sequence header.
         pictures: first bytes of a picture and of the parts of one.
-        told_by: marker in user data that changes how FFmpeg decodes.
+        marker: marker in user data that changes how FFmpeg decodes.
     """
 
     is_header: Callable[[bytes], bool]
     sequence: range
     pictures: range
-    told_by: bytes
+    marker: bytes
 
 
 class PictureCheck(Protocol):

@@ -15,7 +15,7 @@ from videoloader.codecs.codec import NalSyntax, UnitRole
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-Reader: TypeAlias = Callable[[Ints, int], Bytes]
+ByteReader: TypeAlias = Callable[[Ints, int], Bytes]
 """(offsets, count) -> `count` bytes at each offset, zeros past the end; shape (offsets, count)."""
 
 Walked: TypeAlias = tuple[Ints, Ints | None, Bytes]
@@ -57,7 +57,7 @@ def disposable_in_annexb(
     return np.equal(np.array(found, dtype=np.uint8), UnitRole.DISPOSABLE)
 
 
-def walk_units(read: Reader, starts: Ints, sizes: Ints, length_size: int) -> Iterator[Walked]:
+def walk_units(read: ByteReader, starts: Ints, sizes: Ints, length_size: int) -> Iterator[Walked]:
     """Yield the first unit of every packet, then the second unit of every packet, and so on.
 
     Each item holds packet numbers, offsets of their units, and the first two bytes of the units,

@@ -229,14 +229,14 @@ _MPEG4_CODES = StartCodes(
     is_header=lambda unit: unit[0] < 0x30 or unit[0] in (0xB0, 0xB5),
     sequence=range(0x20, 0x30),  # video object layers
     pictures=range(0xB6, 0xB7),
-    told_by=b"",
+    marker=b"",
 )
 _MPEG2_CODES = StartCodes(
     # Extensions of a sequence, its display, and quantiser matrices.
     is_header=lambda unit: unit[0] == 0xB3 or (unit[0] == 0xB5 and unit[1] >> 4 in (1, 2, 3)),
     sequence=range(0xB3, 0xB4),
     pictures=range(1, 0xB0),
-    told_by=b"TMPGEXS",
+    marker=b"TMPGEXS",
 )
 
 # Other codecs whose FFmpeg decoders export motion vectors; all other properties are defaults.

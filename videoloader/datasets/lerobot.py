@@ -56,9 +56,9 @@ def check_form(index: VideoIndex, form: dict[str, Any]) -> None:
     """
     found = form_of_video(index)
     if found != form:
-        told = ["{fps} frames/s and {width}x{height}".format(**each) for each in (found, form)]
+        forms = ["{fps} frames/s and {width}x{height}".format(**each) for each in (found, form)]
         raise UnsupportedError(
-            f"{index.name}: has {told[0]}, the first video {told[1]}; a LeRobot data set has one "
+            f"{index.name}: has {forms[0]}, the first video {forms[1]}; a LeRobot data set has one "
             "rate and size, so write another one of the videos of each kind"
         )
     times = (index.pts - index.pts[0]) * float(index.time_base)
@@ -319,6 +319,6 @@ def _tasks() -> pa.Table:
         column | {"name": None, "field_name": name} | text,
     ]
     heads = [{"name": None, "field_name": None, "metadata": {"encoding": "UTF-8"}} | text]
-    told = {"index_columns": [name], "column_indexes": heads, "columns": columns}
+    metadata = {"index_columns": [name], "column_indexes": heads, "columns": columns}
     table = pa.table({"task_index": np.zeros(1, np.int64), name: [""]})
-    return table.replace_schema_metadata({"pandas": json.dumps(told)})
+    return table.replace_schema_metadata({"pandas": json.dumps(metadata)})

@@ -201,8 +201,8 @@ def map_clips(
     )
     tasks = [(videos.row(number), videos.item(number)) for number in numbers]
     name, state = _name_of(function, work), _states(videos)
-    told = _digest(name, *((*task, state(task[0])) for task in tasks))
-    if keep and _job_of(out) == told:
+    job_id = _digest(name, *((*task, state(task[0])) for task in tasks))
+    if keep and _job_of(out) == job_id:
         return pq.read_table(out)
     all_keys = videos.keys()
     keys = [all_keys[number] for number in numbers]
@@ -216,7 +216,7 @@ def map_clips(
             keys=keys,
             names=names,
             has_frames=clips is not None,
-            metadata={_JOB: told},
+            metadata={_JOB: job_id},
         ),
         name=name,
         state=state,
@@ -328,8 +328,8 @@ def _name_of(function: Any, work: _Work) -> str:
         constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
         ordered = [sorted(map(repr, c)) if isinstance(c, frozenset) else c for c in constants]
         given += (code.co_code, code.co_names, ordered)
-    told = (given, work.columns, work.clips, work.seed, sorted(work.options.items()))
-    return f"{function.__module__}.{function.__qualname__} {_digest(*told)}"
+    parts = (given, work.columns, work.clips, work.seed, sorted(work.options.items()))
+    return f"{function.__module__}.{function.__qualname__} {_digest(*parts)}"
 
 
 def _digest(*values: object) -> str:

@@ -88,7 +88,7 @@ def transcode(
     time_limit: float = 24 * 3600.0,
     ray: bool | str = False,
     progress: Progress | None = None,
-    tell_gain: Callable[[Gain], None] | None = None,
+    on_gain: Callable[[Gain], None] | None = None,
 ) -> Transcoded:
     """Encode all videos of a data set again, with short groups of pictures and at a smaller size.
 
@@ -124,7 +124,7 @@ def transcode(
         ray: work on a Ray cluster instead of in processes here, see `index_dataset`; `out` is then
             a folder that all nodes share.
         progress: is called with (videos done, all videos, failed videos).
-        tell_gain: is called with the predicted gain before the first video.
+        on_gain: is called with the predicted gain before the first video.
 
     Raises:
         ArgumentError: a setting has no meaning, or another suffix than those that can be written.
@@ -163,8 +163,8 @@ def transcode(
     with written(target):
         target.mkdir(parents=True, exist_ok=True)
     watch = None if sampler is None else GainWatch(sampler, items, gop)
-    if watch is not None and tell_gain is not None and watch.predicted is not None:
-        tell_gain(watch.predicted)
+    if watch is not None and on_gain is not None and watch.predicted is not None:
+        on_gain(watch.predicted)
     is_new = not (target / _JOURNAL).exists()
     with Journal(target / _JOURNAL) as journal:
         remove_partial(target, suffix)

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.nal import Reader, walk_units
+from videoloader.codecs.nal import ByteReader, walk_units
 from videoloader.errors import SourceError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import demux_packets
@@ -195,7 +195,7 @@ def read_packets(index: VideoIndex, source: Source) -> Iterator[bytes]:
 
 def packet_windows(
     source: Source, starts: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
+) -> Iterator[tuple[slice, ByteReader, NDArray[np.int64]]]:
     """Yield windows of packets, for parsers that examine only some of their bytes.
 
     Each item holds a range of packets, a reader, and the offset of each packet for that reader.
@@ -213,7 +213,7 @@ def packet_windows(
 
 def head_windows(
     source: Source, length_size: int, starts: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Iterator[tuple[slice, Reader, NDArray[np.int64]]]:
+) -> Iterator[tuple[slice, ByteReader, NDArray[np.int64]]]:
     """`packet_windows` for parsers that examine only the first bytes of NAL units.
 
     If packets are large, the bytes between are not fetched and read as zeros. A separate request
@@ -256,7 +256,7 @@ def _fill(
         window[start:stop] = np.frombuffer(block, dtype=np.uint8)
 
 
-def _begun_reader(source: Source, starts: NDArray[np.int64]) -> Reader:
+def _begun_reader(source: Source, starts: NDArray[np.int64]) -> ByteReader:
     """A reader of a file that caches the first `_BEGUN` bytes of every packet."""
     begun: list[NDArray[np.uint8]] = []
 

@@ -120,10 +120,10 @@ def _index(source: Source, stream: int | None) -> VideoIndex:
         index = check_times(index, source)
     else:
         index = scan_order(index, read_packets(index, source))
-    return _with_damage_told(index)
+    return _with_damage_flags(index)
 
 
-def _with_damage_told(index: VideoIndex) -> VideoIndex:
+def _with_damage_flags(index: VideoIndex) -> VideoIndex:
     """The index, with a warning if packets are damaged."""
     damaged = index.damaged.nonzero()[0]
     is_last = len(damaged) and damaged[0] == len(index.packets) - 1

@@ -79,17 +79,20 @@ def find_landing(url: str, authorization: str, *, name: str) -> tuple[str, str]:
                     _direct.clear()
                 _direct.add(url)
             return url, authorization
-        here, target = parse_url(url), urljoin(url, answer.location).partition("#")[0]
-        there = parse_url(target)
-        if there is None or there.scheme not in WEB:
+        old, target = parse_url(url), urljoin(url, answer.location).partition("#")[0]
+        new = parse_url(target)
+        if new is None or new.scheme not in WEB:
             raise SourceError(f"{name}: the server redirects to something that is no web address")
-        if here is not None and (here.scheme, there.scheme) == ("https", "http"):
+        if old is not None and (old.scheme, new.scheme) == ("https", "http"):
             raise SourceError(f"{name}: the server redirects from https to http, which is open")
-        if there.userinfo:
-            authorization = basic(there.userinfo)
-        elif here is None or (here.scheme, here.host) != (there.scheme, there.host):
+        if new.userinfo:
+            authorization = basic(new.userinfo)
+        elif old is None or (old.scheme, old.host) != (
+            new.scheme,
+            new.host,
+        ):
             authorization = ""
-        url = f"{there.scheme}://{there.host}{there.path}" + f"?{there.query}" * bool(there.query)
+        url = f"{new.scheme}://{new.host}{new.path}" + f"?{new.query}" * bool(new.query)
     raise SourceError(f"{name}: the server redirects more than {_MOST} times")
 
 

@@ -159,10 +159,10 @@ def _copy(index: VideoIndex, source: Source, plan: CopyPlan, target: Path, audio
 
 def _usual_codec(index: VideoIndex, muxer: Muxer) -> str:
     """The codec of the source, else that of the container, else any that can be written there."""
-    here = codecs_here()
+    known = codecs_here()
     is_odd = index.width % 2 or index.height % 2
-    for codec in (index.codec, muxer.codec, *here):
-        if codec in here and muxer.takes(codec) and (not is_odd or find_encoder(codec).odd_sides):
+    for codec in (index.codec, muxer.codec, *known):
+        if codec in known and muxer.takes(codec) and (not is_odd or find_encoder(codec).odd_sides):
             return codec
     return muxer.codec
 

@@ -149,8 +149,8 @@ def find_encoder(codec: str, *, is_rgb: bool = False) -> Encoder:
 
 def codecs_here() -> list[str]:
     """The codecs that the installed FFmpeg can encode."""
-    here = [encoder.codec for encoder in _ENCODERS if _codec(encoder.name) is not None]
-    return list(dict.fromkeys(here))
+    available = [encoder.codec for encoder in _ENCODERS if _codec(encoder.name) is not None]
+    return list(dict.fromkeys(available))
 
 
 def _codec(name: str) -> Any:

@@ -55,9 +55,9 @@ class VideoOutput:
 
         muxer = muxer_of(target)
         if not muxer.takes(encoding.codec):
-            taken = ", ".join(codec for codec in CODECS if muxer.takes(codec))
+            known = ", ".join(codec for codec in CODECS if muxer.takes(codec))
             raise UnsupportedError(
-                f"{target}: {muxer.suffixes[0]} does not take {encoding.codec}; it takes {taken}"
+                f"{target}: {muxer.suffixes[0]} does not take {encoding.codec}; it takes {known}"
             )
         encoder = encoding.encoder(is_rgb=form.is_rgb)
         formats = encoder.pixel_formats(is_rgb=form.is_rgb)
@@ -139,7 +139,7 @@ class VideoOutput:
             )
         self._last = ticks
         frame.pts, frame.time_base = ticks, self._time_base
-        frame.pict_type = PictureType.NONE  # that of a decoded frame would be taken over
+        frame.pict_type = PictureType.NONE  # that of a decoded frame would be known over
         self._durations[ticks] = duration
         with muxing(self._target):
             if self._sound is not None:

@@ -230,7 +230,7 @@ def _pictures(frames: Frames, layout: str, target: Path) -> Iterator[NDArray[Any
                 f"{target}: frames have 4 dimensions, {layout}, got {tuple(frames.shape)}"
             )
         axis = layout.index("F")
-        every: Iterable[Any] = (_taken(frames, axis, n) for n in range(frames.shape[axis]))
+        every: Iterable[Any] = (_frame_at(frames, axis, n) for n in range(frames.shape[axis]))
     elif isinstance(frames, Iterable):
         every = frames
     else:
@@ -259,5 +259,5 @@ def _pictures(frames: Frames, layout: str, target: Path) -> Iterator[NDArray[Any
         yield picture
 
 
-def _taken(frames: Any, axis: int, number: int) -> Any:
+def _frame_at(frames: Any, axis: int, number: int) -> Any:
     return frames[(slice(None),) * axis + (number,)]

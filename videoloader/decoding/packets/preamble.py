@@ -146,7 +146,7 @@ def _headers(syntax: StartCodes, payload: bytes, begin: bytes, section: bytes) -
         units += filter(syntax.is_header, current)
     if section is not begin:
         current = [*_before_pictures(syntax, begin), *current]
-    units += [unit for unit in current if unit[0] == _USER_DATA and syntax.told_by in unit]
+    units += [unit for unit in current if unit[0] == _USER_DATA and syntax.marker in unit]
     return b"".join(_START + unit for unit in units)
 
 

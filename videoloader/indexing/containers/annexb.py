@@ -21,7 +21,7 @@ _HEAD = 5  # bytes kept of each unit
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class AnnexBUnits:
     """NAL units of a stream: offset of each after its start code, and its first bytes."""
 
     nal: NalSyntax
@@ -44,7 +44,7 @@ class Units:
         return self.nal.are_of(self.nal.before, self.heads[:, 0])
 
 
-def find_units(nal: NalSyntax, source: Source) -> Units:
+def find_units(nal: NalSyntax, source: Source) -> AnnexBUnits:
     """Find all units of a stream, piece by piece."""
     parts, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, _HEAD), dtype=np.uint8)]
     for begin in range(0, source.size, _PIECE):
@@ -54,10 +54,10 @@ def find_units(nal: NalSyntax, source: Source) -> Units:
         places = places[places + begin + 2 < source.size]
         parts.append(places + begin)
         rows.append(rows_at(np.frombuffer(piece, dtype=np.uint8), places, _HEAD))
-    return Units(nal, np.concatenate(parts), np.concatenate(rows))
+    return AnnexBUnits(nal, np.concatenate(parts), np.concatenate(rows))
 
 
-def unit_bytes(units: Units, source: Source, number: int) -> bytes:
+def unit_bytes(units: AnnexBUnits, source: Source, number: int) -> bytes:
     """The bytes of a unit, without trailing zeros."""
     last = number + 1 == len(units.places)
     start = int(units.places[number])
@@ -65,7 +65,7 @@ def unit_bytes(units: Units, source: Source, number: int) -> bytes:
     return source.read(start, stop - start).rstrip(b"\0")
 
 
-def split_pictures(units: Units) -> tuple[Ints, Ints]:
+def split_pictures(units: AnnexBUnits) -> tuple[Ints, Ints]:
     """Split a stream into packets of one picture each.
 
     Returns:
@@ -97,7 +97,7 @@ def split_pictures(units: Units) -> tuple[Ints, Ints]:
     return starts, slices_of
 
 
-def packet_begins(units: Units, source: Source, starts: Ints) -> Ints:
+def packet_begins(units: AnnexBUnits, source: Source, starts: Ints) -> Ints:
     """Offsets of packets: the start code, including one zero byte before it if there is one."""
     codes = units.places[starts] - 3
     codes -= (codes > 0) & (source.gather(np.maximum(codes - 1, 0), 1)[:, 0] == 0)
@@ -105,7 +105,7 @@ def packet_begins(units: Units, source: Source, starts: Ints) -> Ints:
     return codes
 
 
-def _begins_picture(units: Units, numbers: Ints) -> Flags:
+def _begins_picture(units: AnnexBUnits, numbers: Ints) -> Flags:
     """For each slice but the first, whether its picture differs from that of the previous one."""
     heads = units.heads[numbers]
     if units.nal.has_sub_layers:

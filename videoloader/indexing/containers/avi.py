@@ -171,12 +171,12 @@ def _mpeg4(source: Source, places: NDArray[np.int64], extradata: bytes) -> _Pict
         start = packet.find(_PICTURE) + 4
         kinds.append(packet[start] >> 6 if 4 <= start < len(packet) else -1)
         order_known = order_known and mpeg4.is_one_picture(packet, layer.time_bits, forwards=False)
-    told = np.array(kinds)
+    types = np.array(kinds)
     # A B-picture is shown before the reference picture that it follows in decode order. B-pictures
     # at the beginning follow none.
-    anchors = np.cumsum(told != _B)
-    order = np.lexsort((told != _B, anchors))
-    order_known = order_known and kinds[0] == _I and not ((told == _B) & (anchors == 1)).any()
+    anchors = np.cumsum(types != _B)
+    order = np.lexsort((types != _B, anchors))
+    order_known = order_known and kinds[0] == _I and not ((types == _B) & (anchors == 1)).any()
     return _Pictures(
         layer.picture, [kind == _I for kind in kinds], order if order_known else None, ((0, setup),)
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from videoloader.codecs.picture import PictureFormat
 from videoloader.codecs.registry import nal_syntax
 from videoloader.indexing.containers.annexb import (
-    Units,
+    AnnexBUnits,
     find_units,
     packet_begins,
     split_pictures,
@@ -70,7 +70,7 @@ def _begins(codec: str, head: bytes) -> bool:
     return not nal.has_sub_layers or (second & 0xF8 == 0 and second & 7 > 0)
 
 
-def _is_plain(units: Units) -> bool:
+def _is_plain(units: AnnexBUnits) -> bool:
     """Whether a stream has a single layer and its units are plausible."""
     nal = units.nal
     if not len(units.places) or (units.heads[:, 0] & _FORBIDDEN).any():
@@ -81,7 +81,7 @@ def _is_plain(units: Units) -> bool:
     return not layers.any() and bool((units.heads[:, 1] & 7).all())
 
 
-def _first_picture(units: Units, source: Source, stop: int) -> PictureFormat | None:
+def _first_picture(units: AnnexBUnits, source: Source, stop: int) -> PictureFormat | None:
     """Picture format in the first sequence parameter set, if it is before the first slice."""
     numbers = np.flatnonzero(units.kinds[:stop] == units.nal.sequence)
     if not len(numbers):

@@ -189,5 +189,5 @@ def _are_packets(source: Source, places: Ints, kinds: list[bytes]) -> bool:
         return False
     heads = source.gather(starts - 8, 8)
     names = heads[:, :4].copy().view("S4")[:, 0]
-    told = heads[:, 4:].copy().view("<u4")[:, 0]
-    return bool((np.isin(names, kinds) & (told == sizes)).all())
+    stated = heads[:, 4:].copy().view("<u4")[:, 0]
+    return bool((np.isin(names, kinds) & (stated == sizes)).all())

@@ -86,10 +86,10 @@ def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key
     """
     for column in wanted:
         if column not in known:
-            told = f"{name}: has no column {column!r}; it has {', '.join(known)}"
+            message = f"{name}: has no column {column!r}; it has {', '.join(known)}"
             if column == key:
-                told += "; key= names the one that says which video a row is of"
-            raise ArgumentError(told)
+                message += "; key= names the one that says which video a row is of"
+            raise ArgumentError(message)
 
 
 def check_new_columns(known: Sequence[str], added: Sequence[str], name: str) -> None:
@@ -98,16 +98,16 @@ def check_new_columns(known: Sequence[str], added: Sequence[str], name: str) -> 
     Raises:
         ArgumentError: one has not.
     """
-    taken = {column.lower(): column for column in (*known, ROW)}
+    known_names = {column.lower(): column for column in (*known, ROW)}
     for column in added:
-        if column.lower() in taken:
-            other = taken[column.lower()]
+        if column.lower() in known_names:
+            other = known_names[column.lower()]
             twice = f"a column {other!r} already"
             raise ArgumentError(
                 f"{name}: column {column!r} cannot be added, there is {twice}; rename it in the "
                 "table, or say which columns= are wanted"
             )
-        taken[column.lower()] = column
+        known_names[column.lower()] = column
 
 
 def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:

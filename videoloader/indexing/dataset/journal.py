@@ -10,16 +10,12 @@ import zlib
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import TypeAlias
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import EncodedRow, Row
 from videoloader.machinery.system.folders import check_owner
 from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
-
-Place: TypeAlias = tuple[str, str, int, int]
-"""Identifies a video: `Item.place`."""
 
 _FRAME = struct.Struct("<II")  # bytes of a row, their checksum
 _FORMAT = 5  # part of the checksums, so that rows in another format are invalid
@@ -35,7 +31,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._places: dict[Place, tuple[int, int]] = {}
+        self._places: dict[tuple[object, ...], tuple[int, int]] = {}
         self._end = 0
         with written(path):
             self._file = _locked(path)
@@ -85,7 +81,7 @@ class Journal:
         self.path.unlink(missing_ok=True)
         self._file.close()
 
-    def _scan(self) -> Iterator[tuple[Place, int, int]]:
+    def _scan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
         """Place of the video, offset and size of every valid row from the beginning."""
         position, end = 0, os.fstat(self._file.fileno()).st_size
         with open(self._file.fileno(), "rb", closefd=False) as file:

@@ -143,9 +143,9 @@ def _found(source: str, skipped: Skipped) -> Iterator[Item]:
     if os.path.isdir(source):  # unlike `path.is_dir`, not for names that are too long
         found = _walk(path, skipped)
         if not found:
-            told = f"; skipped: {skipped}" if skipped else ""
+            suffix = f"; skipped: {skipped}" if skipped else ""
             raise SourceError(
-                f"{shown(source)}: no video files in it (known by endings as .mp4){told}"
+                f"{shown(source)}: no video files in it (known by endings as .mp4){suffix}"
             )
         yield from map(local_item, found)
     elif not os.path.exists(source) and glob.has_magic(source):

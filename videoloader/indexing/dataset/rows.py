@@ -403,16 +403,16 @@ def check_schema(found: pa.Schema, path: Path) -> None:
     Raises:
         FormatError: it does not.
     """
-    told = (found.metadata or {}).get(b"videoloader", b"").decode(errors="replace")
-    if told and told not in _LATER:
+    version = (found.metadata or {}).get(b"videoloader", b"").decode(errors="replace")
+    if version and version not in _LATER:
         raise FormatError(
             f"{path}: the data set index is of another version of videoloader; delete it and "
             "index the videos again"
         )
-    later = _LATER.get(told, ())
+    later = _LATER.get(version, ())
     expected = {field.name: field.type for field in schema() if field.name not in later}
     types = {field.name: field.type for field in found if field.name in expected}
-    if not told or types != expected or len(set(found.names)) < len(found.names):
+    if not version or types != expected or len(set(found.names)) < len(found.names):
         raise FormatError(f"{path}: no data set index of videoloader")
 
 

@@ -137,8 +137,8 @@ def _ask(query: Query, time_limit: float) -> Any:
     advice = "simplify it"
     if found.kind == "TimeLimit":
         advice += ", or pass a larger time_limit"
-    told = query.where if query.by is None else f"{query.where} by {query.by}"
-    raise ArgumentError(f"the query {told!r:.200} cannot be answered: {found.reason}; {advice}")
+    asked = query.where if query.by is None else f"{query.where} by {query.by}"
+    raise ArgumentError(f"the query {asked!r:.200} cannot be answered: {found.reason}; {advice}")
 
 
 def answer(query: Query) -> Any:

@@ -11,7 +11,7 @@ from videoloader.codecs.codec import Described, NalSyntax
 from videoloader.codecs.h264.order import DisorderError
 from videoloader.codecs.nal import recovers_at_once, split_units
 from videoloader.errors import FormatError
-from videoloader.indexing.containers.annexb import Units, unit_bytes
+from videoloader.indexing.containers.annexb import AnnexBUnits, unit_bytes
 from videoloader.sources.source import Source
 
 SLICE_HEADER = 160
@@ -161,7 +161,7 @@ def _some(kind: int | None) -> list[int]:
     return [] if kind is None else [kind]
 
 
-def scan_units(units: Units, source: Source, slices: NDArray[np.int64]) -> NalScan | None:
+def scan_units(units: AnnexBUnits, source: Source, slices: NDArray[np.int64]) -> NalScan | None:
     """Scan all units of a stream; None if its parameter sets exceed the limit."""
     nal, kinds = units.nal, units.kinds
     scan = NalScan(nal, room=source.size)

@@ -18,7 +18,7 @@ from videoloader.indexing.packets import UNSEEN
 from videoloader.indexing.payloads import read_packets
 from videoloader.sources.source import Source
 
-Units = Iterator[bytes] | Iterator[memoryview]
+PacketUnits = Iterator[bytes] | Iterator[memoryview]
 
 _HEAD = 1 << 10  # bytes of a packet to read at a time
 _UNIT = 1 << 16  # maximum bytes of a parameter set or message
@@ -68,7 +68,7 @@ def scan_packets(index: VideoIndex, source: Source, *, order_only: bool = False)
     return scan
 
 
-def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[Units]:
+def _packets(index: VideoIndex, nal: NalSyntax, source: Source) -> Iterator[PacketUnits]:
     """The units of each packet; in local files, only the heads of slices."""
     if index.length_size and index.packing.is_plain and source.is_local:
         table = index.packets

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.codecs.nal import Reader
+from videoloader.codecs.nal import ByteReader
 from videoloader.indexing.containers.matroska.ebml import Id
 
 Ints = NDArray[np.int64]
@@ -62,7 +62,7 @@ def read_heads(places: Ints, rows: Bytes) -> Heads:
     return Heads(offsets, sizes, first, np.equal(data[begins], Id.SIMPLE_BLOCK))
 
 
-def follow_simple_blocks(read: Reader, places: Ints, ends: Ints) -> tuple[Ints, Bytes, Ints]:
+def follow_simple_blocks(read: ByteReader, places: Ints, ends: Ints) -> tuple[Ints, Bytes, Ints]:
     """Find consecutive simple blocks in many clusters at a time.
 
     Args:

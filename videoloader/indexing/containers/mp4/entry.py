@@ -107,11 +107,11 @@ def _entry(box: Box, sample: Callable[[], bytes]) -> VisualEntry | None:
     rest: dict[str, Any] = {"color": color, "aspect": aspect, "light": light}
     if box.kind in tags.MP4_OLDER:
         declared = declared_codec(box.kind, inside.get(b"esds"))
-        told = None if declared is None else describe(box.kind, *declared, sample())
-        if declared is None or told is None:
+        described = None if declared is None else describe(box.kind, *declared, sample())
+        if declared is None or described is None:
             return None
         rest["is_reparsed"] = codec_of(declared[0]).is_reparsed
-        return VisualEntry(told[0], tag, told[1], told[2], **rest)
+        return VisualEntry(described[0], tag, described[1], described[2], **rest)
     codec = codec_of(tags.MP4[box.kind])
     name, nal = codec.name, codec.nal
     assert codec.describe is not None

@@ -21,7 +21,7 @@ from videoloader.indexing.containers.mp4.runs import (
     ALL_FIELDS,
     ROW_BYTES,
     Added,
-    Run,
+    TrackRun,
     end_of_data,
     samples_of,
 )
@@ -126,7 +126,7 @@ def read_fragments(
     """
     if not fragments:
         return _NOTHING
-    runs: list[Run] = []
+    runs: list[TrackRun] = []
     known = _read_alike(fragments, track, defaults)
     for number, fragment in enumerate(fragments):
         found = known.get(number)
@@ -198,9 +198,11 @@ def _shape_of(data: bytes) -> _Shape | None:
     return _Shape(track, part, run - 8, run_flags & ALL_FIELDS, rows, fields, fixed)
 
 
-def _read_alike(fragments: list[Fragment], track: int, defaults: Defaults) -> dict[int, list[Run]]:
+def _read_alike(
+    fragments: list[Fragment], track: int, defaults: Defaults
+) -> dict[int, list[TrackRun]]:
     """The runs of fragments that have one of a few simple shapes, by number of the fragment."""
-    known: dict[int, list[Run]] = {}
+    known: dict[int, list[TrackRun]] = {}
     numbers = np.arange(len(fragments))
     sizes = np.array([len(fragment.content) for fragment in fragments], dtype=np.int64)
     for _ in range(_SHAPES):
@@ -232,25 +234,25 @@ def _read_alike(fragments: list[Fragment], track: int, defaults: Defaults) -> di
 
 def _runs_of(
     shape: _Shape, heads: NDArray[np.uint8], fragments: list[Fragment], defaults: Defaults
-) -> list[Run]:
+) -> list[TrackRun]:
     """The one run of each fragment of a shape."""
-    told = {name: _column(heads, *field).tolist() for name, field in shape.fields.items()}
+    stated = {name: _column(heads, *field).tolist() for name, field in shape.fields.items()}
     positions = [fragment.position for fragment in fragments]
-    offsets = told.get("base", positions)
-    if "offset" in told:
-        offsets = [base + offset for base, offset in zip(offsets, told["offset"], strict=True)]
-    usual = [told.get(name, repeat(value)) for name, value in defaults._asdict().items()]
+    offsets = stated.get("base", positions)
+    if "offset" in stated:
+        offsets = [base + offset for base, offset in zip(offsets, stated["offset"], strict=True)]
+    usual = [stated.get(name, repeat(value)) for name, value in defaults._asdict().items()]
     return list(
         map(
-            Run,
+            TrackRun,
             positions,
             repeat(object=True),
             repeat(shape.layout),
-            told["count"],
+            stated["count"],
             [fragment.content[shape.rows :] for fragment in fragments],
-            told.get("first_flags", repeat(-1)),
+            stated.get("first_flags", repeat(-1)),
             offsets,
-            told.get("time", repeat(None)),
+            stated.get("time", repeat(None)),
             *usual,
         )
     )
@@ -263,10 +265,10 @@ def _column(heads: NDArray[np.uint8], at: int, dtype: str) -> NDArray[Any]:
     return values if dtype == ">u8" else values.astype(np.int64)
 
 
-def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[Run]:
+def _read_fragment(fragment: Fragment, track: int, defaults: Defaults) -> list[TrackRun]:
     """The runs of a track in a `moof` box."""
     data = fragment.content
-    runs: list[Run] = []
+    runs: list[TrackRun] = []
     try:
         parts = [
             list(box_ranges(data, start, stop))
@@ -310,7 +312,7 @@ def _read_part(
     base: int,
     time: int | None,
     defaults: Defaults,
-) -> list[Run]:
+) -> list[TrackRun]:
     """The runs of a `traf` box that have samples."""
     data, position = fragment.content, fragment.position
     has, at = header
@@ -331,7 +333,7 @@ def _read_part(
         at += 4
     if has & _FLAGS:
         (flags,) = _UINT(data, at)
-    runs: list[Run] = []
+    runs: list[TrackRun] = []
     for kind, body, stop in part:
         if kind == b"tfdt":
             (time,) = struct.unpack_from(">Q" if data[body] else ">I", data, body + 4)
@@ -358,5 +360,5 @@ def _read_part(
                 )
             rows = data[at:end]
             facts = (position, not runs, layout, count, rows, first_flags, offset, time)
-            runs.append(Run(*facts, entry, duration, size, flags))
+            runs.append(TrackRun(*facts, entry, duration, size, flags))
     return runs

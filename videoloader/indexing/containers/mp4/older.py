@@ -29,10 +29,10 @@ def declared_codec(kind: bytes, config: Box | None) -> tuple[str, bytes] | None:
     """
     if kind != b"mp4v":
         return tags.MP4_OLDER[kind], b""
-    told = None if config is None else read_descriptors(config)
-    if told is None or told[0] not in tags.MP4_OBJECTS:
+    found = None if config is None else read_descriptors(config)
+    if found is None or found[0] not in tags.MP4_OBJECTS:
         return None
-    return tags.MP4_OBJECTS[told[0]], told[1]
+    return tags.MP4_OBJECTS[found[0]], found[1]
 
 
 def describe(kind: bytes, codec: str, setup: bytes, sample: bytes) -> Described | None:

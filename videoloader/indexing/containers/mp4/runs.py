@@ -41,7 +41,7 @@ class Added:
     first_run: int
 
 
-class Run(NamedTuple):
+class TrackRun(NamedTuple):
     """One `trun` box.
 
     `layout` has the flags of the fields in a sample's row, `rows` holds the rows. `first_flags`
@@ -64,7 +64,7 @@ class Run(NamedTuple):
     flags: int
 
 
-def end_of_data(runs: list[Run]) -> int:
+def end_of_data(runs: list[TrackRun]) -> int:
     """End offset of the data of a `traf`."""
     end = 0
     for run in runs:
@@ -83,7 +83,9 @@ def _table(layout: int, rows: bytes) -> dict[int, NDArray[Any]]:
     return {flag: table[:, number] for number, flag in enumerate(fields)}
 
 
-def samples_of(runs: list[Run], segment_times: dict[int, int], clock: int, file_size: int) -> Added:
+def samples_of(
+    runs: list[TrackRun], segment_times: dict[int, int], clock: int, file_size: int
+) -> Added:
     """All samples of the runs of a track, at least one; see `read_fragments`."""
     counts = np.array([run.num_samples for run in runs])
     ends = np.cumsum(counts)
@@ -96,8 +98,8 @@ def samples_of(runs: list[Run], segment_times: dict[int, int], clock: int, file_
     if sizes.max() > file_size:
         raise FormatError(f"truncated: a sample of {sizes.max()} bytes in a file of {file_size}")
     first = np.array([run.first_flags for run in runs])
-    told = (first >= 0) & ~_has(runs, _FLAGS)
-    flags[starts[told]] = first[told]
+    stated = (first >= 0) & ~_has(runs, _FLAGS)
+    flags[starts[stated]] = first[stated]
     composition = None
     if _has(runs, _COMPOSITION).any():
         # Signed in any version of the box, as in `ctts`.
@@ -120,16 +122,16 @@ def samples_of(runs: list[Run], segment_times: dict[int, int], clock: int, file_
     return Added(samples, repeated, runs[0].num_samples)
 
 
-def _has(runs: list[Run], flag: int) -> NDArray[np.bool_]:
+def _has(runs: list[TrackRun], flag: int) -> NDArray[np.bool_]:
     return np.array([run.layout & flag > 0 for run in runs])
 
 
-def _columns(runs: list[Run], counts: Ints) -> dict[int, Ints]:
+def _columns(runs: list[TrackRun], counts: Ints) -> dict[int, Ints]:
     """Duration, size, flags and composition offset of every sample, from its row or defaults."""
     layouts = {run.layout for run in runs}
     if len(layouts) == 1:
-        told = _table(runs[0].layout, b"".join([run.rows for run in runs]))
-        columns = {flag: column.astype(np.int64) for flag, column in told.items()}
+        stated = _table(runs[0].layout, b"".join([run.rows for run in runs]))
+        columns = {flag: column.astype(np.int64) for flag, column in stated.items()}
     else:
         columns = {}
     for flag, name in zip(_FIELDS, ("duration", "size", "flags", None), strict=True):
@@ -149,7 +151,7 @@ def _columns(runs: list[Run], counts: Ints) -> dict[int, Ints]:
 
 
 def _begins(
-    runs: list[Run], spans: list[int], segment_times: dict[int, int], clock: int
+    runs: list[TrackRun], spans: list[int], segment_times: dict[int, int], clock: int
 ) -> list[int]:
     """Decode time of the first sample of each run."""
     begins: list[int] = []
@@ -164,7 +166,7 @@ def _begins(
     return begins
 
 
-def _places(runs: list[Run], extents: list[int], file_size: int) -> list[int]:
+def _places(runs: list[TrackRun], extents: list[int], file_size: int) -> list[int]:
     """File offset of the data of each run."""
     places: list[int] = []
     end = 0

@@ -99,7 +99,7 @@ def read_samples(box: Box, *, file_size: int, room: int) -> Samples:
     steps = table.need(b"stts").table(">u4", width=2)
     durations, doubt = _expand(steps, count), _miscount("stts", steps, count)
     composition = None
-    if (told := table.find(b"ctts")) is not None and len(rows := told.table(">i4", width=2)):
+    if (ctts := table.find(b"ctts")) is not None and len(rows := ctts.table(">i4", width=2)):
         # Offsets are signed in any version of the box: many writers use version 0 wrongly.
         composition = _expand(rows, count)
         doubt = doubt or _miscount("ctts", rows, count)
@@ -225,8 +225,8 @@ def _expand(runs: NDArray[Any], count: int) -> Ints:
 
 def _miscount(kind: str, runs: NDArray[Any], count: int) -> str:
     """Describe a table that has another number of entries than samples; empty if it fits."""
-    told = int(runs[:, 0].astype(np.uint32).sum(dtype=np.int64))
-    return "" if told == count else f"box {kind!r} is of {told} samples, but there are {count}"
+    total = int(runs[:, 0].astype(np.uint32).sum(dtype=np.int64))
+    return "" if total == count else f"box {kind!r} is of {total} samples, but there are {count}"
 
 
 def _repeated(value: int, count: int) -> Ints:
@@ -242,10 +242,10 @@ def _keys(parent: Box, table: Tables, count: int) -> NDArray[np.bool_]:
     for kind in (b"stss", b"stps"):
         if (box := table.find(kind)) is None:
             continue
-        told = box.table(">u4")[:, 0]
-        base = int(len(told) > 0 and told[0] > 0)  # some writers count from 0
-        for begin in range(0, len(told), _PIECE):
-            numbers = told[begin : begin + _PIECE].astype(np.int64) - base
+        numbered = box.table(">u4")[:, 0]
+        base = int(len(numbered) > 0 and numbered[0] > 0)  # some writers count from 0
+        for begin in range(0, len(numbered), _PIECE):
+            numbers = numbered[begin : begin + _PIECE].astype(np.int64) - base
             keys[numbers[(numbers >= 0) & (numbers < count)]] = True
     for box in parent.children() if table.find(b"sbgp") else ():
         if box.kind == b"sbgp" and box.data[box.start + 4 : box.start + 8] == b"rap ":

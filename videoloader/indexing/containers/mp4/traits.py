@@ -47,12 +47,12 @@ def _read_entry(descriptions: Box) -> Audio:
     rate >>= 16
     if kind == b"mp4a":
         box = Box(kind, data, start + 8 + _ENTRY.size, descriptions.stop).find(b"esds")
-        told = None if box is None or version else read_descriptors(box)
-        if told is None:
+        described = None if box is None or version else read_descriptors(box)
+        if described is None:
             return Audio("aac", rate or None, channels or None)
-        codec = tags.MP4_SOUND_OBJECTS.get(told[0])
+        codec = tags.MP4_SOUND_OBJECTS.get(described[0])
         if codec == "aac":
-            return audio_of_aac(told[1])
+            return audio_of_aac(described[1])
     elif codec in _FIXED:  # whatever the entry says
         rate, channels = _FIXED[codec][0], _FIXED[codec][1] or channels
     return Audio(codec, rate or None, channels or None)

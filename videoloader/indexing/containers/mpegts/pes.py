@@ -84,8 +84,8 @@ def read_pes(grid: Grid, pid: int) -> PesPackets | None:
     starts[first] = begins + lengths
     sizes = np.add.reduceat(PACKET - starts, first, dtype=np.int64)
     pts, dts = _times(timed)
-    told = timed[:, 4].astype(np.int64) << 8 | timed[:, 5]
-    damaged = (told > 0) & (told + 6 - lengths != sizes)
+    stated = timed[:, 4].astype(np.int64) << 8 | timed[:, 5]
+    damaged = (stated > 0) & (stated + 6 - lengths != sizes)
     # As in FFmpeg, the PES packet before a gap is damaged, even if the next one begins behind it.
     hit = np.append(_gaps(grid, rows, headers) - 1, np.flatnonzero((headers & _ERROR) != 0))
     damaged[np.searchsorted(first, hit, side="right") - 1] = True
@@ -170,9 +170,9 @@ def _first_complete(grid: Grid, rows: Ints) -> tuple[int, int] | None:
         heads = rows_at(grid.packets(own[:1])[0], starts[:1], _TIMED)
         if not _is_timed(heads[0]):
             continue
-        told = int(heads[0, 4]) << 8 | int(heads[0, 5])
-        filled = np.flatnonzero(np.cumsum(PACKET - starts) >= told + 6)
-        if told and len(filled):
+        stated = int(heads[0, 4]) << 8 | int(heads[0, 5])
+        filled = np.flatnonzero(np.cumsum(PACKET - starts) >= stated + 6)
+        if stated and len(filled):
             end = int(own[filled[0]])
         else:
             end = int(rows[stop]) if stop < len(rows) else len(grid.headers)

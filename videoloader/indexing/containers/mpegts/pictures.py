@@ -15,7 +15,7 @@ from videoloader.codecs.registry import codec_of
 from videoloader.errors import FormatError
 from videoloader.indexing.containers.mpegts.grid import Bytes, Grid, Ints
 from videoloader.indexing.containers.mpegts.pes import PesPackets
-from videoloader.indexing.containers.mpegts.units import Units, pes_bytes
+from videoloader.indexing.containers.mpegts.units import TransportUnits, pes_bytes
 
 Flags = NDArray[np.bool_]
 
@@ -52,7 +52,7 @@ class Pictures:
 
 
 def read_pictures(
-    codec: str, picture: PictureFormat, grid: Grid, pes: PesPackets, units: Units
+    codec: str, picture: PictureFormat, grid: Grid, pes: PesPackets, units: TransportUnits
 ) -> Pictures:
     """Classify the first picture of every PES packet."""
     nal = codec_of(codec).nal
@@ -79,7 +79,9 @@ def _slice_types() -> Bytes:
     return types
 
 
-def _h264_pictures(picture: PictureFormat, grid: Grid, pes: PesPackets, units: Units) -> Pictures:
+def _h264_pictures(
+    picture: PictureFormat, grid: Grid, pes: PesPackets, units: TransportUnits
+) -> Pictures:
     octets = units.headers[:, 0]
     types = _SLICE_TYPES[units.headers[:, 1]] % 5
     keys = (octets & 31) == 5
@@ -109,7 +111,7 @@ def _recovers(data: bytes) -> bool:
     return False
 
 
-def _hevc_pictures(picture: PictureFormat, units: Units) -> Pictures:
+def _hevc_pictures(picture: PictureFormat, units: TransportUnits) -> Pictures:
     kinds = units.headers[:, 0] >> 1
     disposable = (kinds <= 14) & (kinds % 2 == 0) & ~units.parameters
     disposable &= (units.headers[:, 1] & 7) == picture.sub_layers
@@ -117,7 +119,7 @@ def _hevc_pictures(picture: PictureFormat, units: Units) -> Pictures:
     return _frames_only((kinds >= 16) & (kinds <= 23), disposable, reordered)
 
 
-def _mpeg_pictures(units: Units) -> Pictures:
+def _mpeg_pictures(units: TransportUnits) -> Pictures:
     headers = units.headers
     types = headers[:, 2] >> 3 & 7
     found = _frames_only(types == 1, np.zeros(len(types), dtype=np.bool_), types == 3)

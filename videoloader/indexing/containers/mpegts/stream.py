@@ -34,7 +34,7 @@ from videoloader.indexing.containers.mpegts.pes import (
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
 from videoloader.indexing.containers.mpegts.programs import ElementaryStream, read_streams
 from videoloader.indexing.containers.mpegts.units import (
-    Units,
+    TransportUnits,
     count_pictures,
     pes_bytes,
     read_units,
@@ -184,7 +184,7 @@ def _choose(source: Source, grid: Grid, number: int | None) -> ElementaryStream 
     return chosen[0] if chosen and chosen[0].kind in tags.MPEGTS else None
 
 
-def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: Units) -> Described | None:
+def _read_setup(codec: str, grid: Grid, pes: PesPackets, units: TransportUnits) -> Described | None:
     """Read the parameter sets of the first picture that has any; None if they are damaged."""
     given = np.flatnonzero(units.parameters)
     if not len(given):

@@ -48,7 +48,7 @@ def _kinds(codec: str) -> Bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class TransportUnits:
     """The units at the beginning of each PES packet.
 
     `headers` are the first bytes of the first picture or slice header, after its start code.
@@ -60,7 +60,7 @@ class Units:
     messages: NDArray[np.bool_]
 
 
-def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
+def read_units(codec: str, grid: Grid, pes: PesPackets) -> TransportUnits | None:
     """Parse the beginning of every PES packet.
 
     Returns:
@@ -69,7 +69,7 @@ def read_units(codec: str, grid: Grid, pes: PesPackets) -> Units | None:
     count = len(pes.first)
     begins = pes.starts[pes.first].astype(np.int64)
     rooms = PACKET - begins
-    units = Units(
+    units = TransportUnits(
         np.zeros((count, HEADER), dtype=np.uint8),
         np.zeros(count, dtype=np.bool_),
         np.zeros(count, dtype=np.bool_),
@@ -150,7 +150,7 @@ def _kinds_at(codec: str, data: Bytes, codes: Ints) -> Bytes:
 
 
 def _walk(
-    codec: str, matrix: Bytes, rooms: Ints, units: Units, numbers: Ints
+    codec: str, matrix: Bytes, rooms: Ints, units: TransportUnits, numbers: Ints
 ) -> NDArray[np.bool_] | None:
     """Parse the units at the beginning of PES packets up to the first picture of each.
 
