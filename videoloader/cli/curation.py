@@ -47,17 +47,7 @@ def scenes(
     as_json: Json = False,
 ) -> None:
     """Find the shots of videos, between hard cuts: a row for each."""
-    _curate(
-        partial(_scenes, exact=exact, thumbnails=thumbnails),
-        sources,
-        out,
-        workers=workers,
-        shard=shard,
-        ray=ray,
-        root=root,
-        device=device,
-        as_json=as_json,
-    )
+    _curate(_scenes, **locals())
 
 
 def dedupe(
@@ -81,17 +71,7 @@ def dedupe(
     With --shard, only hash a part of the videos, into a file beside --out. Called without it when
     all parts are there, the command uses these files.
     """
-    _curate(
-        partial(_dedupe, distance=None if copies else distance),
-        sources,
-        out,
-        workers=workers,
-        shard=shard,
-        ray=ray,
-        root=root,
-        device=device,
-        as_json=as_json,
-    )
+    _curate(_dedupe, **locals())
 
 
 def score(
@@ -106,17 +86,7 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Score videos: what is black, still, blurred, in motion or silent."""
-    _curate(
-        partial(_score, sound=sound),
-        sources,
-        out,
-        workers=workers,
-        shard=shard,
-        ray=ray,
-        root=root,
-        device=device,
-        as_json=as_json,
-    )
+    _curate(_score, **locals())
 
 
 class _Result(NamedTuple):
@@ -137,7 +107,7 @@ def _curate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run a job of curation; exit code 1 if a video failed."""
+    """Run a job of curation with all options of a command; exit code 1 if a video failed."""
     from videoloader.indexing.dataset import open_dataset
 
     source: Any = sources[0] if len(sources) == 1 else list(sources)
@@ -180,17 +150,24 @@ def _scenes(
 
 
 def _dedupe(
-    source: Any, out: Path, *, distance: float | None, shard: tuple[int, int], **options: Any
+    source: Any,
+    out: Path,
+    *,
+    distance: float,
+    copies: bool,
+    shard: tuple[int, int],
+    **options: Any,
 ) -> _Result:
     """Find copies and near copies, or hash a part of the videos."""
     from videoloader.datasets.duplicates import find_duplicates, hash_videos
 
+    most = None if copies else distance
     if shard != (0, 1):
-        table = hash_videos(source, out, distance=distance, shard=shard, **options)
+        table = hash_videos(source, out, distance=most, shard=shard, **options)
         count = _num_found(table)
         text = f"{count} videos hashed, part {shard[0]} of {shard[1]}"
         return _Result(text, {"hashed": count}, table)
-    table = find_duplicates(source, out, distance=distance, **options)
+    table = find_duplicates(source, out, distance=most, **options)
     found, groups = _num_found(table), len({*table["group"].to_pylist()} - {None})
     text = (
         f"{found} videos in {groups} group{'s' * (groups != 1)}; {found - groups} can be left out"

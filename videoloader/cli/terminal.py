@@ -108,13 +108,13 @@ def job_progress(label: str, out: Path) -> Iterator[Callable[[int, int, int], No
     with bar, reported(out):
         task = bar.add_task(label, total=None, failed=0)
 
-        shown = 0.0
+        last = 0.0
 
         def report(done: int, total: int, failed: int) -> None:
-            nonlocal shown
+            nonlocal last
             now = time.monotonic()
-            if done == total or now - shown > _REFRESH:
-                shown = now
+            if done == total or now - last > _REFRESH:
+                last = now
                 bar.update(task, completed=done, total=total, failed=failed)
 
         yield report

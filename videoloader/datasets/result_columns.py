@@ -39,18 +39,18 @@ def as_rows(result: Any, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
         return [_row(result)]
     if not columns:
         raise ArgumentTypeError(
-            f"the function returned {_shown(result)}; return a dictionary, or name the values "
+            f"the function returned {_described(result)}; return a dictionary, or name the values "
             "with columns="
         )
     values = [result] if len(columns) == 1 else result
     if not isinstance(values, Sequence) or len(values) != len(columns):
         raise ArgumentTypeError(
-            f"the function returned {_shown(result)} for the columns {', '.join(columns)}"
+            f"the function returned {_described(result)} for the columns {', '.join(columns)}"
         )
     return [dict(zip(columns, values, strict=True))]
 
 
-def _shown(result: Any) -> str:
+def _described(result: Any) -> str:
     """A result in messages."""
     if isinstance(getattr(result, "shape", None), tuple):  # tensors and arrays, on one line
         return f"a {type(result).__name__} of shape {tuple(result.shape)}"

@@ -62,11 +62,11 @@ def plain_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         justify: Any = "left" if is_text else "right"
         table.add_column(name, overflow="fold", justify=justify, no_wrap=not is_text)
     for row in rows:
-        table.add_row(*(Text(_shown(row[name])) for name in names))
+        table.add_row(*(Text(_as_text(row[name])) for name in names))
     return table
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

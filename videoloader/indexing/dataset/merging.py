@@ -10,9 +10,9 @@ from pathlib import Path
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.cache import is_default_root, read_root
-from videoloader.indexing.dataset.part import read_rows, stored_skipped, table_path, write_rows
+from videoloader.indexing.dataset.part import read_rows, table_path, write_rows
 from videoloader.indexing.dataset.rows import Row, with_root
-from videoloader.indexing.dataset.skipped import Skipped
+from videoloader.indexing.dataset.skipped import Skipped, stored_skipped
 from videoloader.indexing.dataset.videos import DatasetIndex, open_dataset
 from videoloader.sources.items import as_root
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from videoloader.indexing.dataset.cache import (
     read_metadata,
     reading,
 )
+from videoloader.indexing.dataset.reader import StoredRows
 from videoloader.indexing.dataset.rows import Row, completed, schema
-from videoloader.indexing.dataset.skipped import Skipped
+from videoloader.indexing.dataset.skipped import SKIPPED, Skipped
 from videoloader.machinery.system.address import is_url, local_path, shown
 from videoloader.machinery.system.writing import check_target, written_whole
 from videoloader.sources.items import Item
@@ -32,18 +33,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Stored(Protocol):
-    """A data set index: its file, and what its paths are relative to."""
-
-    path: Path
-    root: str | None
-
-
 GROUP = 4096  # rows in a row group
 _STATE = ("size", "mtime_ns", "etag", "head")  # columns of a fingerprint
 _SPLITS = b"splits"  # metadata: how often the rows were chosen by `split`
 _SHARD = b"shard"  # metadata: which part of the videos of a job, such as 0/2
-_SKIPPED = b"skipped"  # metadata: what the listing passed over
 _DICTIONARY = ["member", "error", "error_kind", "codec", "container", "pixel_format"]
 _DICTIONARY += ["exactness", "color_matrix", "color_primaries", "color_transfer", "color_range"]
 _DICTIONARY += ["audio_codec", "mastering_display"]
@@ -98,9 +91,9 @@ def table_writer(
     if splits:
         further[_SPLITS] = str(splits)
     if shard[1] > 1:
-        further[_SHARD] = _shown(shard)
+        further[_SHARD] = _shard_text(shard)
     if skipped:
-        further[_SKIPPED] = skipped.encode()
+        further[SKIPPED] = skipped.encode()
     columns = columns.with_metadata({**columns.metadata, **further})
     with (
         written_whole(target) as partial,
@@ -171,7 +164,7 @@ def _table(rows: list[Row]) -> pa.Table:
 
 
 def write_part(
-    dataset: Stored,
+    dataset: StoredRows,
     rows: NDArray[np.int64],
     out: str | os.PathLike[str],
     *,
@@ -218,20 +211,14 @@ def stored_splits(path: Path) -> int:
 
 def is_part(path: Path, shard: tuple[int, int]) -> bool:
     """Whether a data set index was made of this part of the videos of a job."""
-    return read_metadata(path).get(_SHARD, b"0/1") == _shown(shard).encode()
+    return read_metadata(path).get(_SHARD, b"0/1") == _shard_text(shard).encode()
 
 
-def _shown(shard: tuple[int, int]) -> str:
+def _shard_text(shard: tuple[int, int]) -> str:
     return "/".join(map(str, shard))
 
 
-def stored_skipped(path: Path) -> Skipped:
-    """What the listing of a data set index passed over."""
-    with reading(path):
-        return Skipped.decode(read_metadata(path).get(_SKIPPED, b""))
-
-
-def _further(dataset: Stored, joined: pa.Table | None) -> pa.Schema:
+def _further(dataset: StoredRows, joined: pa.Table | None) -> pa.Schema:
     """The columns that are not those of every data set index."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -244,7 +231,7 @@ def _further(dataset: Stored, joined: pa.Table | None) -> pa.Schema:
 
 
 def _chosen(
-    dataset: Stored, rows: NDArray[np.int64], joined: pa.Table | None, names: list[str]
+    dataset: StoredRows, rows: NDArray[np.int64], joined: pa.Table | None, names: list[str]
 ) -> Iterator[pa.Table]:
     """The rows, in parts of any size."""
     import pyarrow as pa

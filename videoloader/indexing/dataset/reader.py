@@ -15,9 +15,8 @@ from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.dataset.arrow import as_array
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
 from videoloader.indexing.dataset.joining import check_columns
-from videoloader.indexing.dataset.part import stored_skipped
 from videoloader.indexing.dataset.rows import as_error, text_at
-from videoloader.indexing.dataset.skipped import Skipped
+from videoloader.indexing.dataset.skipped import Skipped, stored_skipped
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.machinery.system.address import is_url, local_path, shown
 from videoloader.machinery.views import rows_table

@@ -7,11 +7,16 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from videoloader.errors import ArgumentError, FormatError
+from videoloader.indexing.dataset.cache import read_metadata, reading
 from videoloader.sources.items import Item, local_item
 
 _log = logging.getLogger(__name__)
+
+SKIPPED = b"skipped"
+"""Where the metadata of a data set index says what was passed over."""
 
 PACKED = "compressed archives, which are not read: unpack them, or pack them as .tar"
 BROKEN = "links that lead nowhere, and what is no file"
@@ -140,3 +145,9 @@ def _whole(path: str, root: str | None) -> str:
     with suppress(FormatError):
         return Item(path).under(root).path
     return path
+
+
+def stored_skipped(path: Path) -> Skipped:
+    """What the listing of a data set index passed over."""
+    with reading(path):
+        return Skipped.decode(read_metadata(path).get(SKIPPED, b""))
