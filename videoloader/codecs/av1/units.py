@@ -82,8 +82,8 @@ def temporal_units(read: Callable[[int, int], bytes], length: int) -> tuple[list
                 return None
             if header >> 3 & 15 == _DELIMITER:
                 begins.append(position)
-            size, length = _leb128(head, 1 + (header >> 2 & 1))
-            position += length + size
+            size, octets = _leb128(head, 1 + (header >> 2 & 1))
+            position += octets + size
     except FormatError:
         if length - start > _LONGEST_HEAD:
             return None
