@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, ClipSound, first_failures
-from videoloader.decoding.clip_sound import ClipSpans
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import batch_too_large, check_pixels, clip_too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -24,6 +23,7 @@ from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_s
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
+from videoloader.decoding.sound_spans import ClipSpans
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation

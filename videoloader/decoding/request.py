@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.audio.request import SoundSpan
-from videoloader.decoding.clip_sound import ClipSpans, sound_spans
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.options import FrameOptions
 from videoloader.decoding.output import as_rectangle
+from videoloader.decoding.sound_spans import ClipSpans, sound_spans
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import public
