@@ -145,12 +145,13 @@ class Assembly:
         index, name = video.index, video.source.name
         check_pixels(index, self.rules.max_pixels)
         frames = request.frame_numbers(index, name)
-        numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=name)
+        count = index.num_frames
+        numbers, mask = pad_frames(frames, count, request.pad_mode, name=name)
         if request.snap == "keyframe":
             numbers = snap_to_keyframes(numbers, index.keyframes, name)
             frames = np.where(mask, numbers, frames)
         # Indexes of one file may differ in the stream, and in how its frames were counted.
-        wanted = (video.source, index, (video.place, index.stream, index.num_frames), numbers)
+        wanted = (video.source, index, (video.place, index.stream, count), numbers)
         sounds = request.sounds(index, frames) if self.rules.audio else ()
         if self.output.is_planar:
             view, shapes = planes_view(request, index, self._size, self.output)

@@ -64,6 +64,8 @@ class OutputFormat:
         object.__setattr__(self, "dtype", _element_name(self.dtype))
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
+            if type(given) is str and given in choices:
+                continue
             hint = _LAYOUT_HINT if name == "layout" and set("NT") & set(str(given)) else ""
             one_of(name, given, choices, hint=hint)
         for name in ("mean", "std"):
@@ -78,7 +80,8 @@ class OutputFormat:
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
-        if is_of_unit_scale(self.mean, self.std):
+        is_normalized = self.mean is not None or self.std is not None
+        if is_normalized and is_of_unit_scale(self.mean, self.std):
             raise ArgumentError(
                 "mean and std are on the scale of pixels, 0 to 255; multiply those of 0 to 1 by "
                 f"255; got mean={self.mean}, std={self.std}"

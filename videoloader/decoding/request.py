@@ -82,7 +82,8 @@ class ClipRequest:
             check_snap(self.snap)
         if self.resize_shorter is not None:
             check_resizing(self.size, self.resize_shorter)
-        whole_number("clips", self.clips)
+        if self.clips != 1:
+            whole_number("clips", self.clips)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")
