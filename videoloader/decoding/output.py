@@ -43,6 +43,7 @@ _LAYOUT_HINT = "F is frames: TCHW is FCHW here, THWC is FHWC, CTHW is CFHW"
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
+_MAX_SAMPLES = 4 * _MAX_SIDE**2  # of the planes of a picture, one after another in one row
 
 
 @documented(BatchOptions)
@@ -202,7 +203,8 @@ class View:
 
     def __post_init__(self) -> None:
         # Lists and arrays may be given; views are looked up by value.
-        object.__setattr__(self, "size", normalize_size(self.size))
+        most = _MAX_SIDE if self.size[0] > 1 else _MAX_SAMPLES
+        object.__setattr__(self, "size", normalize_size(self.size, most=most))
         if self.crop is not None:
             object.__setattr__(self, "crop", as_rectangle("crop", self.crop))
         if self.window is None:
@@ -283,18 +285,20 @@ def round_to_bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     return (bits >> np.uint32(16)).astype(np.uint16)
 
 
-def normalize_size(size: int | Sequence[int], name: str = "size") -> tuple[int, int]:
+def normalize_size(
+    size: int | Sequence[int], name: str = "size", *, most: int = _MAX_SIDE
+) -> tuple[int, int]:
     """(height, width) from that or from one number for both."""
     try:
         height, width = size if hasattr(size, "__iter__") else (size, size)
         return (
-            whole_number(name, height, least=1, most=_MAX_SIDE),
-            whole_number(name, width, least=1, most=_MAX_SIDE),
+            whole_number(name, height, least=1, most=most),
+            whole_number(name, width, least=1, most=most),
         )
     except (TypeError, ValueError) as error:
         kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
         raise kind(
-            f"{name} must be (height, width) in whole pixels, 1 to {_MAX_SIDE}, got {size!r}"
+            f"{name} must be (height, width) in whole pixels, 1 to {most}, got {size!r}"
         ) from error
 
 
