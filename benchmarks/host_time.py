@@ -40,8 +40,8 @@ CLIPS = 192  # of a round
 PICTURE_SECONDS = 4e-5  # of NVDEC, for one of 240p
 # What is measured: a function, and the stage that its time counts for, less that of others in it.
 STAGES = {
-    "loader:Loader._next": "wait and deliver",
-    "clip_samples.decoding:SampleDecoder.decode": "open",
+    "training.iterations:LoaderIterator.__next__": "wait and deliver",
+    "training.decoding:SampleDecoder.decode": "open",
     "decoding.attempts:requests_for": "choose frames",
     "decoding.assembly:Assembly.__init__": "assemble",
     "decoding.assembly:Assembly.allocate": "assemble",

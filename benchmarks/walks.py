@@ -2,7 +2,8 @@
 
 Counts, inside the package and after a warm-up, the modules and functions that one job enters, its
 calls, and how many of them go from one top-level package to another. Threads of the library are
-counted; worker processes are not.
+counted; worker processes are not. `--calls` lists functions of the first jobs, `--write` keeps the
+result in `benchmarks/results/`. `tests/test_walks.py` bounds it.
 """
 
 from __future__ import annotations
@@ -147,8 +148,12 @@ def main() -> None:
     print(f"{'':20}" + "".join(f"{name:>11}" for name in names))
     for job, counts in found.items():
         print(f"{job:20}" + "".join(f"{counts[name]:11}" for name in names))
-    if "--json" in sys.argv:
-        print(json.dumps(found))
+    if "--write" in sys.argv:
+        from machine import RESULTS, machine, today
+
+        report = {"benchmark": "walks", **machine(("videoloader", "av", "torch", "numpy"))}
+        path = RESULTS / f"walks-{today()}.json"
+        path.write_text(json.dumps(report | {"walks": found}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def test_pictures_without_luma_are_refused_by_name(tmp_path):
     ("pixel_format", "dtype"),
     [("yuv420p", "uint8"), ("yuv422p", "uint16"), ("yuv444p", "uint8"), ("yuv420p10le", "uint16")],
 )
-@pytest.mark.parametrize("size", [(64, 48), (63, 47)])
+@pytest.mark.parametrize("size", [(64, 48), (63, 47), (640, 361)])
 def test_planes_are_those_of_a_full_decode(tmp_path, pixel_format, dtype, size):
     path = encoded(tmp_path / "a.mkv", "ffv1", pixel_format, size=size)
     with vl.Video(path) as video:

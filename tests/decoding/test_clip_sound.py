@@ -13,8 +13,8 @@ from audio_files import decode_all, make_signal, write_sound
 from misbehaving import Misbehaving
 
 import videoloader as vl
-from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.cpu.engine import CpuEngine
+from videoloader.decoding.sound_spans import sound_spans
 from videoloader.demo.videos import encode_video
 
 RATE = 48000

@@ -7,8 +7,8 @@ packets. Engines decode them: `cpu/local.py` in this process, `cpu/engine.py` in
 `request.py`, `options.py`, `output.py` and `rules.py` are what callers may ask for.
 
 For `videoloader.dali`: `attempts.py`, `batch_decoder.py`, `clip_batch.py`, `clip_cache.py`,
-`clip_sound.py`, `failures.py`, `framing.py`, `images/decode.py`, `images/header.py`,
-`images/nvimagecodec.py`, `images/pixels.py`, `images/request.py`, `images/scale.py`, `limits.py`,
-`memory.py`, `opening/index_cache.py`, `opening/indexer.py`, `opening/videos.py`, `options.py`,
-`output.py`, `request.py`, `rules.py`.
+`failures.py`, `framing.py`, `images/decode.py`, `images/header.py`, `images/nvimagecodec.py`,
+`images/pixels.py`, `images/request.py`, `images/scale.py`, `limits.py`, `memory.py`,
+`opening/index_cache.py`, `opening/indexer.py`, `opening/videos.py`, `options.py`, `output.py`,
+`request.py`, `rules.py`, `sound_spans.py`.
 """

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 
 from videoloader.decoding.clip_batch import ClipBatch, ClipFailure, ClipSound, first_failures
-from videoloader.decoding.clip_sound import ClipSpans
 from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import batch_too_large, check_pixels, clip_too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
@@ -24,6 +23,7 @@ from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_s
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
+from videoloader.decoding.sound_spans import ClipSpans
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation
@@ -145,12 +145,13 @@ class Assembly:
         index, name = video.index, video.source.name
         check_pixels(index, self.rules.max_pixels)
         frames = request.frame_numbers(index, name)
-        numbers, mask = pad_frames(frames, index.num_frames, request.pad_mode, name=name)
+        count = index.num_frames
+        numbers, mask = pad_frames(frames, count, request.pad_mode, name=name)
         if request.snap == "keyframe":
             numbers = snap_to_keyframes(numbers, index.keyframes, name)
             frames = np.where(mask, numbers, frames)
         # Indexes of one file may differ in the stream, and in how its frames were counted.
-        wanted = (video.source, index, (video.place, index.stream, index.num_frames), numbers)
+        wanted = (video.source, index, (video.place, index.stream, count), numbers)
         sounds = request.sounds(index, frames) if self.rules.audio else ()
         if self.output.is_planar:
             view, shapes = planes_view(request, index, self._size, self.output)

@@ -1,4 +1,4 @@
-"""The samples of one batch: what becomes of those that fail, and the loop that decodes clips.
+"""The samples of one batch, and what becomes of those that fail.
 
 Whoever makes samples (loaders, data sets, readers, decoding operators, `decode_batch`) has an
 `Attempts` for each batch. It says what to make, is told what failed, and applies the policy of its
@@ -8,26 +8,21 @@ Whoever makes samples (loaders, data sets, readers, decoding operators, `decode_
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from videoloader.decoding.clip_batch import ClipBatch
+from videoloader.decoding.clip_batch import ClipFailure
 from videoloader.decoding.failures import Failures
-from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import DecodingRules
+from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.request import ClipRequest
 from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.faults import drop_frames
 from videoloader.sources.items import Item
 
-if TYPE_CHECKING:
-    from videoloader.decoding.batch_decoder import BatchDecoder
-    from videoloader.decoding.clip_cache import ClipCache
-    from videoloader.decoding.opening.videos import OpenedVideo
-
 Wanted = TypeVar("Wanted")
+Named: TypeAlias = tuple[Item, int, int | None]
+"""What a failure names: the file, the sample (-1 for none), the epoch if there are epochs."""
 
 
 class Successors(Protocol[Wanted]):
@@ -156,6 +151,24 @@ class Attempts(Generic[Wanted]):
         drop_frames(error)
         self.ended_by = None
 
+    def note_clips(
+        self,
+        places: Sequence[int],
+        failed: Mapping[int, ClipFailure],
+        names: Callable[[Wanted], Named],
+    ) -> None:
+        """Note clips that failed, as `note_failure` does.
+
+        Args:
+            places: of a round.
+            failed: the first failure of each clip that failed, by its number in the round.
+            names: says what failures of a sample name.
+        """
+        for number, failure in failed.items():
+            place, frame = places[number], failure.frame
+            item, sample, epoch = names(self.wanted[place])
+            self.note_failure(place, item, failure.error, frame=frame, sample=sample, epoch=epoch)
+
     def _may_leave_out(self, place: int) -> bool:
         return self._may_be_empty or len(self.left_out | {place}) < len(self.wanted)
 
@@ -170,107 +183,20 @@ class Attempts(Generic[Wanted]):
         return following
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WantedClip:
-    """A clip to decode, whose video is not open yet.
-
-    Attributes:
-        source: of the video.
-        index: of the video, where it is known.
-        request: makes the request, once the video is open; its `VideoError` fails the clip.
-        blank: the form of the clip where it fails.
-        item: the file that failures name.
-        sample: its number, see `SampleFailure`.
-        epoch: in which it is wanted, if there are epochs.
-    """
-
-    source: Any
-    index: VideoIndex | None
-    request: Callable[[VideoIndex], ClipRequest]
-    blank: Blank
-    item: Item
-    sample: int = -1
-    epoch: int | None = None
-
-
-def decode_attempts(
-    decoder: BatchDecoder,
-    attempts: Attempts[Any],
-    clips_at: Callable[[Sequence[int]], Sequence[WantedClip]],
-    output: OutputFormat,
-    rules: DecodingRules,
-    *,
-    take: Callable[[ClipBatch], ClipBatch] | None = None,
-    cache: ClipCache | None = None,
-) -> ClipBatch:
-    """Decode the clips of a batch, and those that take the place of clips that fail.
-
-    Args:
-        decoder: does it.
-        attempts: at the samples of the batch.
-        clips_at: the clip of each of some places, as `attempts.wanted` has them then. More may
-            follow, which `take` removes.
-        output: form of the clips.
-        rules: how videos are treated.
-        take: gets the clips of each round, and gives those of its places.
-        cache: gives the clips that it has, and keeps the others.
-
-    Returns:
-        The clips of `attempts.chosen`; those of `attempts.masked` are masked.
-
-    Raises:
-        Exception: see `Attempts.note_failure`; `attempts.ended_by` is the place.
-    """
-    batch: ClipBatch | None = None
-    for places in attempts.rounds():
-        clips = clips_at(places)
-        more = _decode(decoder, clips, output, rules, cache)
-        more = more if take is None else take(more)
-        batch = more if batch is None else batch.replaced(places, more)
-        for number, failure in more.failed.items():
-            clip = clips[number]
-            attempts.note_failure(
-                places[number],
-                clip.item,
-                failure.error,
-                frame=failure.frame,
-                sample=clip.sample,
-                epoch=clip.epoch,
-            )
-    assert batch is not None
-    return batch.at(attempts.chosen) if attempts.left_out else batch
-
-
 def requests_for(
     videos: Sequence[OpenedVideo | VideoError],
-    makers: Sequence[Callable[[VideoIndex], ClipRequest]],
+    choose: Callable[[int, VideoIndex], ClipRequest],
 ) -> list[ClipRequest | VideoError]:
     """The request for each clip, or why there is none.
 
     Args:
         videos: as `BatchDecoder.open` gives them.
-        makers: make the request for each, with the index of its video.
+        choose: makes the request of a number, with the index of its video.
     """
     requests: list[ClipRequest | VideoError] = []
-    for video, make in zip(videos, makers, strict=True):
+    for number, video in enumerate(videos):
         try:
-            requests.append(video if isinstance(video, VideoError) else make(video.index))
+            requests.append(video if isinstance(video, VideoError) else choose(number, video.index))
         except VideoError as error:
             requests.append(error)
     return requests
-
-
-def _decode(
-    decoder: BatchDecoder,
-    clips: Sequence[WantedClip],
-    output: OutputFormat,
-    rules: DecodingRules,
-    cache: ClipCache | None,
-) -> ClipBatch:
-    """Clips, those that fail masked."""
-    sources, indexes = [clip.source for clip in clips], [clip.index for clip in clips]
-    with decoder.open(sources, indexes) as videos:
-        requests = requests_for(videos, [clip.request for clip in clips])
-        blanks = [clip.blank for clip in clips]
-        begun = decoder.begin(requests, videos, output, rules, blanks=blanks, cache=cache)
-        return begun.finish()

@@ -248,8 +248,8 @@ class ClipBatch:
         """Each clip with its frame numbers, times and mask; its frames are a view of `frames`."""
         frames = self.frames if isinstance(self.frames, list) else self.frames.unbind()
         parts = zip(frames, self.indices, self.times, self.masks, strict=True)
-        shapes = self.plane_shapes or [()] * len(self)
-        sounds: Sequence[Any] = self.sounds or [()] * len(self)
+        shapes = self.plane_shapes or [()] * len(self.indices)
+        sounds: Sequence[Any] = self.sounds or [()] * len(self.indices)
         return [
             Clip(*part, shape, *sound)
             for part, shape, sound in zip(parts, shapes, sounds, strict=True)

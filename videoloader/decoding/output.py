@@ -43,6 +43,7 @@ _LAYOUT_HINT = "F is frames: TCHW is FCHW here, THWC is FHWC, CTHW is CFHW"
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
+_MAX_SAMPLES = 4 * _MAX_SIDE**2  # of the planes of a picture, one after another in one row
 
 
 @documented(BatchOptions)
@@ -64,6 +65,8 @@ class OutputFormat:
         object.__setattr__(self, "dtype", _element_name(self.dtype))
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
+            if type(given) is str and given in choices:
+                continue
             hint = _LAYOUT_HINT if name == "layout" and set("NT") & set(str(given)) else ""
             one_of(name, given, choices, hint=hint)
         for name in ("mean", "std"):
@@ -78,7 +81,8 @@ class OutputFormat:
                 raise ArgumentError(f"{name} needs a float dtype, got dtype={self.dtype!r}")
         if self.std is not None and 0 in np.asarray(self.std):
             raise ArgumentError(f"std must not be 0, got {self.std}")
-        if is_of_unit_scale(self.mean, self.std):
+        is_normalized = self.mean is not None or self.std is not None
+        if is_normalized and is_of_unit_scale(self.mean, self.std):
             raise ArgumentError(
                 "mean and std are on the scale of pixels, 0 to 255; multiply those of 0 to 1 by "
                 f"255; got mean={self.mean}, std={self.std}"
@@ -199,7 +203,8 @@ class View:
 
     def __post_init__(self) -> None:
         # Lists and arrays may be given; views are looked up by value.
-        object.__setattr__(self, "size", normalize_size(self.size))
+        most = _MAX_SIDE if self.size[0] > 1 else _MAX_SAMPLES
+        object.__setattr__(self, "size", normalize_size(self.size, most=most))
         if self.crop is not None:
             object.__setattr__(self, "crop", as_rectangle("crop", self.crop))
         if self.window is None:
@@ -280,18 +285,20 @@ def round_to_bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     return (bits >> np.uint32(16)).astype(np.uint16)
 
 
-def normalize_size(size: int | Sequence[int], name: str = "size") -> tuple[int, int]:
+def normalize_size(
+    size: int | Sequence[int], name: str = "size", *, most: int = _MAX_SIDE
+) -> tuple[int, int]:
     """(height, width) from that or from one number for both."""
     try:
         height, width = size if hasattr(size, "__iter__") else (size, size)
         return (
-            whole_number(name, height, least=1, most=_MAX_SIDE),
-            whole_number(name, width, least=1, most=_MAX_SIDE),
+            whole_number(name, height, least=1, most=most),
+            whole_number(name, width, least=1, most=most),
         )
     except (TypeError, ValueError) as error:
         kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
         raise kind(
-            f"{name} must be (height, width) in whole pixels, 1 to {_MAX_SIDE}, got {size!r}"
+            f"{name} must be (height, width) in whole pixels, 1 to {most}, got {size!r}"
         ) from error
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from videoloader.decoding.batch_decoder import BatchDecoder, BegunBatch
+from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
@@ -62,20 +63,20 @@ def read_frames(
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.
     """
-    rules = replace(rules, in_order=True)
+    rules = replace(rules, in_order=True, is_strict=False)
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
     # Large pictures come in small chunks also where the frames are small.
     whole = max(frame_bytes, video.index.height * video.index.width * CHANNELS)
     most_on_gpu = min(max(1, _LARGE_ON_GPU // whole), _MOST_ON_GPU)
 
-    def begin(decoder: BatchDecoder) -> Generator[torch.Tensor, None, None]:
+    def begin(decoder: BatchDecoder) -> Generator[ClipBatch, None, None]:
         def begun(first: int, last: int) -> BegunBatch:
             chunk = replace(request, frames=np.arange(first, last))
             return decoder.begin([chunk], [video], output, rules, together=False)
 
-        def decode(first: int, last: int) -> torch.Tensor:
-            return begun(first, last).finish().clips[0].frames
+        def decode(first: int, last: int) -> ClipBatch:
+            return begun(first, last).finish()
 
         if decoder is gpu:
             return _begun_ahead(begun, pairwise(_edges(frames, most_on_gpu)))
@@ -90,8 +91,8 @@ def read_frames(
         decoder = BatchDecoder(workers=0, threads=threads) if gpu is None else gpu
         clips = begin(decoder)
         try:
-            for clip in clips:
-                for frame in clip.unbind():
+            for batch in clips:
+                for frame in _frames(batch):
                     frames = frames[1:]
                     yield frame.clone() if decoder is gpu else frame
                     if os.getpid() != process:
@@ -103,9 +104,6 @@ def read_frames(
                 name, first = video.index.name, frames.start
                 _log.warning("%s: from frame %d on decoded on the CPU (%s)", name, first, error)
                 gpu = None
-            # Frames in front of the damage are given. Threads do not tell which packet it is.
-            elif gpu is None and (threads, most) != (1, 1):
-                threads = most = 1
             else:
                 raise
         finally:
@@ -116,6 +114,14 @@ def read_frames(
                 clips.close()
                 if is_own:
                     decoder.close()
+
+
+def _frames(batch: ClipBatch) -> Iterator[torch.Tensor]:
+    """The frames of a chunk; where one does not decode, those in front of it, and its error."""
+    (clip,), failures = batch.clips, batch.failures
+    yield from clip.frames[: clip.mask.argmin() if failures else None].unbind()
+    if failures:
+        raise failures[0].error
 
 
 def _edges(frames: range, most: int) -> Iterator[int]:
@@ -131,28 +137,28 @@ def _edges(frames: range, most: int) -> Iterator[int]:
 
 def _begun_ahead(
     begin: Callable[[int, int], BegunBatch], chunks: Iterator[tuple[int, int]]
-) -> Generator[torch.Tensor, None, None]:
+) -> Generator[ClipBatch, None, None]:
     """Decode chunks on a GPU, which always has work: `_AHEAD` are begun before one is given."""
     begun: deque[BegunBatch] = deque()
     try:
         for chunk in chunks:
             begun.append(begin(*chunk))
             if len(begun) > _AHEAD:
-                yield begun.popleft().finish().clips[0].frames
+                yield begun.popleft().finish()
         while begun:
-            yield begun.popleft().finish().clips[0].frames
+            yield begun.popleft().finish()
     finally:
         for batch in begun:
             batch.close()
 
 
 def _one_ahead(
-    decode: Callable[[int, int], torch.Tensor], chunks: Iterator[tuple[int, int]]
-) -> Generator[torch.Tensor, None, None]:
+    decode: Callable[[int, int], ClipBatch], chunks: Iterator[tuple[int, int]]
+) -> Generator[ClipBatch, None, None]:
     """Decode chunks, each in another thread while the one in front is consumed."""
     workers: list[int] = []
     thread = ThreadPoolExecutor(1, initializer=lambda: workers.append(threading.get_ident()))
-    ahead: Future[torch.Tensor] | None = None
+    ahead: Future[ClipBatch] | None = None
     is_dropped = False
     try:
         for chunk in chunks:

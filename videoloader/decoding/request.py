@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.audio.request import SoundSpan
-from videoloader.decoding.clip_sound import ClipSpans, sound_spans
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.options import FrameOptions
 from videoloader.decoding.output import as_rectangle
+from videoloader.decoding.sound_spans import ClipSpans, sound_spans
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import public
@@ -82,7 +82,8 @@ class ClipRequest:
             check_snap(self.snap)
         if self.resize_shorter is not None:
             check_resizing(self.size, self.resize_shorter)
-        whole_number("clips", self.clips)
+        if self.clips != 1:
+            whole_number("clips", self.clips)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")

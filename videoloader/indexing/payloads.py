@@ -51,8 +51,8 @@ class Packets:
         return len(self.starts)
 
     def __iter__(self) -> Iterator[bytes]:
-        places = zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
-        return (self.memory[start : start + size] for start, size in places)
+        ends = (self.starts + self.sizes).tolist()
+        return map(self.memory.__getitem__, map(slice, self.starts.tolist(), ends))
 
     def __getitem__(self, number: int) -> bytes:
         start = int(self.starts[number])

@@ -272,13 +272,13 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def _draw(self, key: Key) -> Draw:
         """Which draw of which sample is asked for, its number not negative."""
-        number, *told = key if isinstance(key, tuple) else (key,)
+        number, *drawn = key if isinstance(key, tuple) else (key,)
         number = whole_number("sample", number, least=None)
         if not -len(self) <= number < len(self):
             raise IndexError(f"sample {number} of a data set of {len(self)}")
         number %= len(self)
-        if told:
-            return Draw(number, *told)
+        if drawn:
+            return Draw(number, *drawn)
         epoch = self.epoch
         return Draw(number, *self._counted(number)) if epoch is None else Draw(number, epoch)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.decoding.attempts import Attempts, WantedClip, decode_attempts
+from videoloader.decoding.attempts import Attempts, Named, requests_for
 from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.clip_cache import ClipCache
@@ -102,22 +103,16 @@ class SampleDecoder:
         self.failures.ask(len(keys))
         attempts = Attempts(self.failures, keys, self)
         found: dict[int, _Found] = {}
-
-        def clips_at(places: Sequence[int]) -> list[WantedClip]:
-            keys = [attempts.wanted[at] for at in places]
-            numbers = [self.requests.video(key[0]) for key in keys]
-            files: Sequence[dict[str, Any] | VideoError] = [{}] * len(keys)
-            if self.columns is not None:
-                files = self.columns.beside(numbers)
-            wanted = []
-            for at, key, number, beside in zip(places, keys, numbers, files, strict=True):
-                found[at] = _Found(beside)
-                wanted.append(self._clip(key, number, found[at], in_epochs=in_epochs))
-            return wanted
-
-        clips = decode_attempts(
-            decoder, attempts, clips_at, self.output, self.rules, cache=self.cache
-        )
+        names = partial(self._names, in_epochs=in_epochs)
+        clips: ClipBatch | None = None
+        for places in attempts.rounds():
+            wanted = [attempts.wanted[at] for at in places]
+            more = self._decode(decoder, wanted, places, found)
+            clips = more if clips is None else clips.replaced(places, more)
+            attempts.note_clips(places, more.failed, names)
+        assert clips is not None
+        if attempts.left_out:
+            clips = clips.at(attempts.chosen)
         places = attempts.kept
         decoded = DecodedSamples(
             clips,
@@ -136,23 +131,42 @@ class SampleDecoder:
             decoded.clips, decoded.packed = self.batches.pack(clips, numbers, self.output.layout)
         return decoded
 
-    def _clip(self, key: SampleKey, video: int, found: _Found, *, in_epochs: bool) -> WantedClip:
-        """The clip of a sample; its request notes the shape of the frame numbers in `found`."""
+    def _decode(
+        self,
+        decoder: BatchDecoder,
+        keys: Sequence[SampleKey],
+        places: Sequence[int],
+        found: dict[int, _Found],
+    ) -> ClipBatch:
+        """The clips of samples, those that fail masked; `found` is by place."""
+        videos = self.requests.videos
+        numbers = [self.requests.video(sample) for sample, _, _ in keys]
+        files: Sequence[dict[str, Any] | VideoError] = [{}] * len(keys)
+        if self.columns is not None:
+            files = self.columns.beside(numbers)
+        found.update(zip(places, map(_Found, files), strict=True))
 
-        def request(index: VideoIndex) -> ClipRequest:
-            if isinstance(found.beside, VideoError):
-                raise found.beside
-            clip, found.shape = self.requests.request(key, index)
+        def choose(number: int, index: VideoIndex) -> ClipRequest:
+            at = found[places[number]]
+            if isinstance(at.beside, VideoError):
+                raise at.beside
+            clip, at.shape = self.requests.request(keys[number], index)
             return clip
 
-        sample, epoch, _ = key
-        videos = self.requests.videos
-        item = videos.item(video)
         # The form of a masked clip; unspecified for clips that are not kept.
         is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
-        blank = self.requests.blank(sample) if is_kept else Blank()
-        named = epoch if in_epochs else None
-        return WantedClip(item, videos.index(video), request, blank, item, videos.row(video), named)
+        blanks = [self.requests.blank(key[0]) if is_kept else Blank() for key in keys]
+        items, indexes = [*map(videos.item, numbers)], [*map(videos.index, numbers)]
+        with decoder.open(items, indexes) as opened:
+            requests = requests_for(opened, choose)
+            return decoder.begin(
+                requests, opened, self.output, self.rules, blanks=blanks, cache=self.cache
+            ).finish()
+
+    def _names(self, key: SampleKey, *, in_epochs: bool) -> Named:
+        sample, epoch, _ = key
+        videos, video = self.requests.videos, self.requests.video(sample)
+        return videos.item(video), videos.row(video), epoch if in_epochs else None
 
     def after(self, wanted: SampleKey) -> Iterator[SampleKey]:
         """Replacements for a sample that fails, in order; with shapes, those of its shape.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -18,14 +18,13 @@ from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limi
 from videoloader.decoding.options import SampleOptions, as_device
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.rules import DecodingRules
-from videoloader.errors import ArgumentError, ClosedError, TooManyFailuresError
+from videoloader.errors import ArgumentError
 from videoloader.machinery.cuda.streams import stage_stream, wait_for
 from videoloader.machinery.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
 from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.runtime.stage_thread import Stage
 from videoloader.machinery.runtime.stages import StageRunner
 from videoloader.machinery.system.checks import whole_number
-from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.machinery.system.options import documented, from_options, takes_options
 from videoloader.sampling import Buckets, ClipSampler, Packing
 from videoloader.sampling.orders.batch_order import OrderOptions, state_number
@@ -37,6 +36,7 @@ from videoloader.training.epoch_samples import (
     find_samples,
     find_weights,
 )
+from videoloader.training.iterations import Iterations, LoaderIterator
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.labels.table_columns import Columns, SampleColumns
@@ -225,16 +225,8 @@ class Loader:
         self._prefetch = prefetch
         self._device = as_device(device)
         self._workers = workers
-        self._epoch = self._next_epoch = 0
-        self._done = 0  # samples of the epoch, or batches of the plan, that all ranks have taken
-        self._is_resumed = False  # the next iteration begins behind these
-        self._has_ended = False  # the last iteration gave all that it had
-        self._begun = 0  # iterations
-        self._beginning = ForkSafeLock()
-        self._runner: StageRunner | None = None
-        self._abandoned: list[StageRunner] = []
+        self._iterations = Iterations(self.order)
         self._decoder: BatchDecoder | None = None
-        self._last_stats = RunStats()
         self._monitor = Monitor(on_stats, stats_interval)
 
     def __len__(self) -> int:
@@ -247,19 +239,19 @@ class Loader:
 
         So `range(loader.epoch, epochs)` are the epochs that a run which goes on has still to do.
         """
-        return self._epoch
+        return self._iterations.epoch
 
     @property
     def next_epoch(self) -> int:
         """The epoch of the next iteration."""
-        return self._next_epoch
+        return self._iterations.next_epoch
 
     def __iter__(self) -> LoaderIterator:
         """The batches of the next epoch, or the rest of the one that was resumed.
 
         The epoch begins with the first `next`, which ends an iteration that is under way.
         """
-        return LoaderIterator(self)
+        return LoaderIterator(self._iterations, self._run, self._deliver, self.__repr__)
 
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch the next iteration is; without this they count from 0.
@@ -269,18 +261,12 @@ class Loader:
         Raises:
             ArgumentError: the number is below 0, or no whole number.
         """
-        epoch = whole_number("epoch", epoch)
-        if self._is_resumed and epoch == self._next_epoch:
-            return
-        self._next_epoch, self._is_resumed = epoch, False
-        if self._runner is None:
-            self._epoch, self._done, self._has_ended = epoch, 0, False
+        self._iterations.set_epoch(whole_number("epoch", epoch))
 
     def state_dict(self) -> dict[str, int]:
         """Where the run stands: a few integers, the same on every rank after the same step."""
-        if self._has_ended or self.order.is_over(self._done, self._epoch):
-            return {"epoch": self._next_epoch, "position": 0, **self.order.state}
-        return {"epoch": self._epoch, "position": self._done, **self.order.state}
+        epoch, done = self._iterations.position
+        return {"epoch": epoch, "position": done, **self.order.state}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on where another run stood, also with another batch size or number of ranks.
@@ -302,9 +288,7 @@ class Loader:
         state_number(state, "position", most=self.order.end(epoch))
         if self.order.is_over(done, epoch):  # raises where a position divides a group
             epoch, done = epoch + 1, 0
-        self._end_iteration()
-        self._epoch = self._next_epoch = epoch
-        self._done, self._is_resumed, self._has_ended = done, bool(done), False
+        self._iterations.resume(epoch, done)
 
     @property
     def unfit(self) -> NDArray[np.int64]:
@@ -338,13 +322,12 @@ class Loader:
 
         `str()` of it says in one line whether the training loop waits, and for what.
         """
-        runner = self._last_stats if self._runner is None else self._runner.stats()
         engines = {} if self._decoder is None else self._decoder.engines()
-        return self._monitor.stats(runner, self._samples.failures, engines)
+        return self._monitor.stats(self._iterations.stats, self._samples.failures, engines)
 
     def close(self) -> None:
         """End the iteration and drop the batches made ahead. Another iteration may begin."""
-        self._end_iteration()
+        self._iterations.end()
         self._monitor.close()
 
     def __enter__(self) -> Loader:
@@ -362,15 +345,9 @@ class Loader:
             f"epoch {self.epoch}, {self._device})"
         )
 
-    def _end_iteration(self) -> None:
-        while self._abandoned:
-            self._abandoned.pop().close()
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            runner.close()
-            self._last_stats = runner.stats()
-
     def _run(self, epoch: int, start: int) -> StageRunner:
+        """What makes the batches of an epoch, from a position on."""
+        self._monitor.begin(self._samples.failures)
         steps = self.order.num_steps(start, epoch)
         decoder = self._decoder = shared_decoder(
             self._device, self._workers, **self._limits._asdict()
@@ -395,127 +372,16 @@ class Loader:
         stages = [Stage("plan", plan), Stage("decode", decode, scope, threads=2)]
         return StageRunner(stages, depth=self._prefetch)
 
-    def _begin(self) -> _Run:
-        """Begin the next iteration."""
-        with self._beginning:
-            self._begun += 1  # first, so that the iteration which ends knows why
-            self._end_iteration()
-            start = self._done if self._is_resumed else 0
-            epoch, self._epoch = self._next_epoch, self._next_epoch
-            self._next_epoch, self._done = epoch + 1, start
-            self._is_resumed = self._has_ended = False
-            self._monitor.begin(self._samples.failures)
-            self._runner = self._run(epoch, start)
-            return _Run(self._begun, start, self._runner)
-
-    def _next(self, run: _Run) -> dict[str, Any]:
-        """The next batch of an iteration.
-
-        Raises:
-            StopIteration: there is none.
-            ClosedError: another iteration has begun since.
-        """
-        runner = run.runner
-        try:
-            if self._runner is not runner:
-                raise StopIteration
-            try:
-                batch = runner.next()
-            finally:
-                if self._runner is runner:  # of an error, too: who goes on gets the next batch
-                    self._done = self.order.position(runner.taken, run.start, self._epoch)
-        except Exception as error:
-            if self._begun != run.number:
-                raise ClosedError(
-                    f"another iteration of {self!r} has begun, which ended this one; a loader has "
-                    "one at a time: share its iterator, or make a second loader"
-                ) from None
-            if self._runner is not runner:  # closed, perhaps by another thread
-                raise StopIteration from None
-            if isinstance(error, StopIteration):
-                self._has_ended = True
-            if isinstance(error, StopIteration | TooManyFailuresError):
-                self._end_iteration()
-            raise
-        delivered: dict[str, Any] = self._deliver(batch)
-        self._monitor.take(self, len(batch.samples))
-        return delivered
-
-    def _leave(self, runner: StageRunner) -> None:
-        """End an iteration, if it is still under way."""
-        if self._runner is runner:
-            self._end_iteration()
-        else:
-            runner.close()
-
-    def _abandon(self, runner: StageRunner) -> None:
-        """End an iteration, if it is still under way, without waiting for its threads."""
-        if self._runner is runner:
-            self._runner = None
-            self._last_stats = runner.stats()
-            self._abandoned.append(runner)  # `close` and the next iteration wait for its threads
-        runner.abandon()
-
     def _deliver(self, batch: DecodedSamples) -> Any:
         """A batch as the training loop gets it."""
         wait_for(batch.ready, batch_tensors(batch))
         result = batch_content(batch, self._requests, self._samples.output.layout, self._labels)
         if self._samples.failures.policy.on_error in ("replace", "mask"):
             result["error"] = batch.errors
-        if self._transforms == (None, None):
-            return result
-        draw = partial(self._requests.transform_rng, epoch=batch.epoch)
-        with self._monitor.meter.measure("transform", len(batch.samples)):
-            rngs = [*map(draw, batch.samples.tolist())]
-            return transformed_batch(result, *self._transforms, rngs)
-
-
-class _Run(NamedTuple):
-    """An iteration: its number, what of the epoch was done before it, and what makes batches."""
-
-    number: int
-    start: int
-    runner: StageRunner
-
-
-class LoaderIterator(Iterator[dict[str, Any]]):
-    """The batches of one epoch of a `Loader`: what `iter(loader)` gives.
-
-    The epoch begins with the first `next`. After an error of a batch `next` gives the batch behind
-    it. An iteration ends with its last batch, with `close`, with that of its loader, and with
-    `load_state_dict`. Where another one of the loader begins, `next` raises `ClosedError`.
-
-    Threads may share it: each batch goes to one of them.
-    """
-
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader
-        self._run: _Run | None = None
-        self._is_over = False
-        self._lock = ForkSafeLock()
-
-    def __iter__(self) -> LoaderIterator:
-        return self
-
-    def __next__(self) -> dict[str, Any]:
-        with self._lock:
-            if self._is_over:
-                raise StopIteration
-            if self._run is None:
-                self._run = self._loader._begin()
-            try:
-                return self._loader._next(self._run)
-            except (StopIteration, TooManyFailuresError):
-                self._is_over = True
-                raise
-
-    def close(self) -> None:
-        """End the iteration, and drop the batches made ahead."""
-        self._is_over = True
-        if self._run is not None:
-            self._loader._leave(self._run.runner)
-
-    def __del__(self) -> None:
-        # May run at any line of any thread, even one that holds the decoder: do not wait here.
-        if self._run is not None:
-            self._loader._abandon(self._run.runner)
+        if self._transforms != (None, None):
+            draw = partial(self._requests.transform_rng, epoch=batch.epoch)
+            with self._monitor.meter.measure("transform", len(batch.samples)):
+                rngs = [*map(draw, batch.samples.tolist())]
+                result = transformed_batch(result, *self._transforms, rngs)
+        self._monitor.take(self, len(batch.samples))
+        return result

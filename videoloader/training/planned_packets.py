@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.attempts import requests_for
 from videoloader.decoding.batch_decoder import BatchDecoder
-from videoloader.decoding.request import ClipRequest
-from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import plan_decode
 from videoloader.training.decoding import SampleDecoder
-from videoloader.training.requests import SampleKey, SampleRequests
+from videoloader.training.requests import SampleKey
 
 
 class PlannedPackets(NamedTuple):
@@ -66,9 +63,5 @@ def _assembly(samples: SampleDecoder, decoder: BatchDecoder, keys: Sequence[Samp
     numbers = [requests.video(sample) for sample, _, _ in keys]
     items, indexes = map(videos.item, numbers), map(videos.index, numbers)
     with decoder.open([*items], [*indexes]) as opened:
-        wanted = requests_for(opened, [partial(_request, requests, key) for key in keys])
+        wanted = requests_for(opened, lambda at, index: requests.request(keys[at], index)[0])
         return Assembly(wanted, opened, samples.output, None, samples.rules, ())
-
-
-def _request(requests: SampleRequests, key: SampleKey, index: VideoIndex) -> ClipRequest:
-    return requests.request(key, index)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -12,20 +12,13 @@ from numpy.typing import NDArray
 from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.cpu.images import Decoded, ImageQueue
+from videoloader.decoding.cpu.parts import SPARE_THREADS, UNBALANCED, Part, narrowed, task_of
 from videoloader.decoding.cpu.pool import CpuPool, SoundTask
-from videoloader.decoding.cpu.tasks import (
-    SPARE_THREADS,
-    UNBALANCED,
-    CpuTask,
-    TaskSource,
-    task_of,
-)
+from videoloader.decoding.cpu.tasks import TaskSource
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import DecodeError
 from videoloader.machinery.system.forking import ForkSafeLock
-from videoloader.machinery.workers.supervisor import WorkerLostError
 from videoloader.sampling.plan import MergedRun
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source
@@ -66,15 +59,9 @@ class CpuEngine:
         sources: dict[int, TaskSource] = {}
         with self._lock:
             self._images.finish()
-            begun, tasks = [], []
-            for run in runs:
-                threads = self._threads(len(run.run.packets), share)
-                with assembly.contain(run):
-                    tasks.append(self._task(run, assembly, slots, sources, threads=threads))
-                    begun.append(run)
-            failures = self._failures(tasks, assembly)
-            for number, failure in failures.items():
-                self._again(begun[number], failure, assembly, slots, sources)
+            parts = [Part([run], self._threads(len(run.run.packets), share)) for run in runs]
+            while parts:
+                parts = self._attempt(parts, assembly, slots, sources)
 
     def decode_images(self, requests: Sequence[ImageRequest], form: ImageForm) -> list[Decoded]:
         """Decode images: the pixels of each, or why there are none."""
@@ -105,41 +92,25 @@ class CpuEngine:
     def _threads(self, packets: int, share: float) -> int:
         return self._processors + SPARE_THREADS if packets > share else 1
 
-    def _again(
+    def _attempt(
         self,
-        run: MergedRun,
-        error: Exception,
+        parts: Sequence[Part],
         assembly: Assembly,
         slots: dict[int, NDArray[Any]],
         sources: dict[int, TaskSource],
-    ) -> None:
-        """Find out which frames of a failed run it is; all of them, if it cost a worker."""
-        reasons: dict[int, Any] = dict.fromkeys(run.run.frames.tolist(), error)
-        if isinstance(error, DecodeError) and not isinstance(error, WorkerLostError):
-            frames = list(reasons)
-            tasks = (self._task(run, assembly, slots, sources, frame=frame) for frame in frames)
-            failures = self._failures(tasks, assembly)
-            reasons = {frames[number]: why for number, why in failures.items()}
-        assembly.blame(run, reasons)
-
-    def _failures(self, tasks: Iterable[CpuTask], assembly: Assembly) -> dict[int, Exception]:
-        """Do tasks; why some of them failed, by number."""
+    ) -> list[Part]:
+        """Decode parts of a batch; what to decode in place of those that failed."""
+        begun, tasks = [], []
+        for part in parts:
+            clip = assembly.clips[part.runs[0].clip]
+            with assembly.contain(part.runs[0]):
+                if id(clip.source) not in sources:
+                    sources[id(clip.source)] = _task_source(clip.request.source, clip.source)
+                tasks.append(task_of(part, assembly, slots, sources[id(clip.source)]))
+                begun.append(part)
         with closing(self._pool.decode(tasks, assembly.count)) as done:
-            return {number: why for number, why in done if why is not None}
-
-    def _task(
-        self,
-        run: MergedRun,
-        assembly: Assembly,
-        slots: dict[int, NDArray[Any]],
-        sources: dict[int, TaskSource],
-        **options: Any,
-    ) -> CpuTask:
-        """The task of a run; `sources` are kept from task to task."""
-        clip = assembly.clips[run.clip]
-        if id(clip.source) not in sources:
-            sources[id(clip.source)] = _task_source(clip.request.source, clip.source)
-        return task_of([run], assembly, slots, sources[id(clip.source)], **options)
+            failures = [(begun[number], why) for number, why in done if why is not None]
+        return [each for part, why in failures for each in narrowed(part, why, assembly)]
 
 
 def _task_source(given: object, source: Source) -> TaskSource:

@@ -271,7 +271,7 @@ class CpuDecoder:
                     place = frame.pts
                     if place is None:
                         continue
-                    if self._is_damaged(frame):
+                    if frame.is_corrupt and self._is_damaged(frame):
                         damage.append(_Damage(place, place, "its picture is damaged"))
                     part = seen.get(place, 0)
                     seen[place] = part + 1

@@ -9,21 +9,17 @@ import math
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from videoloader.decoding.cpu.image_task import ImageTask, Placed
+from videoloader.decoding.cpu.pool import CpuPool
 from videoloader.decoding.images.fields import ImageHeader
-from videoloader.decoding.images.header import named
-from videoloader.decoding.images.request import ImageForm, ImageRequest, Window
-from videoloader.errors import DecodeError, VideoError
+from videoloader.decoding.images.request import ImageForm, ImageRequest
+from videoloader.errors import VideoError
 from videoloader.machinery.system.forking import ForkSafeLock, reset_after_fork
-from videoloader.machinery.workers.protocol import Worker
-
-if TYPE_CHECKING:
-    from videoloader.decoding.cpu.pool import CpuPool
 
 Decoded: TypeAlias = NDArray[Any] | Exception
 """The pixels of an image, or why there are none."""
@@ -34,58 +30,6 @@ _ALIGNMENT = 64  # bytes; of any element type, and of no cache line that two pro
 _IMAGE = 20_000  # samples that decode in the time that any image takes
 _LEAST, _MOST = 2_000_000, 12_000_000  # samples of a task: some 4 and 25 ms of JPEG
 _SHARE = 2  # tasks for each worker of what is left: long ones first, so that all end together
-
-
-class _Placed(NamedTuple):
-    """An image of a task: where its file and its pixels lie in the memory of the batch."""
-
-    begin: int
-    end: int
-    pixels_begin: int
-    pixels_end: int
-    name: str
-    header: ImageHeader
-    window: Window | None
-
-    def file_in(self, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Its file, in the memory of the batch."""
-        return memory[self.begin : self.end]
-
-    def pixels_in(self, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The room for its pixels there."""
-        return memory[self.pixels_begin : self.pixels_end]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageTask:
-    """Some images for a worker.
-
-    Attributes:
-        memory: of the batch, uint8; from `CpuPool.allocate`.
-        images: which of them.
-        form: that they are wanted in.
-        tries: workers that it may cost.
-    """
-
-    memory: NDArray[np.uint8]
-    images: tuple[_Placed, ...]
-    form: ImageForm
-    tries: int
-
-    def perform(self, worker: Worker) -> list[tuple[tuple[int, ...], str] | VideoError]:  # noqa: ARG002
-        """Decode: shape and element type of each image, or why there are no pixels."""
-        results: list[tuple[tuple[int, ...], str] | VideoError] = []
-        for image in self.images:
-            try:
-                results.append(_fill(self.memory, image, self.form))
-            except VideoError as error:
-                results.append(error)
-        return results
-
-    def __str__(self) -> str:
-        """The first image and how many others, for messages."""
-        others = f" and {len(self.images) - 1} others" if len(self.images) > 1 else ""
-        return f"{self.images[0].name}{others}"
 
 
 class _Group(NamedTuple):
@@ -256,7 +200,7 @@ class ImageQueue:
         self._waiting, self._given, self._results = deque(), {}, None
 
 
-def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[_Placed], int]:
+def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[Placed], int]:
     """Where files and pixels lie in one block of memory, and its size."""
     placed, at = [], 0
     for request in requests:
@@ -265,7 +209,7 @@ def _places(requests: Sequence[ImageRequest], form: ImageForm) -> tuple[list[_Pl
         pixels_end = pixels + request.num_bytes(form)
         at = _aligned(pixels_end)
         placed.append(
-            _Placed(begin, end, pixels, pixels_end, request.name, request.header, request.window)
+            Placed(begin, end, pixels, pixels_end, request.name, request.header, request.window)
         )
     return placed, at
 
@@ -292,31 +236,8 @@ def _groups(work: Sequence[int], workers: int) -> Iterator[range]:
         left, start = left - taken, stop
 
 
-def _fill(
-    memory: NDArray[np.uint8], image: _Placed, form: ImageForm
-) -> tuple[tuple[int, ...], str]:
-    """Decode an image to its place; shape and element type of its pixels."""
-    room = image.pixels_in(memory)
-    request = ImageRequest(image.file_in(memory).data, image.name, image.header, image.window)
-    pixels = request.decode(form, room=room)
-    if pixels.nbytes > len(room):
-        raise DecodeError(
-            f"{image.name}: decodes to {pixels.dtype} where its header says {image.header.bits} "
-            "bits; the file is damaged"
-        )
-    if not (pixels.flags.c_contiguous and _address(pixels) == _address(room)):
-        with named(image.name):
-            room[: pixels.nbytes].view(pixels.dtype).reshape(pixels.shape)[...] = pixels
-    return pixels.shape, pixels.dtype.str
-
-
-def _address(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
 def _decoded(
-    memory: NDArray[np.uint8], image: _Placed, made: tuple[tuple[int, ...], str] | VideoError
+    memory: NDArray[np.uint8], image: Placed, made: tuple[tuple[int, ...], str] | VideoError
 ) -> Decoded:
     """The pixels that a worker has made, where they lie."""
     if isinstance(made, VideoError):

@@ -17,11 +17,12 @@ from videoloader.audio.request import Made, SoundWork
 from videoloader.decoding.assembly import Assembly, OpenClip
 from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.cpu.images import Decoded
-from videoloader.decoding.cpu.tasks import SPARE_THREADS, UNBALANCED, Decoders, task_of
+from videoloader.decoding.cpu.parts import SPARE_THREADS, UNBALANCED, Part, narrowed, task_of
+from videoloader.decoding.cpu.tasks import Decoders
 from videoloader.decoding.images.request import ImageForm, ImageRequest
 from videoloader.decoding.memory import TORCH_TYPES, Recycler
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import DecodeError, VideoError
+from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.forking import ForkSafeLock, Use, reset_after_fork
 from videoloader.sampling.plan import MergedRun
@@ -131,21 +132,21 @@ class LocalEngine:
         clip = assembly.clips[runs[0].clip]
         if assembly.rules.in_order:
             many = 1 if self._threads == 1 else self._threads + SPARE_THREADS
-            self._decode_part(lanes[0], runs, many, assembly, slots, reads_on=True)
+            self._decode_part(lanes[0], Part(runs, many), assembly, slots, reads_on=True)
             return
         # Where the file stays open, a caller may go through it one call after the other.
         if clip.source is clip.request.source:
             lane, threads = self._reads_on(lanes, runs, clip, assembly.rules.max_pixels)
             if threads:
-                self._decode_part(lane, runs, threads, assembly, slots, reads_on=True)
+                self._decode_part(lane, Part(runs, threads), assembly, slots, reads_on=True)
                 return
         parts = self._share(runs, clip.index)
         if len(parts) == 1:
-            self._decode_part(lanes[0], *parts[0], assembly, slots)
+            self._decode_part(lanes[0], parts[0], assembly, slots)
             return
         _side_by_side(
             [
-                partial(self._decode_part, lane, *part, assembly, slots)
+                partial(self._decode_part, lane, part, assembly, slots)
                 for lane, part in zip(lanes, parts, strict=False)
             ]
         )
@@ -195,72 +196,44 @@ class LocalEngine:
         many = self._threads + SPARE_THREADS
         return lane, many if self._threads > 1 and is_much and is_long else 1
 
-    def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[tuple[list[MergedRun], int]]:
+    def _share(self, runs: list[MergedRun], index: VideoIndex) -> list[Part]:
         """Runs of one video as parts to be decoded at once, each with the threads of its codec."""
         count = self._threads
         if count == 1:
-            return [(runs, 1)]
+            return [Part(runs)]
         lengths = [len(run.run.packets) for run in runs]
         if sum(lengths) * index.width * index.height < LITTLE_WORK:
-            return [(runs, 1)]
+            return [Part(runs)]
         packets = np.array(lengths)
         longest = int(packets.argmax())
         many = count + SPARE_THREADS if packets[longest] >= _FEW_PACKETS else 1
         if index.packing.is_demuxed:  # a second demuxer would begin at the beginning
-            return [(runs, many)]
+            return [Part(runs, many)]
         if packets[longest] > packets.sum() / count * UNBALANCED:
             others = runs[:longest] + runs[longest + 1 :]
-            return [([runs[longest]], many), *([(others, 1)] if others else [])]
+            return [Part([runs[longest]], many), *([Part(others)] if others else [])]
         lanes = (packets.cumsum() - packets / 2) * count // packets.sum()
         parts = [
             [run for run, of in zip(runs, lanes.tolist(), strict=True) if of == lane]
             for lane in range(count)
         ]
-        return [(part, 1) for part in parts if part]
+        return [Part(part) for part in parts if part]
 
     def _decode_part(
         self,
         lane: Decoders,
-        runs: Sequence[MergedRun],
-        threads: int,
+        part: Part,
         assembly: Assembly,
         slots: dict[int, NDArray[Any]],
         *,
         reads_on: bool = False,
     ) -> None:
         """Decode runs of one video; find out which frames fail, if some do."""
-        error = self._attempt(lane, runs, assembly, slots, threads=threads, reads_on=reads_on)
-        if error is not None and threads > 1:  # which does not tell which packet is damaged
-            error = self._attempt(lane, runs, assembly, slots)
-        if error is None:
-            return
-        reasons = {frame: error for run in runs for frame in run.run.frames.tolist()}
-        if not assembly.rules.is_strict and len(runs) > 1:
-            for run in runs:
-                self._decode_part(lane, [run], 1, assembly, slots)
-            return
-        if not assembly.rules.is_strict and isinstance(error, DecodeError):
-            found = {
-                frame: self._attempt(lane, runs, assembly, slots, frame=frame) for frame in reasons
-            }
-            reasons = {frame: why for frame, why in found.items() if why is not None}
-        for run in runs:
-            assembly.blame(run, reasons)
-
-    def _attempt(
-        self,
-        lane: Decoders,
-        runs: Sequence[MergedRun],
-        assembly: Assembly,
-        slots: dict[int, NDArray[Any]],
-        **options: Any,
-    ) -> VideoError | None:
-        """Decode runs, or one frame of them; what went wrong, if something did."""
-        clip = assembly.clips[runs[0].clip]
+        clip = assembly.clips[part.runs[0].clip]
         self._stats["tasks"] += 1
         try:
             work = lane.run(
-                task_of(runs, assembly, slots, "", **options),
+                task_of(part, assembly, slots, "", reads_on=reads_on),
                 key=(id(clip.source), id(clip.index)),
                 open_video=lambda: clip.source,
                 is_lent=True,
@@ -268,8 +241,8 @@ class LocalEngine:
             assembly.count(work)
         except VideoError as error:
             self._stats["failures"] += 1
-            return error
-        return None
+            for each in narrowed(part, error, assembly):
+                self._decode_part(lane, each, assembly, slots)
 
     def _forget(self, runs: Sequence[MergedRun], assembly: Assembly) -> None:
         """Let go of the sources that end with the batch."""

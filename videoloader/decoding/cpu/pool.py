@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import DTypeLike, NDArray
 
 from videoloader.audio.request import SoundWork
-from videoloader.decoding.cpu.images import ImageTask
+from videoloader.decoding.cpu.image_task import ImageTask
 from videoloader.decoding.cpu.tasks import CpuTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex

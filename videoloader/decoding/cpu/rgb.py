@@ -96,6 +96,9 @@ class RgbConverter:
         self._unscaled = UnscaledRgb()
         self._kind: tuple[Any, ...] = ()
         self._place: _Placed
+        self._band_shapes: tuple[Any, ...] = ()  # of the memory below, in `_convert`
+        self._pixels: NDArray[Any]
+        self._repeated: list[tuple[NDArray[Any], NDArray[Any]]]
 
     def write(self, surface: Surface, slot: NDArray[Any], view: View | None = None) -> None:
         """Fill a slot (H, W, 3), which may be any view of its memory.
@@ -234,19 +237,22 @@ class RgbConverter:
         width = luma.shape[1]
         count = -(-len(luma) // down)  # rows of chroma
         band = min(count, max(_BAND // (width * down), 8))
-        pixels = self._memory("pixels", (band * down, width, CHANNELS), np.uint8)
-        repeated = [
-            (
-                self._memory(f"wide {name}", (band, plane.shape[1]), np.uint16),
-                self._memory(f"tall {name}", (band, down, plane.shape[1] * across), np.uint8),
-            )
-            for name, plane in enumerate(chroma)
-        ]
+        shapes = band, down, across, width, *map(np.shape, chroma)
+        if shapes != self._band_shapes:
+            self._pixels = self._memory("pixels", (band * down, width, CHANNELS), np.uint8)
+            self._repeated = [
+                (
+                    self._memory(f"wide {name}", (band, plane.shape[1]), np.uint16),
+                    self._memory(f"tall {name}", (band, down, plane.shape[1] * across), np.uint8),
+                )
+                for name, plane in enumerate(chroma)
+            ]
+            self._band_shapes = shapes
         for begin in range(0, count, band):
             lines = slice(begin * down, (begin + band) * down)
             planes = [luma[lines]]
-            mixed = pixels[: len(planes[0])]
-            for plane, memory in zip(chroma, repeated, strict=True):
+            mixed = self._pixels[: len(planes[0])]
+            for plane, memory in zip(chroma, self._repeated, strict=True):
                 shared = _repeat(plane[begin : begin + band], down, across, *memory)
                 planes.append(shared[: len(mixed), :width])
             cv2.merge(planes if chroma else planes * CHANNELS, mixed)

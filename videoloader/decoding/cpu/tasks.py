@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from mmap import mmap
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,23 +29,15 @@ from videoloader.machinery.runtime.run_stats import Work
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.machinery.workers.protocol import Worker
 from videoloader.sampling import Run, plan_decode
+from videoloader.sampling.plan import Want
 from videoloader.sources.items import Item
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Fingerprint, Source
-
-if TYPE_CHECKING:
-    from videoloader.decoding.assembly import Assembly
-    from videoloader.sampling.plan import MergedRun, Want
 
 TaskSource: TypeAlias = "str | bytes | memoryview | mmap | Item"
 """A path or URL, a video in memory (mapped in a worker), or one in an archive."""
 
 _KEPT = 8  # videos that stay open
-
-UNBALANCED = 1.25
-"""A run longer than so many equal shares of a batch gets the threads of all processors."""
-SPARE_THREADS = 2
-"""Frame threads beyond the processors: some always wait for the pictures of others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,44 +105,6 @@ class CpuTask:
         frames = self.frames
         span = f"{frames[0]} to {frames[-1]}" if len(frames) > 1 else "".join(map(str, frames))
         return f"{self.index.name}: frame{'s' * (len(frames) > 1)} {span}"
-
-
-def task_of(
-    runs: Sequence[MergedRun],
-    assembly: Assembly,
-    slots: dict[int, NDArray[Any]],
-    source: TaskSource,
-    *,
-    frame: int | None = None,
-    threads: int = 1,
-    reads_on: bool = False,
-) -> CpuTask:
-    """The task that decodes runs of one video, or one frame of them.
-
-    Args:
-        runs: of one video, in its order.
-        assembly: the batch.
-        slots: (F, H, W, C), by number of the clip.
-        source: what a worker opens the video by.
-        frame: the only one to decode; all by default.
-        threads: of the codec.
-        reads_on: see `CpuDecoder.decode`.
-    """
-    wants = [want for run in runs for want in run.wants if frame is None or frame == want[0]]
-    clip = assembly.clips[runs[0].clip]
-    return CpuTask(
-        source=source,
-        index=clip.index,
-        targets={n: Target(slots[n], assembly.clips[n].view) for n in {n for _, n, _ in wants}},
-        wants=wants,
-        output=assembly.output,
-        rotate=assembly.rules.rotate,
-        threads=threads,
-        max_pixels=assembly.rules.max_pixels,
-        runs=tuple([run.run for run in runs]) if frame is None else None,
-        reads_on=reads_on,
-        whole=clip.source.whole,
-    )
 
 
 @dataclass(slots=True)

@@ -181,7 +181,7 @@ class GpuEngine:
                 elif assembly.rules.in_order:
                     raise UnsupportedError(f"{index.name}: {reason}")
                 else:
-                    self._tell(reason, index.name)
+                    self._note_routed(reason, index.name)
                     there.append(run)
         return here, there
 
@@ -283,7 +283,7 @@ class GpuEngine:
                         raise
                     name = assembly.clips[run.clip].index.name
                     reason = str(error).removeprefix(f"{name}: ")
-                    self._tell(re.sub(r"packet \d+", "a packet", reason), name)
+                    self._note_routed(re.sub(r"packet \d+", "a packet", reason), name)
                     refused.append(run)
         return refused
 
@@ -370,7 +370,7 @@ class GpuEngine:
                 raise
             raise ClosedError("the decoder: closed while it was in use") from error
 
-    def _tell(self, reason: str, name: str) -> None:
+    def _note_routed(self, reason: str, name: str) -> None:
         with self._lock:
             self.routed[reason] += 1
             first = self.routed[reason] == 1

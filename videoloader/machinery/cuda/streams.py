@@ -28,7 +28,7 @@ def current_device() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class ConsumerStream:
     """The current stream of a consumer's thread that runs a stage itself.
 
     The consumer uses the results on the same stream, so no synchronisation is needed.
@@ -47,7 +47,7 @@ def torch_is_plain() -> bool:
     )
 
 
-def stream_here(device: int) -> Here | None:
+def stream_here(device: int) -> ConsumerStream | None:
     """The stream on which this thread can run a stage itself; None if it cannot.
 
     It cannot if another device is the current one, or if torch is in a mode, such as autocast,
@@ -59,9 +59,9 @@ def stream_here(device: int) -> Here | None:
 
 
 @lru_cache(maxsize=16)
-def _here(handle: int, device: int) -> Here:  # noqa: ARG001  (the stream that is current)
+def _here(handle: int, device: int) -> ConsumerStream:  # noqa: ARG001  (the stream that is current)
     """The current stream, cached by its handle, which is faster to get than a stream object."""
-    return Here(torch.cuda.current_stream(device))
+    return ConsumerStream(torch.cuda.current_stream(device))
 
 
 @contextmanager

@@ -124,7 +124,7 @@ class Monitor:
         self.samples = self.first_samples = 0
         self.meter = Meter()
         self._errors = 0 if failures is None else failures.count
-        self._told = self.before = RunStats()
+        self._reported = self.before = RunStats()
         now = time.monotonic()
         if self._on_stats is not None:
             self._next_call = now + self._interval
@@ -149,8 +149,8 @@ class Monitor:
             self._status.tell(self, run, stats)
         if now >= self._next_call and self._on_stats is not None:
             self._next_call = now + self._interval
-            told, self._told = self._told, stats
-            self._on_stats(stats.since(told))
+            reported, self._reported = self._reported, stats
+            self._on_stats(stats.since(reported))
         self._due = min(self._next_call, self._next_status)
 
     def stats(self, runner: RunStats, failures: _Failures, engines: Mapping[str, int]) -> RunStats:

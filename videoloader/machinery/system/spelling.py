@@ -109,8 +109,8 @@ def _close(known: Collection[str], name: str, most: int) -> list[str]:
 
 def unexpected_keyword(function: str, name: str, known: Collection[str]) -> TypeError:
     """The error for a keyword that a function does not take, in Python's words."""
-    told = _ELSEWHERE.get(function.partition(".")[0], {})
-    hint = told.get(name) or did_you_mean(known, name, most=1)
+    renamed = _ELSEWHERE.get(function.partition(".")[0], {})
+    hint = renamed.get(name) or did_you_mean(known, name, most=1)
     text = f"{function}() got an unexpected keyword argument {name!r}"
     return TypeError(f"{text}; {hint}" if hint else text)
 

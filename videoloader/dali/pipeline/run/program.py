@@ -36,7 +36,12 @@ from videoloader.dali.tensors.batch import Batch
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.memory import Recycler
 from videoloader.errors import ArgumentError, OperatorError
-from videoloader.machinery.cuda.streams import Here, stage_stream, stream_here, torch_is_plain
+from videoloader.machinery.cuda.streams import (
+    ConsumerStream,
+    stage_stream,
+    stream_here,
+    torch_is_plain,
+)
 from videoloader.machinery.runtime.monitor import Meter, Monitor
 from videoloader.machinery.runtime.run_stats import OperatorStats, RunStats
 from videoloader.machinery.runtime.stage_thread import Stage
@@ -132,7 +137,7 @@ class Program:
         ]
 
     @property
-    def here(self) -> Callable[[], Here | None] | None:
+    def here(self) -> Callable[[], ConsumerStream | None] | None:
         """Gives the stream for running all stages in the thread that takes the batches.
 
         None if they must not: they may only where nothing is made ahead, and all that they do is
@@ -352,7 +357,7 @@ class Program:
 
     def _run_stage(self, compiled: CompiledStage, state: BatchState, resource: Any) -> BatchState:
         run_step = self._step_runner()
-        is_here = isinstance(resource, Here)
+        is_here = isinstance(resource, ConsumerStream)
         stream = resource.stream if is_here else resource
         on_gpu = is_here or isinstance(stream, torch.cuda.Stream)
         if on_gpu:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import Any, cast
 
 import torch
 
@@ -12,7 +13,8 @@ from videoloader.dali.operators.context import SampleError
 from videoloader.dali.operators.decoded import DecodedForm
 from videoloader.dali.readers.video.planned import Companion, Decoded, PlannedClip, SharedClip
 from videoloader.dali.tensors.batch import Batch
-from videoloader.decoding.attempts import Attempts, WantedClip, decode_attempts
+from videoloader.decoding.attempts import Attempts, Named, requests_for
+from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, ClipCache, open_clip_cache
 from videoloader.decoding.failures import Failures
@@ -26,9 +28,6 @@ from videoloader.machinery.runtime.run_stats import NO_WORK, Work
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.items import Item
-
-if TYPE_CHECKING:
-    from videoloader.decoding.batch_decoder import BatchDecoder
 
 _COLORS = ("color_range", "matrix")
 _RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
@@ -218,15 +217,7 @@ class _Decoding:
         if not positions:
             return DecodedClips((Batch([], setup.output.layout),))
         try:
-            batch = decode_attempts(
-                setup.decoder,
-                self.attempts,
-                self._clips_at,
-                setup.output,
-                setup.rules,
-                take=self._take,
-                cache=setup.cache,
-            )
+            batch = self._decode()
         except Exception as error:
             if self.attempts.ended_by is None:
                 raise
@@ -245,44 +236,49 @@ class _Decoding:
             outputs = tuple(output.each(torch.clone) for output in outputs)
         return DecodedClips(outputs, [positions[place] for place in left], batch.work)
 
-    def _clips_at(self, places: Sequence[int]) -> list[WantedClip]:
-        """The clips of some places, and along with the first ones those of `sharing`."""
-        own, companions = self.sharing.own, self.sharing.companions
-        wanted = self.attempts.wanted
-        clips = [self._clip(wanted[place], own[place], place) for place in places]
-        return clips + [
-            self._clip(each.planned, at, place)
-            for place, (each, at) in enumerate(companions, len(own))
-        ]
+    def _decode(self) -> ClipBatch:
+        """The clips of `attempts.chosen`; those of later batches are handed over."""
+        attempts, sharing, setup = self.attempts, self.sharing, self.setup
+        batch: ClipBatch | None = None
+        for places in attempts.rounds():
+            wanted = [(attempts.wanted[place], place, sharing.own[place]) for place in places]
+            wanted += [  # along with the first ones
+                (each.planned, place, at)
+                for place, (each, at) in enumerate(sharing.companions, len(sharing.own))
+            ]
+            sources = [clip.source for clip, _, _ in wanted]
+            indexes = [clip.index for clip, _, _ in wanted]
+            blanks = [_blank(clip, self.arguments[at]) for clip, _, at in wanted]
+            with setup.decoder.open(sources, indexes) as videos:
+                requests = requests_for(videos, partial(self._choose, wanted))
+                more = setup.decoder.begin(
+                    requests,
+                    videos,
+                    setup.output,
+                    setup.rules,
+                    blanks=blanks,
+                    cache=setup.cache,
+                ).finish()
+            if sharing.companions:
+                more = sharing.keep(more, self.outputs)
+            batch = more if batch is None else batch.replaced(places, more)
+            attempts.note_clips(places, more.failed, _names)
+        assert batch is not None
+        return batch.at(attempts.chosen) if attempts.left_out else batch
 
-    def _clip(self, clip: PlannedClip, at: int, place: int) -> WantedClip:
-        """A clip; its request notes what else is known then of its place."""
-        given = self.arguments[at]
-        is_own = place < len(self.sharing.own)
-
-        def request(index: VideoIndex) -> ClipRequest:
-            self.indexes[place] = index
-            try:
-                wanted, self.outputs[place] = self._request(clip, at, index)
-            except SampleError as error:
-                if is_own:
-                    raise
-                raise DecodeError(str(error.error)) from error  # its own batch raises it
-            return wanted
-
-        return WantedClip(
-            clip.source,
-            clip.index,
-            request,
-            Blank(clip.length, _size(given), _fill_value(given)),
-            clip.item or Item(str(clip)),
-            -1 if clip.identity is None else clip.identity.sample,
-            clip.epoch,
-        )
-
-    def _take(self, batch: ClipBatch) -> ClipBatch:
-        """Hand the clips of later batches over."""
-        return self.sharing.keep(batch, self.outputs) if self.sharing.companions else batch
+    def _choose(
+        self, wanted: Sequence[tuple[PlannedClip, int, int]], number: int, index: VideoIndex
+    ) -> ClipRequest:
+        """The request for a clip; notes what else is known then of its place."""
+        clip, place, at = wanted[number]
+        self.indexes[place] = index
+        try:
+            request, self.outputs[place] = self._request(clip, at, index)
+        except SampleError as error:
+            if place < len(self.sharing.own):
+                raise
+            raise DecodeError(str(error.error)) from error  # its own batch raises it
+        return request
 
     def _request(
         self, clip: PlannedClip, at: int, index: VideoIndex
@@ -332,6 +328,17 @@ def _attempts(
     """At the clips at some positions; all are of one reader or operator."""
     failures, others = clips[0].failures or Failures(), clips[0].successors
     return Attempts(failures, [clips[at] for at in own], others, may_be_empty=may_be_empty)
+
+
+def _names(clip: PlannedClip) -> Named:
+    """What failures name of a clip."""
+    sample = -1 if clip.identity is None else clip.identity.sample
+    return clip.item or Item(str(clip)), sample, clip.epoch
+
+
+def _blank(clip: PlannedClip, arguments: Mapping[str, Any]) -> Blank:
+    """The form of a clip where it fails."""
+    return Blank(clip.length, _size(arguments), _fill_value(arguments))
 
 
 def _fill_value(arguments: Mapping[str, Any]) -> Any:

@@ -14,8 +14,8 @@ from videoloader.dali.readers.video.clips import Clips
 from videoloader.dali.readers.video.decoder import frame_outputs
 from videoloader.dali.readers.video.planned import Companion, Identity, PlannedClip, SharedClip
 from videoloader.dali.readers.video.scopes import Scopes
-from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.failures import Failures
+from videoloader.decoding.sound_spans import sound_spans
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place

@@ -34,8 +34,8 @@ from videoloader.dali.readers.video.shared_arguments import (
     check_color,
 )
 from videoloader.decoding.batch_decoder import shared_decoder
-from videoloader.decoding.clip_sound import sound_spans
 from videoloader.decoding.opening.videos import source_name
+from videoloader.decoding.sound_spans import sound_spans
 from videoloader.errors import ArgumentError, FrameRangeError, NoSoundError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import FILLED, PAD_MODES, pad_frames, select_at_rate, select_frames
