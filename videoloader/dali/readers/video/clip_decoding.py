@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
 
 _COLORS = ("color_range", "matrix")
-_RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
+_RULES = ("max_pixels", "resolution_change", "audio_sample_rate", "audio_channels")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 
