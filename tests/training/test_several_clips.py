@@ -137,7 +137,7 @@ def test_crops_are_parts_of_the_resized_frames_from_end_to_end(tmp_path, how, la
 def test_crops_are_whole_and_need_a_size(paths, wrong):
     with pytest.raises(
         vl.errors.ArgumentError,
-        match=r"crops(=3 needs crop,| must be a whole number of at least 1)",
+        match=r"crops(=3 needs crop_size,| must be a whole number of at least 1)",
     ):
         vl.ClipDataset(paths, vl.UniformClip(1), **wrong)
 
