@@ -289,7 +289,7 @@ class TorchCodecClips(Dataset[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._files)
 
-    def __getitem__(self, draw: vl.Draw) -> dict[str, Any]:
+    def __getitem__(self, draw: vl.sampling.Draw) -> dict[str, Any]:
         from torchcodec.decoders import VideoDecoder
 
         numbers = numbers_of(self._index, draw.sample, draw.epoch)

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset
 
-from videoloader import Draw, EpochSampler, RandomClip, index_video
+from videoloader import EpochSampler, RandomClip, index_video
 from videoloader.dali import fn, pipeline_def
 from videoloader.dali.plugin.pytorch import proxy
 from videoloader.indexing.dataset import find_videos
-from videoloader.sampling import generator, sample_frames
+from videoloader.sampling import Draw, generator, sample_frames
 
 
 @pipeline_def(num_threads=2, seed=1)

@@ -51,7 +51,7 @@ def main() -> None:
         device=arguments.device,
         size=(112, 112),
         random_resized_crop=((0.4, 1.0), (3 / 4, 4 / 3)),
-        flip=0.5,
+        random_flip=0.5,
         dtype="float32",
         layout="CFHW",
         mean=(123.7, 116.3, 103.5),

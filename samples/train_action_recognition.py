@@ -89,7 +89,7 @@ def make_loader(folder: Path, arguments: argparse.Namespace, **options: Any) -> 
         layout="CFHW",
         mean=MEAN,
         std=STD,
-        **options,  # no `flip`: it would make "left" of "right"
+        **options,  # no `random_flip`: it would make "left" of "right"
     )
 
 

@@ -514,7 +514,7 @@ def test_what_a_log_names_is_not_opened_again(paths, log, tmp_path):
         seen = [batch["sample"].tolist() for batch in batches]
         assert sorted(itertools.chain(*seen)) == [0, 2, 4, 5]
     dataset = vl.ClipDataset(paths, WHOLE, labels=[10, 11, 12, 13, 14, 15], **options)
-    assert [(s["sample"], s["label"]) for s in map(dataset.__getitem__, range(4))] == [
+    assert [(s["sample"], s["labels"]) for s in map(dataset.__getitem__, range(4))] == [
         (0, 10), (2, 12), (4, 14), (5, 15),
     ]  # fmt: skip
     assert len(dataset) == 4

@@ -78,9 +78,12 @@ def take(path, *frames, **options):
         (lambda p: load(p, workers="2"), "workers must be a whole number of at least 0, got '2'"),
         (lambda p: load(p, prefetch="a"), "prefetch must be a whole number of at least 1"),
         (lambda p: load(p, seed="a"), "seed must be a whole number, got 'a'"),
-        (lambda p: load(p, flip="x"), "flip must be a number from 0 to 1, got 'x'"),
+        (lambda p: load(p, random_flip="x"), "random_flip must be a number from 0 to 1, got 'x'"),
         (lambda p: load(p, size=1.5), "size must be .height, width. in whole pixels, .* got 1.5"),
-        (lambda p: load(p, crop=(1, 2.0)), "crop must be .height, width. in whole pixels"),
+        (
+            lambda p: load(p, crop_size=(1, 2.0)),
+            "crop_size must be .height, width. in whole pixels",
+        ),
         (lambda p: load(p, batch_size=2.0), "batch_size must be a whole number of .* got 2.0"),
         (lambda p: load(p, stats_interval=[]), "stats_interval must be a number of at least 0"),
         (lambda p: load(p, clips_per_video=True), "clips_per_video must be a whole number"),
@@ -146,7 +149,13 @@ def test_numbers_of_numpy_and_torch_are_numbers(path):
     assert vl.RandomClip(np.int64(4), fps=np.float32(2)).count == 4
     for half in (np.float16(0.5), [Fraction(1, 2)], [torch.tensor(0.5)], Decimal("0.5")):
         assert take(path, times=half) == take(path, times=[0.5])
-    load(path, batch_size=np.uint8(2), seed=torch.tensor(3), flip=np.float32(0.5), size=np.int16(8))
+    load(
+        path,
+        batch_size=np.uint8(2),
+        seed=torch.tensor(3),
+        random_flip=np.float32(0.5),
+        size=np.int16(8),
+    )
     assert len(vl.EpochSampler(np.int64(3), shuffle=np.bool_(1))) == 3
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from videoloader.decoding.request import ClipRequest
     from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
     from videoloader.training.clip_dataset import ClipDataset, collate_samples
-    from videoloader.training.epoch_sampler import Draw, EpochSampler
+    from videoloader.training.epoch_sampler import EpochSampler
     from videoloader.training.labels.label_column import LabelColumn
     from videoloader.training.labels.table_columns import TableColumns
     from videoloader.training.loader import Loader
@@ -62,7 +62,6 @@ __all__ = [
     "ClipRequest",
     "DatasetIndex",
     "DenseClips",
-    "Draw",
     "EpochSampler",
     "EvenClips",
     "LabelColumn",
@@ -110,7 +109,6 @@ _LAZY = {
     "ClipFailure": "videoloader.decoding.clip_batch",
     "ClipRequest": "videoloader.decoding.request",
     "DatasetIndex": "videoloader.indexing.dataset",
-    "Draw": "videoloader.training.epoch_sampler",
     "EpochSampler": "videoloader.training.epoch_sampler",
     "LabelColumn": "videoloader.training.labels.label_column",
     "Loader": "videoloader.training.loader",

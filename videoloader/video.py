@@ -25,7 +25,7 @@ from videoloader.decoding.opening.videos import (
     open_any,
     source_name,
 )
-from videoloader.decoding.options import FrameOptions, ResizeOptions, VideoOptions, as_device
+from videoloader.decoding.options import FrameOptions, ResizeOptions, StreamOptions, as_device
 from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames
@@ -61,7 +61,7 @@ __all__ = ["Video"]
 
 
 @suggests_attributes
-@takes_options(VideoOptions, OutputFormat, DecodingRules)
+@takes_options(StreamOptions, OutputFormat, DecodingRules)
 class Video:
     """The frames of a video, exact and in presentation order.
 
@@ -107,7 +107,7 @@ class Video:
         fps: float | Fraction | None = None,
         strict: bool = False,
         threads: int | None = None,
-        **options: Unpack[VideoOptions],
+        **options: Unpack[StreamOptions],
     ) -> None:
         self._options = options
         self._output = from_options(OutputFormat, options)
@@ -363,10 +363,10 @@ class Video:
         )
         output = from_options(OutputFormat, {**self._options, **options})
         rules = self._rules
-        sound = options["audio"], options["audio_rate"], options["audio_channels"]
+        sound = options["audio"], options["audio_sample_rate"], options["audio_channels"]
         if sound != (False, None, None):
             audio, rate, channels = sound
-            rules = replace(rules, audio=audio, audio_rate=rate, audio_channels=channels)
+            rules = replace(rules, audio=audio, audio_sample_rate=rate, audio_channels=channels)
         if self._is_on_gpu:
             self._use.check()
             decoder = batches.shared_decoder(self.device)

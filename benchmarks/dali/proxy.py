@@ -63,7 +63,7 @@ class Clips(Dataset[tuple[Any, ...]]):
     def __len__(self) -> int:
         return len(self._files)
 
-    def __getitem__(self, draw: vl.Draw) -> tuple[Any, ...]:
+    def __getitem__(self, draw: vl.sampling.Draw) -> tuple[Any, ...]:
         numbers = numbers_of(self._index, draw.sample, draw.epoch)
         clip = self._proxy(path=self._files[draw.sample], frames=torch.tensor(numbers))
         return clip, draw.sample, torch.tensor(numbers)

@@ -36,7 +36,7 @@ def make_loader(rank, num_ranks, batch_size=1):
         vl.RandomClip(4),
         batch_size=batch_size,
         size=(24, 32),
-        flip=0.5,
+        random_flip=0.5,
         shuffle=True,
         seed=3,
         rank=rank,

@@ -372,7 +372,7 @@ def test_a_class_of_the_main_script_is_refused_for_workers(dataset, tmp_path, mo
 
 
 def test_the_options_of_clips_are_those_of_get_frames():
-    from videoloader.decoding.options import FrameOptions, VideoOptions
+    from videoloader.decoding.options import FrameOptions, StreamOptions
 
-    known = {*FrameOptions.__annotations__, *VideoOptions.__annotations__}
+    known = {*FrameOptions.__annotations__, *StreamOptions.__annotations__}
     assert set(mapping.MapOptions.__annotations__) == known

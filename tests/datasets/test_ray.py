@@ -61,13 +61,13 @@ CASES = {
     "random": (vl.RandomClip(4, stride=3), {"shuffle": True, "seed": 3}),
     "sizes": (vl.RandomClip(3), {"seed": 1, "clips_per_video": 2, "layout": "FHWC"}),
     "every clip": (vl.DenseClips(8), {"clips_per_video": "all", "size": 16}),
-    "views": (vl.EvenClips(2, 4), {"resize_shorter": 24, "crop": 16, "crops": 3}),
+    "views": (vl.EvenClips(2, 4), {"resize_shorter": 24, "crop_size": 16, "num_crops": 3}),
     "augmented": (
         vl.RandomClip(4),
         {
             "size": (16, 24),
             "random_resized_crop": ((0.2, 1), (0.5, 2)),
-            "flip": 0.5,
+            "random_flip": 0.5,
             "dtype": "float16",
             "mean": 0.4,
             "labels": lambda key: len(key),

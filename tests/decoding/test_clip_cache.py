@@ -93,11 +93,16 @@ def files(cache):
 FORMS = [
     {"dtype": "uint8", "layout": "FHWC"},
     {"dtype": "uint16", "layout": "CFHW", "size": 32},
-    {"dtype": "float16", "layout": "FCHW", "resize_shorter": 40, "crop": 32},
+    {"dtype": "float16", "layout": "FCHW", "resize_shorter": 40, "crop_size": 32},
     {"dtype": "bfloat16", "layout": "CFHW", "mean": (1, 2, 3), "std": 5.0},
     {"dtype": "float32", "layout": "FHWC", "output": "gray"},
     {"output": "yuv"},
-    {"random_resized_crop": ((0.3, 1.0), (0.7, 1.4)), "size": 24, "flip": 0.5, "crops": 1},
+    {
+        "random_resized_crop": ((0.3, 1.0), (0.7, 1.4)),
+        "size": 24,
+        "random_flip": 0.5,
+        "num_crops": 1,
+    },
 ]
 
 
@@ -111,7 +116,13 @@ def test_clips_of_every_form_are_those_that_decoding_gives(paths, cache, form):
 )
 @pytest.mark.parametrize("pad_mode", ["constant", "reflect"])
 def test_clips_of_every_sampler_are_those_that_decoding_gives(paths, cache, sampler, pad_mode):
-    options = {"pad_mode": pad_mode, "fill_value": (9, 8, 7), "crops": 2, "size": 48, "crop": 32}
+    options = {
+        "pad_mode": pad_mode,
+        "fill_value": (9, 8, 7),
+        "num_crops": 2,
+        "size": 48,
+        "crop_size": 32,
+    }
     check(paths, cache, sampler, hits=COUNT, **options)
 
 
@@ -125,7 +136,7 @@ def test_sound_is_part_of_a_clip(tmp_path, paths, cache):
     write_sound(sound, make_signal(1.0, 16000, 2), 16000, "flac", with_video=True)
     videos = [sound, paths[0]]  # which has none
     check(videos, cache, hits=2, audio=True, size=32)
-    check(videos, cache, hits=2, audio=True, audio_rate=8000, audio_channels=1, size=32)
+    check(videos, cache, hits=2, audio=True, audio_sample_rate=8000, audio_channels=1, size=32)
     check(videos, cache, hits=2, size=32)
     check(videos, cache, EvenClips(2, 2), hits=2, audio=True, size=32)
 
@@ -444,7 +455,7 @@ RULES = {
     "resolution_change": ({}, {"resolution_change": "scale"}),
     "hybrid": ({}, {"hybrid": True}),
     "audio": ({}, {"audio": True}),
-    "audio_rate": ({"audio": True}, {"audio": True, "audio_rate": 8000}),
+    "audio_sample_rate": ({"audio": True}, {"audio": True, "audio_sample_rate": 8000}),
     "audio_channels": ({"audio": True}, {"audio": True, "audio_channels": 1}),
 }
 INDEXES = {

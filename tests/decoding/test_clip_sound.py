@@ -112,14 +112,18 @@ def test_the_sound_spans_the_frames(path, sound, frames, first, last):
     index = vl.index_video(path)
     times = index.pts * float(index.time_base)
     wanted = part_of(sound, times[first], ends_of(index)[last])
-    assert clip.audio_rate == RATE
+    assert clip.audio_sample_rate == RATE
     assert np.array_equal(clip.audio, wanted)
 
 
 def test_adjacent_clips_have_all_samples_once(path):
     cuts = [0, 7, 8, 20, 33, COUNT]
     requests = [(str(path), range(*pair)) for pair in [*pairwise(cuts), (0, COUNT)]]
-    for options in ({}, {"audio_rate": 16000, "audio_channels": 1}, {"audio_rate": 44100}):
+    for options in (
+        {},
+        {"audio_sample_rate": 16000, "audio_channels": 1},
+        {"audio_sample_rate": 44100},
+    ):
         *parts, whole = vl.decode_batch(requests, audio=True, workers=0, **options).clips
         assert torch.equal(torch.cat([clip.audio for clip in parts]), whole.audio)
 
@@ -236,7 +240,7 @@ def test_a_clip_whose_sound_fills_the_memory_fails_alone(folder):
     batch = vl.decode_batch(requests, audio=True, workers=0, on_error="mask")
     assert batch.audio_lengths.tolist() == [0, 4 * RATE // 25]
     assert "span 4000 s" in str(batch.failures[0].error)
-    fewer = vl.decode_batch([far], audio=True, audio_rate=1000, workers=0)
+    fewer = vl.decode_batch([far], audio=True, audio_sample_rate=1000, workers=0)
     assert fewer.audio_lengths.tolist() == [(10**5 + 1) * 40]
 
 
@@ -292,7 +296,7 @@ def test_a_batch_pads_sounds_and_says_how_long_they_are(folder):
     batch = vl.decode_batch(requests, audio=True)
     assert batch.audio.shape == (3, 10 * RATE // 25, 2)
     assert batch.audio_lengths.tolist() == [10 * RATE // 25, 0, 4 * RATE // 25]
-    assert batch.audio_rates.tolist() == [RATE, 0, RATE]
+    assert batch.audio_sample_rates.tolist() == [RATE, 0, RATE]
     assert [clip.has_audio for clip in batch.clips] == [True, False, True]
     assert not batch.audio[1].any()
     assert not batch.audio[2, 4 * RATE // 25 :].any()
@@ -308,8 +312,8 @@ def test_sounds_of_several_forms_are_a_list_until_they_are_converted(folder):
     requests = [(folder / "stereo.mp4", range(10)), (folder / "mono.mov", range(10))]
     batch = vl.decode_batch(requests, audio=True)
     assert [tuple(each.shape) for each in batch.audio] == [(19200, 2), (6400, 1)]
-    assert batch.audio_rates.tolist() == [RATE, 16000]
-    batch = vl.decode_batch(requests, audio=True, audio_rate=8000, audio_channels=1)
+    assert batch.audio_sample_rates.tolist() == [RATE, 16000]
+    batch = vl.decode_batch(requests, audio=True, audio_sample_rate=8000, audio_channels=1)
     assert batch.audio.shape == (2, 3200, 1)
     with vl.Audio(folder / "stereo.mp4", sample_rate=8000, num_channels=1) as audio:
         assert torch.equal(batch.audio[0].T, audio[:3200])
@@ -346,8 +350,8 @@ def test_worker_processes_give_the_same_sound(folder):
 
 def test_audio_options_without_meaning_are_errors(folder):
     for options in (
-        {"audio_rate": 16000},
-        {"audio": True, "audio_rate": 0},
+        {"audio_sample_rate": 16000},
+        {"audio": True, "audio_sample_rate": 0},
         {"audio": True, "audio_channels": 1.5},
     ):
         with pytest.raises(vl.errors.ArgumentError, match="audio_"):
@@ -413,11 +417,11 @@ def test_a_crash_of_the_sound_decoder_costs_its_clip(folder, monkeypatch):
 @pytest.mark.gpu
 def test_batches_on_a_gpu_have_the_same_sound(path):
     requests = [(str(path), range(3, 20)), (str(path), range(30, 40))]
-    here = vl.decode_batch(requests, audio=True, audio_rate=16000)
-    there = vl.decode_batch(requests, "cuda", audio=True, audio_rate=16000)
+    here = vl.decode_batch(requests, audio=True, audio_sample_rate=16000)
+    there = vl.decode_batch(requests, "cuda", audio=True, audio_sample_rate=16000)
     assert there.frames[0].is_cuda
     assert there.audio.device.type == "cpu"
     assert torch.equal(here.audio, there.audio)
     with vl.Video(path, device="cuda") as video:
-        clip = video.get_frames(start=3, count=17, audio=True, audio_rate=16000)
+        clip = video.get_frames(start=3, count=17, audio=True, audio_sample_rate=16000)
     assert torch.equal(clip.audio, here.clips[0].audio)

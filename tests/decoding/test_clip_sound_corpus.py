@@ -61,5 +61,5 @@ def test_the_sound_of_a_clip_is_that_part_of_the_whole(file):
     span = clip.times.min(), times[times > clip.times.max() + 1e-9].min()
     low, high = (math.ceil((at - begin) * rate - 1e-3) for at in span)
     padded = np.pad(samples, ((max(-low, 0), max(high - len(samples), 0)), (0, 0)))
-    assert clip.audio_rate == rate
+    assert clip.audio_sample_rate == rate
     assert np.array_equal(clip.audio, padded[max(low, 0) :][: high - low])

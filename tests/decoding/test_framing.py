@@ -20,7 +20,7 @@ def test_the_shorter_side_becomes_what_is_asked_for(displayed, shorter):
 
 @given(SIZES, st.integers(1, 200))
 def test_the_centre_is_kept_in_the_middle(displayed, shorter):
-    view = Framing(resize_shorter=shorter, crop=shorter).view(displayed)
+    view = Framing(resize_shorter=shorter, crop_size=shorter).view(displayed)
     top, left, height, width = view.window
     assert (height, width) == view.slot == (shorter, shorter)
     for begin, whole in zip((top, left), view.size, strict=True):
@@ -52,16 +52,16 @@ def test_random_parts_are_spread_evenly():
 
 
 def test_pictures_are_mirrored_as_often_as_asked_for():
-    framing = Framing(flip=0.25)
+    framing = Framing(random_flip=0.25)
     flips = [framing.view((9, 9), np.random.default_rng(seed)).flip for seed in range(2000)]
     assert abs(np.mean(flips) - 0.25) < 0.04
     assert not framing.view((9, 9)).flip
-    assert Framing(flip=1.0).view((9, 9), np.random.default_rng(0)).flip
+    assert Framing(random_flip=1.0).view((9, 9), np.random.default_rng(0)).flip
 
 
 def test_a_crop_that_does_not_fit_is_an_error():
     with pytest.raises(ArgumentError, match=r"^a: crop 20x20 does not fit into pictures of 10x13"):
-        Framing(resize_shorter=10, crop=20).view((100, 130), name="a")
+        Framing(resize_shorter=10, crop_size=20).view((100, 130), name="a")
 
 
 @pytest.mark.parametrize("sides", [(100, 200), (37, 500), (3, 2), (1, 1)])
@@ -82,4 +82,4 @@ def test_random_parts_are_drawn_evenly(sides):
 
 def test_a_rectangle_is_told_which_calls_take_one():
     with pytest.raises(ArgumentError, match=r"of the centre .* is crop= of Video\.get_frames"):
-        Framing(crop=(0, 0, 8, 8))
+        Framing(crop_size=(0, 0, 8, 8))

@@ -50,7 +50,7 @@ def test_a_sample_is_the_clip_that_its_numbers_say(folder):
         sample = dataset[number]
         assert sample["frames"].shape == (4, 3, 64, 64)
         assert sample["mask"].tolist() == [True] * 4
-        assert sample["label"] == sample["sample"] == number
+        assert sample["labels"] == sample["sample"] == number
         frames = sample["frames"].permute(0, 2, 3, 1)
         found = [read_frame_number(frame.numpy()) for frame in frames]
         assert found == sample["frame_numbers"].tolist()
@@ -294,7 +294,7 @@ def test_a_sample_has_the_row_of_its_video(holey):
 )
 def test_labels_are_given_by_video_by_row_or_by_key(holey, labels):
     dataset = vl.ClipDataset(holey, EVERY_FRAME, labels=labels)
-    assert [dataset[number]["label"] for number in range(3)] == [10, 20, 40]
+    assert [dataset[number]["labels"] for number in range(3)] == [10, 20, 40]
 
 
 def test_labels_that_do_not_fit_are_refused(holey, folder):
@@ -304,14 +304,14 @@ def test_labels_that_do_not_fit_are_refused(holey, folder):
         vl.ClipDataset(holey, EVERY_FRAME, labels={"1.mp4": 10, "2.mp4": 20})
     paths = {str(folder / f"{number}.mp4"): number for number in range(6)}
     dataset = vl.ClipDataset(folder, EVERY_FRAME, labels=paths)
-    assert [dataset[number]["label"] for number in (0, 5)] == [0, 5]
+    assert [dataset[number]["labels"] for number in (0, 5)] == [0, 5]
 
 
 def test_a_replaced_sample_has_the_rows_of_both(holey):
     (holey.path.parent / "copies" / "2.mp4").unlink()
     dataset = vl.ClipDataset(holey, EVERY_FRAME, on_error="replace", labels=[10, 20, 40])
     sample = dataset[1]
-    assert (sample["requested"], sample["sample"], sample["label"]) == (2, 4, 40)
+    assert (sample["requested"], sample["sample"], sample["labels"]) == (2, 4, 40)
 
 
 def test_a_data_set_of_failures_alone_is_refused(tmp_path):
@@ -329,15 +329,15 @@ def test_folders_in_a_folder_are_classes(folder, tmp_path):
         (tmp_path / name).symlink_to(folder / name[-5:])
     dataset = vl.ClipDataset(tmp_path, EVERY_FRAME)
     assert dataset.classes == ["ape", "zebra"]
-    found = [(dataset[number]["label"], counts(dataset)[number] - 20) for number in range(3)]
+    found = [(dataset[number]["labels"], counts(dataset)[number] - 20) for number in range(3)]
     assert found == [(0, 2), (0, 1), (1, 0)]
-    assert vl.ClipDataset(tmp_path, EVERY_FRAME, labels=[5, 6, 7])[0]["label"] == 5
+    assert vl.ClipDataset(tmp_path, EVERY_FRAME, labels=[5, 6, 7])[0]["labels"] == 5
     (tmp_path / "outside.mp4").symlink_to(folder / "3.mp4")
     loose = r"^1 of 4 videos is in no subfolder \(outside\.mp4\), so folders are no classes"
     with pytest.warns(UserWarning, match=loose):
         dataset = vl.ClipDataset(tmp_path, EVERY_FRAME)
     assert dataset.classes == []
-    assert "label" not in dataset[0]
+    assert "labels" not in dataset[0]
 
 
 # --- A batch of samples
@@ -380,7 +380,7 @@ def equal(one, other):
 def test_overlapping_clips_of_one_file_cost_what_a_batch_costs(tmp_path, fed):
     path = encode_video(tmp_path / "a.mp4", frames=120, size=(64, 64), options={"g": "60"})
     dataset = vl.ClipDataset([path], vl.RandomClip(count=8, stride=3))
-    keys = [vl.Draw(0, 0, draw) for draw in range(8)]
+    keys = [vl.sampling.Draw(0, 0, draw) for draw in range(8)]
     samples, together = counted(fed, lambda: dataset.__getitems__(keys))
     alone, apart = counted(fed, lambda: [dataset[key] for key in keys])
     for one, other in zip(samples, alone, strict=True):
@@ -398,7 +398,7 @@ def test_samples_of_a_batch_are_those_asked_for_one_by_one(folder, tmp_path):
     bad.write_bytes((folder / "0.mp4").read_bytes()[:3000])
     paths = [folder / "0.mp4", bad, bad, folder / "3.mp4", folder / "0.mp4"]
     dataset = vl.ClipDataset(paths, SAMPLER, add_noise, on_error="replace", labels=range(5))
-    keys = [vl.Draw(number % 5, number // 5) for number in (4, 1, 2, 0, 6, 3, 1)]
+    keys = [vl.sampling.Draw(number % 5, number // 5) for number in (4, 1, 2, 0, 6, 3, 1)]
     samples = dataset.__getitems__(keys)
     for sample, key in zip(samples, keys, strict=True):
         equal(sample, dataset[key])
@@ -428,20 +428,20 @@ NORMAL = {"dtype": "float32", "mean": (120.0, 110.0, 100.0), "std": (60.0, 50.0,
 @pytest.mark.parametrize(
     "options",
     [
-        {"resize_shorter": 40, "crop": 32},
-        {"size": (48, 40), "crop": (32, 24), "flip": 1.0},
-        {"size": 32, "random_resized_crop": ((0.2, 1.0), (0.5, 2.0)), "flip": 0.5, **NORMAL},
-        {"crop": 48, "layout": "CFHW"},
+        {"resize_shorter": 40, "crop_size": 32},
+        {"size": (48, 40), "crop_size": (32, 24), "random_flip": 1.0},
+        {"size": 32, "random_resized_crop": ((0.2, 1.0), (0.5, 2.0)), "random_flip": 0.5, **NORMAL},
+        {"crop_size": 48, "layout": "CFHW"},
     ],
 )
 def test_pictures_are_framed_while_they_are_decoded(folder, options):
     """As `Video.get_frames` decodes the same view, with the draws that `Framing` makes."""
     dataset = vl.ClipDataset(folder, SAMPLER, seed=9, **options)
-    names = ("size", "resize_shorter", "crop", "random_resized_crop", "flip")
+    names = ("size", "resize_shorter", "crop_size", "random_resized_crop", "random_flip")
     framing = Framing(**{name: options[name] for name in names if name in options})
     form = {name: value for name, value in options.items() if name not in names}
     for number in range(4):
-        sample = dataset[vl.Draw(number, 5)]
+        sample = dataset[vl.sampling.Draw(number, 5)]
         view = framing.view((64, 64), generator(9, stage=2, sample=number, epoch=5))
         with vl.Video(folder / f"{number}.mp4") as video:
             frames = video.get_frames(
@@ -463,7 +463,7 @@ def test_a_data_set_gives_the_pixels_of_a_loader(folder):
     options = {
         "size": 32,
         "random_resized_crop": ((0.2, 1.0), (0.5, 2.0)),
-        "flip": 0.5,
+        "random_flip": 0.5,
         "seed": 4,
     }
     dataset = vl.ClipDataset(folder, SAMPLER, **options)
@@ -472,7 +472,7 @@ def test_a_data_set_gives_the_pixels_of_a_loader(folder):
         for epoch in range(2):
             for batch in loader:
                 for at, number in enumerate(batch["sample"].tolist()):
-                    sample = dataset[vl.Draw(number, epoch)]
+                    sample = dataset[vl.sampling.Draw(number, epoch)]
                     assert torch.equal(sample["frames"], batch["frames"][at])
 
 
@@ -480,10 +480,10 @@ def test_options_without_a_meaning_are_refused_before_anything_is_read(tmp_path)
     nothing = tmp_path / "none"
     for options, words in (
         ({"size": 8, "resize_shorter": 8}, "not both"),
-        ({"flip": 2}, "flip"),
+        ({"random_flip": 2}, "random_flip"),
         ({"dtype": "int8"}, "dtype"),
         ({"mean": 3.0}, "float dtype"),
-        ({"crop": (1, 2, 3)}, "crop must be"),
+        ({"crop_size": (1, 2, 3)}, "crop_size must be"),
         ({"random_resized_crop": ((0, 1), (1, 1))}, "goes with size"),
     ):
         with pytest.raises(vl.errors.ArgumentError, match=words):

@@ -21,7 +21,8 @@ def paths(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("options", "collate"), [({"size": 32}, None), ({"crop": 32}, None), ({}, vl.collate_samples)]
+    ("options", "collate"),
+    [({"size": 32}, None), ({"crop_size": 32}, None), ({}, vl.collate_samples)],
 )
 def test_sizes_become_one_or_a_list(paths, options, collate):
     (batch,) = DataLoader(vl.ClipDataset(paths, CLIP, **options), 3, collate_fn=collate)

@@ -105,10 +105,10 @@ def test_transforms_differ_like_clips(paths):
     dataset = vl.ClipDataset(paths, vl.UniformClip(2), add_noise)
     assert not torch.equal(dataset[0]["frames"], dataset[0]["frames"])
     keys = [
-        vl.Draw(0, 0, 0),
-        vl.Draw(0, 0, 1),
-        vl.Draw(0, 1, 0),
-        vl.Draw(0, 0, 0),
+        vl.sampling.Draw(0, 0, 0),
+        vl.sampling.Draw(0, 0, 1),
+        vl.sampling.Draw(0, 1, 0),
+        vl.sampling.Draw(0, 0, 0),
     ]
     made = [dataset[key]["frames"] for key in keys]
     assert [torch.equal(made[0], other) for other in made] == [True, False, False, True]
@@ -149,7 +149,7 @@ def test_spawned_workers_that_live_on_do_the_same(dataset):
     for epoch in (1, 0):
         dataset.set_epoch(epoch)
         assert clips(spawned) == clips(spawned) == clips(DataLoader(dataset))
-    order[:] = [vl.Draw(number, 2, 7) for number in numbers]
+    order[:] = [vl.sampling.Draw(number, 2, 7) for number in numbers]
     assert clips(spawned) == clips(DataLoader(dataset, sampler=order))
 
 
@@ -250,7 +250,9 @@ def test_an_interrupted_epoch_goes_on_with_its_own_clips(dataset, done, inner):
     assert resumed.state_dict() == state
     resumed.set_epoch(0)  # as trainers do, who know the epoch only
     loader = DataLoader(dataset, batch_size=5, sampler=resumed)
-    expected = [(s, int(dataset[vl.Draw(s, e, d)]["frame_numbers"][0])) for s, e, d in whole[0]]
+    expected = [
+        (s, int(dataset[vl.sampling.Draw(s, e, d)]["frame_numbers"][0])) for s, e, d in whole[0]
+    ]
     assert clips(loader) == expected[done:]
     assert list(resumed) == whole[1]
 
@@ -293,7 +295,7 @@ class AroundASampler(DistributedSampler):
 def test_shards_and_batches_of_it_are_the_clips_of_the_whole(dataset):
     whole = vl.EpochSampler(dataset, seed=2)
     whole.set_epoch(3)
-    expected = {(s, int(dataset[vl.Draw(s, 3)]["frame_numbers"][0])) for s, _, _ in whole}
+    expected = {(s, int(dataset[vl.sampling.Draw(s, 3)]["frame_numbers"][0])) for s, _, _ in whole}
     found = []
     for rank in range(2):
         inner = vl.EpochSampler(dataset, seed=2)

@@ -299,7 +299,7 @@ def test_a_further_clip_is_replaced_by_one_of_the_next_video(paths):
     )
     assert len(dataset) == 12
     sample = dataset[6 + DAMAGED]
-    assert (sample["requested"], sample["sample"], sample["label"]) == (1, 2, 12)
+    assert (sample["requested"], sample["sample"], sample["labels"]) == (1, 2, 12)
     last = dataset[6 + UNREADABLE]
     assert (last["requested"], last["sample"]) == (3, 4)
     assert {each.sample for each in dataset.failures} == {1, 3}

@@ -67,7 +67,7 @@ def test_a_sample_is_the_same_on_any_rank_and_in_any_batch(paths, ranks, batch_s
         "shuffle": True,
         "seed": 7,
         "random_resized_crop": ((0.2, 1.0), (0.7, 1.4)),
-        "flip": 0.5,
+        "random_flip": 0.5,
     }
     whole = loader(paths, batch_size=5, **options)
     parts = [
@@ -85,6 +85,29 @@ def test_a_sample_is_the_same_on_any_rank_and_in_any_batch(paths, ranks, batch_s
         assert samples(whole) == samples(batch for part in parts for batch in part)
 
 
+@pytest.mark.parametrize("rotate", [True, False])
+def test_pictures_are_turned_as_the_container_says_or_stay_as_coded(demo_folder, rotate):
+    path = demo_folder / "rotated.mp4"
+    options = {"size": None, "resize_shorter": 48, "crop_size": (40, 24), "rotate": rotate}
+    (batch,) = loader([path], batch_size=1, **options)
+    with vl.Video(path, rotate=rotate) as video:
+        height, width = video.height, video.width
+        clip = video.get_frames(
+            batch["frame_numbers"][0], size=framed(height, width), layout="FCHW"
+        )
+    top, left = (clip.frames.shape[-2] - 40) // 2, (clip.frames.shape[-1] - 24) // 2
+    assert height != width
+    assert torch.equal(batch["frames"][0], clip.frames[..., top : top + 40, left : left + 24])
+    with vl.Video(path) as upright:
+        assert ((upright.height, upright.width) == (height, width)) is rotate
+
+
+def framed(height, width):
+    """(height, width) of a picture whose shorter side becomes 48."""
+    short = min(height, width)
+    return round(48 * height / short), round(48 * width / short)
+
+
 def test_epochs_differ_and_come_again(paths):
     batches = loader(paths, shuffle=True, seed=1)
     first, second = ([b["sample"].tolist() for b in batches] for _ in range(2))
@@ -98,7 +121,7 @@ def test_epochs_differ_and_come_again(paths):
 @pytest.mark.parametrize("taken", [0, 1, 2, 3])
 def test_a_run_goes_on_where_it_stood(paths, taken):
     def make(**options):
-        return loader(paths, shuffle=True, seed=3, flip=0.5, **options)
+        return loader(paths, shuffle=True, seed=3, random_flip=0.5, **options)
 
     with make() as whole:
         expected = [batch for _ in range(2) for batch in whole]
@@ -150,7 +173,7 @@ def test_eight_ranks_stop_inside_an_epoch_and_four_go_on(paths):
 
 
 def test_a_run_goes_on_with_another_number_of_workers(paths):
-    options = {"shuffle": True, "seed": 3, "flip": 0.5, "batch_size": 1}
+    options = {"shuffle": True, "seed": 3, "random_flip": 0.5, "batch_size": 1}
     with loader(paths, **options) as whole:
         expected = samples(whole)
     with loader(paths, workers=1, **options) as before:
@@ -344,8 +367,8 @@ def test_wrong_arguments_are_named(paths):
         ({"batch_size": "2"}, "batch_size must be a whole number"),
         ({"columns": [("captions.csv", "caption")]}, "columns are names, endings of files"),
         ({"rank": 1}, "come together"),
-        ({"flip": 2}, "flip must be a number from 0 to 1"),
-        ({"size": None, "crop": 9000}, r"\.mp4: crop 9000x9000 does not fit"),
+        ({"random_flip": 2}, "random_flip must be a number from 0 to 1"),
+        ({"size": None, "crop_size": 9000}, r"\.mp4: crop 9000x9000 does not fit"),
         ({"size": None, "random_resized_crop": ((0.1, 1), (1, 1))}, "goes with size"),
         ({"random_resized_crop": (0.1, 1)}, "random_resized_crop is"),
         ({"batch_size": 0}, "batch_size"),

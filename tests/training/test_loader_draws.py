@@ -88,7 +88,7 @@ def test_a_data_set_has_the_clips_of_its_videos_one_round_after_another(paths):
     assert len(dataset) == 12
     found = [dataset[number] for number in range(12)]
     assert [sample["sample"] for sample in found] == [0, 1, 2, 3] * 3
-    assert [sample["label"] for sample in found] == [4, 3, 2, 1] * 3
+    assert [sample["labels"] for sample in found] == [4, 3, 2, 1] * 3
     clips = {(s["sample"], tuple(s["frame_numbers"].tolist())) for s in found}
     assert len(clips) > 8
     with pytest.raises(IndexError):

@@ -52,7 +52,7 @@ def test_each_sample_has_the_sound_of_its_frames(paths):
         count = len(batch["sample"])
         assert batch["audio"].shape == (count, LENGTH, 2)
         assert batch["audio_lengths"].tolist() == [LENGTH] * count
-        assert batch["audio_rates"].tolist() == [RATE] * count
+        assert batch["audio_sample_rates"].tolist() == [RATE] * count
         for row, numbers, sound in zip(
             batch["sample"].tolist(), batch["frame_numbers"], batch["audio"], strict=True
         ):
@@ -82,7 +82,7 @@ def test_the_sound_depends_on_seed_epoch_and_number_alone(paths):
 
 
 def test_a_data_set_gives_the_sound_that_a_loader_gives(paths):
-    options = {"audio": True, "audio_rate": 11025, "audio_channels": 1, "seed": 3}
+    options = {"audio": True, "audio_sample_rate": 11025, "audio_channels": 1, "seed": 3}
     whole = samples_of(Loader(paths, CLIP, batch_size=COUNT, workers=0, **options))
     assert {len(sound) for sound in whole.values()} <= {6615, 6614}
     data = ClipDataset(paths, CLIP, **options)
@@ -141,7 +141,7 @@ def check_clips(paths, batch, **options):
         for sound, length, other in zip(sounds, lengths, wanted, strict=True):
             assert torch.equal(sound[:length], other)
             assert not sound[length:].any()
-        assert batch["audio_rates"][at] == options.get("audio_rate", RATE)
+        assert batch["audio_sample_rates"][at] == options.get("audio_sample_rate", RATE)
 
 
 @pytest.mark.parametrize("how", ["loader", "dataset"])
@@ -167,10 +167,10 @@ def test_each_of_several_clips_has_the_sound_of_its_frames(paths, how):
 
 @pytest.mark.parametrize("how", ["loader", "dataset"])
 def test_lengths_of_clips_that_differ_by_a_sample_are_told(paths, how):
-    options = {"audio_rate": 11025, "audio_channels": 1}
+    options = {"audio_sample_rate": 11025, "audio_channels": 1}
     batch = several(how, paths, vl.EvenClips(4, count=3), **options)
     assert {*batch["audio_lengths"].flatten().tolist()} == {1323}
-    odd = {"audio_rate": 8001, "audio_channels": 2}
+    odd = {"audio_sample_rate": 8001, "audio_channels": 2}
     batch = several(how, paths, vl.EvenClips(4, count=3), **odd)
     assert {*batch["audio_lengths"].flatten().tolist()} == {960, 961}
     check_clips(paths, batch, **odd)
@@ -178,7 +178,7 @@ def test_lengths_of_clips_that_differ_by_a_sample_are_told(paths, how):
 
 @pytest.mark.parametrize("how", ["loader", "dataset"])
 def test_crops_of_a_clip_share_its_sound(paths, how):
-    options = {"audio_channels": 1, "size": 24, "crop": 16, "crops": 3}
+    options = {"audio_channels": 1, "size": 24, "crop_size": 16, "num_crops": 3}
     batch = several(how, paths, vl.EvenClips(2, count=4), **options)
     assert batch["frames"].shape[:2] == (COUNT, 6)
     plain = several(how, paths, vl.EvenClips(2, count=4), audio_channels=1)
@@ -199,7 +199,7 @@ def test_several_clips_without_sound_or_video_have_none(paths, tmp_path, how, sa
     assert batch["audio_lengths"][0].all()
     assert not batch["audio_lengths"][1].any()
     assert not batch["audio_lengths"][2].any()
-    assert batch["audio_rates"].tolist() == [RATE, 0, 0]
+    assert batch["audio_sample_rates"].tolist() == [RATE, 0, 0]
 
 
 def test_several_clips_of_each_kind_of_worker_and_from_the_cache_are_the_same(paths, tmp_path):

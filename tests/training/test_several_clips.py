@@ -86,7 +86,7 @@ def test_a_masked_sample_has_an_axis_of_clips_too(tmp_path, sampler, how):
 
 def test_collating_is_that_of_torch_where_shapes_are_alike(paths):
     data = vl.ClipDataset(paths, vl.RandomClip(4), on_error="skip")
-    samples = [data[vl.Draw(number, 0)] for number in range(3)]
+    samples = [data[vl.sampling.Draw(number, 0)] for number in range(3)]
     ours = vl.collate_samples(samples)
     torchs = torch.utils.data.default_collate(samples)
     assert ours.keys() == torchs.keys()
@@ -106,7 +106,7 @@ def test_crops_are_parts_of_the_resized_frames_from_end_to_end(tmp_path, how, la
     framed = {"resize_shorter": 64}
     batch_of = [
         next(iter(make(videos, sampler, how, layout, **framed, **more)))
-        for more in ({"crop": 48, "crops": 3}, {})
+        for more in ({"crop_size": 48, "num_crops": 3}, {})
     ]
     cut, whole = batch_of
     clips = 2 if isinstance(sampler, vl.EvenClips) else 1
@@ -131,12 +131,13 @@ def test_crops_are_parts_of_the_resized_frames_from_end_to_end(tmp_path, how, la
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"crops": 3}, {"crops": 0, "crop": 8}, {"crops": 1.5, "crop": 8}]
+    "wrong",
+    [{"num_crops": 3}, {"num_crops": 0, "crop_size": 8}, {"num_crops": 1.5, "crop_size": 8}],
 )
 def test_crops_are_whole_and_need_a_size(paths, wrong):
     with pytest.raises(
         vl.errors.ArgumentError,
-        match=r"crops(=3 needs crop,| must be a whole number of at least 1)",
+        match=r"crops(=3 needs crop_size,| must be a whole number of at least 1)",
     ):
         vl.ClipDataset(paths, vl.UniformClip(1), **wrong)
 

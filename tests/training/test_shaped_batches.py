@@ -213,7 +213,7 @@ def test_epochs_have_packs_of_their_own(dataset):
 
 
 def test_flips_and_random_crops_fill_the_bucket_too(dataset):
-    options = {"random_resized_crop": ((0.3, 0.8), (0.7, 1.4)), "flip": 0.5}
+    options = {"random_resized_crop": ((0.3, 0.8), (0.7, 1.4)), "random_flip": 0.5}
     batches = list(loader(dataset, BUCKETS, **options))
     assert {(b["frames"].shape[1], *b["frames"].shape[3:]) for b in batches} <= set(SHAPES)
     with pytest.raises(vl.errors.ArgumentError, match="random_resized_crop"):
@@ -225,7 +225,8 @@ def test_flips_and_random_crops_fill_the_bucket_too(dataset):
     [
         ({"size": 64}, "leave out size"),
         ({"resize_shorter": 64}, "leave out size"),
-        ({"crop": 32}, "leave out size"),
+        ({"crop_size": 32}, "leave out size"),
+        ({"rotate": False}, "leave out rotate"),
         ({"batch_size": 2}, "either batch_size or batches"),
         ({"batches": None}, "either batch_size or batches"),
         ({"batches": (2, 16, 16)}, "must be Buckets or Packing"),

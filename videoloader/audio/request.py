@@ -140,8 +140,8 @@ class ClipSoundRequest:
                 raise ArgumentError(
                     f"{self.name}: the frames of a clip span {length / audio.sample_rate:.0f} s, "
                     f"whose sound has more than {_MOST_VALUES} samples over all channels; take "
-                    "frames that are nearer to each other, or fewer samples by audio_rate and "
-                    "audio_channels (where timestamps jump, the span counts)"
+                    "frames that are nearer to each other, or fewer samples by "
+                    "audio_sample_rate and audio_channels (where timestamps jump, the span counts)"
                 )
         heard = {
             pair

@@ -19,7 +19,7 @@ import torch
 
 from videoloader import errors
 from videoloader.datasets.result_columns import as_rows, encode_rows, write_rows
-from videoloader.decoding.options import FrameOptions, VideoOptions, as_device
+from videoloader.decoding.options import FrameOptions, StreamOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
 from videoloader.indexing.dataset.part import table_path
@@ -59,8 +59,8 @@ _JOB = b"videoloader_job"  # in the metadata of the file
 Function: TypeAlias = Callable[[Any], Any]
 
 
-@documented(FrameOptions, VideoOptions)
-class MapOptions(FrameOptions, VideoOptions, total=False):
+@documented(FrameOptions, StreamOptions)
+class MapOptions(FrameOptions, StreamOptions, total=False):
     """Options of the clips of `map_clips`, as of `Video` and `Video.get_frames`."""
 
 
@@ -241,7 +241,7 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> Row:
     number, item = task
     try:
         index = None if work.dataset is None else work.dataset[number]
-        of_video = {k: v for k, v in work.options.items() if k in VideoOptions.__annotations__}
+        of_video = {k: v for k, v in work.options.items() if k in StreamOptions.__annotations__}
         of_clip = {k: v for k, v in work.options.items() if k in FrameOptions.__annotations__}
         function = work.function
         if isinstance(function, bytes):
@@ -278,7 +278,7 @@ def _check_options(options: MapOptions, clips: ClipSampler | None) -> None:
     for name in options:
         if name not in MapOptions.__annotations__:
             raise ArgumentTypeError(f"map_clips() got an unexpected keyword argument {name!r}")
-        if clips is None and name not in VideoOptions.__annotations__:
+        if clips is None and name not in StreamOptions.__annotations__:
             raise ArgumentError(
                 f"{name} is of clips; give clips=, or ask the video that the function gets for them"
             )

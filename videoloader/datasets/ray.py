@@ -65,7 +65,7 @@ class ReadOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, tot
     **DEFAULT_LIMITS,
 )
 def read_clips(
-    videos: ClipSources,
+    dataset: ClipSources,
     clips: ClipSampler,
     *,
     columns: Columns = (),
@@ -93,7 +93,7 @@ def read_clips(
     texts go into `iter_torch_batches`.
 
     Nothing is decoded before the data set is read. Rows and bytes of each read task are known
-    beforehand, if `videos` are a data set index or `size` or `crop` say how large clips are. A
+    beforehand, if `dataset` is a data set index or `size` or `crop_size` say how large clips are. A
     read task holds about 32 MiB of clips at a time. A codec that crashes or hangs costs a sample,
     as it does with `Loader`.
 
@@ -101,7 +101,7 @@ def read_clips(
     several epochs, `num_epochs` gives their samples one after another.
 
     Args:
-        videos: as for `Loader`. Paths have to be those of every node, or URLs.
+        dataset: as for `Loader`. Paths have to be those of every node, or URLs.
         clips: which frames of a video make up its clip.
         columns: as of `Loader`.
         device: that decodes, `cpu` or `cuda`: then each reader takes a GPU, which need not be on
@@ -130,7 +130,7 @@ def read_clips(
     except ImportError as error:
         raise UnsupportedError("read_clips needs Ray Data; pip install videoloader[ray]") from error
     plan = _plan(
-        videos,
+        dataset,
         clips,
         columns,
         clips_per_video,

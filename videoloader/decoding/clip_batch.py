@@ -54,7 +54,7 @@ class Clip:
         plane_shapes: (rows, columns) of each plane, with `output="yuv"`.
         audio: with `audio=True` the sound of its time span, float32 (samples, channels) from -1 to
             1, on the CPU; without samples, (0, channels), if the video has no soundtrack.
-        audio_rate: samples a second of that, 0 if there is no soundtrack.
+        audio_sample_rate: samples a second of that, 0 if there is no soundtrack.
         audio_lengths: of a request for several clips, the samples of each; `audio` has them one
             after another.
 
@@ -70,13 +70,13 @@ class Clip:
     mask: NDArray[np.bool_]
     plane_shapes: tuple[tuple[int, int], ...] = ()
     audio: torch.Tensor | None = None
-    audio_rate: int = 0
+    audio_sample_rate: int = 0
     audio_lengths: tuple[int, ...] = ()
 
     @property
     def has_audio(self) -> bool:
         """Whether sound was asked for, and the video has a soundtrack."""
-        return self.audio_rate > 0
+        return self.audio_sample_rate > 0
 
     @property
     def planes(self) -> list[torch.Tensor]:
@@ -235,7 +235,7 @@ class ClipBatch:
             work=self.work + more.work,
             plane_shapes=[clip.plane_shapes for clip in clips] if self.plane_shapes else (),
             sounds=[
-                ClipSound(clip.audio, clip.audio_rate, clip.audio_lengths)
+                ClipSound(clip.audio, clip.audio_sample_rate, clip.audio_lengths)
                 for clip in clips
                 if clip.audio is not None
             ],
@@ -269,7 +269,7 @@ class ClipBatch:
         return torch.tensor([len(sound.samples) for sound in self.sounds], dtype=torch.int64)
 
     @property
-    def audio_rates(self) -> torch.Tensor:
+    def audio_sample_rates(self) -> torch.Tensor:
         """With `audio=True` samples a second of each clip, int64 (N,); 0 if it has no sound."""
         return torch.tensor([sound.rate for sound in self.sounds], dtype=torch.int64)
 

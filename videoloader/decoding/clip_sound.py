@@ -50,7 +50,7 @@ def _decode(
                 engine.sound_source(clip.request.source, clip.source),
                 clip.index.name,
                 tuple(spans for number in numbers for spans in assembly.clips[number].sounds),
-                rules.audio_rate,
+                rules.audio_sample_rate,
                 rules.audio_channels,
             )
         )

@@ -12,6 +12,7 @@ import numpy as np
 from videoloader.decoding.options import SampleOptions
 from videoloader.decoding.output import View, normalize_size
 from videoloader.errors import ArgumentError
+from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.checks import real_number, whole_number
 from videoloader.machinery.system.options import documented
 
@@ -23,44 +24,45 @@ _TRIES = 10  # for a random crop that fits
 class Framing:
     """From pictures of any size to the part of them that a batch holds; options of `Loader`.
 
-    With several `crops`, the view has all of the longer side, and `corners` says where they are.
+    With several crops, the view has all of the longer side, and `corners` says where they are.
 
     Args:
         is_sized_later: the size is told to `filling`.
 
-    >>> Framing(resize_shorter=4, crop=4).view((6, 9))
+    >>> Framing(resize_shorter=4, crop_size=4).view((6, 9))
     View(size=(4, 6), crop=None, flip=False, window=(0, 1, 4, 4), scales=False)
     """
 
     size: int | Sequence[int] | None = None
     resize_shorter: int | None = None
-    crop: int | Sequence[int] | None = None
+    crop_size: int | Sequence[int] | None = None
     random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None = None
-    flip: float = 0.0
+    random_flip: float = 0.0
     is_sized_later: bool = False
-    crops: int = 1
+    num_crops: int = 1
+    rotate: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("size", "crop"):
+        for name in ("size", "crop_size"):
             given = getattr(self, name)
             if given is not None:
-                if name == "crop" and isinstance(given, Sequence) and len(given) == 4:
+                if name == "crop_size" and isinstance(given, Sequence) and len(given) == 4:
                     raise ArgumentError(
-                        "crop is (height, width) of the centre that is kept after resizing, got "
-                        f"{given!r}; a part of the picture (top, left, height, width) is crop= of "
-                        "Video.get_frames and ClipRequest"
+                        "crop_size is (height, width) of the centre that is kept after resizing, "
+                        f"got {given!r}; a part of the picture (top, left, height, width) is crop= "
+                        "of Video.get_frames and ClipRequest"
                     )
                 object.__setattr__(self, name, normalize_size(given, name))
         check_resizing(self.size, self.resize_shorter)
-        real_number("flip", self.flip, most=1)
-        if whole_number("crops", self.crops, least=1) > 1 and self.crop is None:
-            raise ArgumentError(f"crops={self.crops} needs crop, the size of each")
+        real_number("random_flip", self.random_flip, most=1)
+        if whole_number("num_crops", self.num_crops, least=1) > 1 and self.crop_size is None:
+            raise ArgumentError(f"num_crops={self.num_crops} needs crop_size, the size of each")
         if self.random_resized_crop is not None:
             self._check_random_crop(self.random_resized_crop)
 
     def _check_random_crop(self, given: Any) -> None:
-        if (self.size is None and not self.is_sized_later) or self.crop is not None:
-            raise ArgumentError("random_resized_crop goes with size, and not with crop")
+        if (self.size is None and not self.is_sized_later) or self.crop_size is not None:
+            raise ArgumentError("random_resized_crop goes with size, and not with crop_size")
         try:
             (least, most), (narrow, wide) = given
             has_meaning = 0 < least <= most <= 1 and 0 < narrow <= wide
@@ -83,7 +85,12 @@ class Framing:
     @property
     def slot(self) -> tuple[int, int] | None:
         """(height, width) of what is kept of every picture, None where that depends on it."""
-        return self.size if self.crop is None else self.crop  # type: ignore[return-value]
+        return self.size if self.crop_size is None else self.crop_size  # type: ignore[return-value]
+
+    def displayed(self, index: VideoIndex) -> tuple[int, int]:
+        """(height, width) of the pictures of a video before they are cropped and resized."""
+        size = index.height, index.width
+        return index.orientation.displayed(size) if self.rotate else size
 
     def view(
         self,
@@ -103,37 +110,37 @@ class Framing:
             ArgumentError: the crop is larger than the resized picture.
         """
         # Drawn first, so that it does not depend on the size of the picture.
-        flip = rng is not None and bool(rng.random() < self.flip)
+        flip = rng is not None and bool(rng.random() < self.random_flip)
         size: tuple[int, int] = displayed if self.size is None else tuple(self.size)  # type: ignore[assignment, arg-type]
         part = None
         if self.random_resized_crop is not None and rng is not None:
             part = random_part(displayed, *self.random_resized_crop, rng)
         if self.resize_shorter is not None:
             size = shorter_resized(displayed, self.resize_shorter)
-        if self.crop is None:
+        if self.crop_size is None:
             return View(size, part, flip)
-        rows, columns = self.crop  # type: ignore[misc]
+        rows, columns = self.crop_size  # type: ignore[misc]
         if rows > size[0] or columns > size[1]:
             raise ArgumentError(
                 f"{name}: crop {rows}x{columns} does not fit into pictures of {size[0]}x{size[1]} "
                 "(height x width); resize to more (resize_shorter=, size=), or crop less"
             )
-        if self.crops > 1:
+        if self.num_crops > 1:
             rows, columns = (size[0], columns) if size[0] > size[1] else (rows, size[1])
         window = ((size[0] - rows) // 2, (size[1] - columns) // 2, rows, columns)
         return View(size, part, flip, window)
 
     def corners(self, size: tuple[int, int]) -> list[tuple[int, int]]:
-        """(top, left) of each of the `crops` parts of a view of (height, width).
+        """(top, left) of each of the `num_crops` parts of a view of (height, width).
 
-        >>> Framing(resize_shorter=4, crop=4, crops=3).corners((4, 9))
+        >>> Framing(resize_shorter=4, crop_size=4, num_crops=3).corners((4, 9))
         [(0, 0), (0, 3), (0, 5)]
         """
-        rows, columns = (side - kept for side, kept in zip(size, self.crop, strict=True))  # type: ignore[arg-type]
-        steps = max(self.crops - 1, 1)
+        rows, columns = (side - kept for side, kept in zip(size, self.crop_size, strict=True))  # type: ignore[arg-type]
+        steps = max(self.num_crops - 1, 1)
         return [
             ((2 * part * rows + steps) // (2 * steps), (2 * part * columns + steps) // (2 * steps))
-            for part in range(self.crops)
+            for part in range(self.num_crops)
         ]
 
     def filling(
@@ -146,7 +153,7 @@ class Framing:
         """
         if self.random_resized_crop is not None:
             return replace(self, size=size).view(displayed, rng)
-        flip = bool(rng.random() < self.flip)
+        flip = bool(rng.random() < self.random_flip)
         scale = max(size[0] / displayed[0], size[1] / displayed[1])
         height, width = (
             max(least, math.floor(side * scale + 0.5))

@@ -86,6 +86,8 @@ class StreamOptions(TypedDict, total=False):
             `full`: this one, whatever the tag.
         resolution_change: what to do with frames of another size than the first where a stream
             changes it: `error`, or `scale` them to the first size. With `size` they are scaled.
+        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
+        rotate: turn pictures as the container says, as players do. False gives them as coded.
         max_pixels: of a picture; a video that claims more fails with `UnsupportedError`. Far above
             8K by default.
     """
@@ -93,18 +95,9 @@ class StreamOptions(TypedDict, total=False):
     matrix: Matrix
     color_range: ColorRange
     resolution_change: ResolutionChange
-    max_pixels: int
-
-
-@documented(StreamOptions)
-class VideoOptions(StreamOptions, total=False):
-    """Options of `Video`, for all its frames.
-
-    Attributes:
-        rotate: turn pictures as the container says, as players do. False gives them as coded.
-    """
-
+    tone_map: ToneMap
     rotate: bool
+    max_pixels: int
 
 
 class AudioOptions(TypedDict, total=False):
@@ -114,29 +107,28 @@ class AudioOptions(TypedDict, total=False):
         audio: give each clip the sound of its time span, from the first moment of its earliest
             frame to the last of its latest one: float32 (samples, channels), -1 to 1, on the CPU.
             A video without a soundtrack has no samples. See docs/audio.md.
-        audio_rate: samples a second that sounds are resampled to; those of each video by default.
+        audio_sample_rate: samples a second that sounds are resampled to; those of each video by
+            default.
         audio_channels: channels that sounds are mixed to, 1 for mono; those of each video by
             default.
     """
 
     audio: bool
-    audio_rate: int | None
+    audio_sample_rate: int | None
     audio_channels: int | None
 
 
-@documented(FormOptions, VideoOptions, AudioOptions)
-class BatchOptions(FormOptions, VideoOptions, AudioOptions, total=False):
+@documented(FormOptions, StreamOptions, AudioOptions)
+class BatchOptions(FormOptions, StreamOptions, AudioOptions, total=False):
     """Options of `decode_batch`, for all its clips.
 
     Attributes:
-        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
         on_error: what a damaged or missing video does: `raise` its error; `skip` its clip;
             `replace` its clip by the next of the batch that decodes; `mask` the frames concerned,
             which are filled with the fill value and marked in `Clip.mask`.
         hybrid: let the CPU take runs as well while the GPU has more than it can begin.
     """
 
-    tone_map: ToneMap
     on_error: OnError
     hybrid: bool
 
@@ -178,20 +170,21 @@ class SampleOptions(FormOptions, StreamOptions, ClipOptions, AudioOptions, total
     """Options of the samples of a data set: of `Loader` and `ClipDataset`.
 
     Attributes:
-        crop: (height, width), or one number for both, of the centre that is kept after resizing.
-        crops: that many parts of this size instead, spread evenly along the longer side: 3 for the
-            ends and the centre, as tests average over. A sample has them as further clips, the
-            crops of one clip after another: (clips * crops, F, ...), or (crops, F, ...).
+        crop_size: (height, width), or one number for both, of the centre that is kept after
+            resizing.
+        num_crops: that many parts of this size instead, spread evenly along the longer side: 3 for
+            the ends and the centre, as tests average over. A sample has them as further clips, the
+            crops of one clip after another: (clips * num_crops, F, ...), or (num_crops, F, ...).
         random_resized_crop: ((smallest, largest) part of the area, (narrowest, widest) ratio of
             width to height) of a random part that is resized to `size`: the augmentation of
             Szegedy et al., "Going deeper with convolutions" (CVPR 2015), section 6.
-        flip: probability of mirroring left and right.
+        random_flip: probability of mirroring left and right.
     """
 
-    crop: int | Sequence[int] | None
-    crops: int
+    crop_size: int | Sequence[int] | None
+    num_crops: int
     random_resized_crop: tuple[tuple[float, float], tuple[float, float]] | None
-    flip: float
+    random_flip: float
 
 
 def as_device(device: str | torch.device) -> torch.device:

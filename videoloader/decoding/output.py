@@ -265,7 +265,7 @@ def as_rectangle(name: str, given: Any) -> tuple[int, int, int, int]:
     with suppress(TypeError):
         numbers = tuple(map(operator.index, given))
     if len(numbers) != 4 or min(numbers[:2]) < 0 or min(numbers[2:]) < 1:
-        other = "; a crop of the centre after resizing is crop= of Loader and ClipDataset"
+        other = "; a crop of the centre after resizing is crop_size= of Loader and ClipDataset"
         raise ArgumentError(
             f"{name} is (top, left, height, width) in pixels inside the picture, got {given!r}"
             f"{other * (name == 'crop')}"

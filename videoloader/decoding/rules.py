@@ -29,7 +29,7 @@ class DecodingRules:
     hybrid: bool = False
     max_pixels: int = MAX_PIXELS
     audio: bool = False
-    audio_rate: int | None = None
+    audio_sample_rate: int | None = None
     audio_channels: int | None = None
     in_order: bool = False
     is_strict: bool = False
@@ -37,7 +37,7 @@ class DecodingRules:
     def __post_init__(self) -> None:
         one_of("resolution_change", self.resolution_change, get_args(ResolutionChange))
         whole_number("max_pixels", self.max_pixels, least=1)
-        for name in ("audio_rate", "audio_channels"):
+        for name in ("audio_sample_rate", "audio_channels"):
             value = getattr(self, name)
             if value is None:
                 continue

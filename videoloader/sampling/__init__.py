@@ -31,7 +31,7 @@ from videoloader.sampling.orders.batch_order import BatchOrder
 from videoloader.sampling.orders.sample_order import EpochSamples
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames
 from videoloader.sampling.plan import DecodePlan, Run, needed_pictures, plan_decode, plan_runs
-from videoloader.sampling.random import generator
+from videoloader.sampling.random import Draw, generator
 from videoloader.sampling.sampler import ClipSampler, sample_frames
 from videoloader.sampling.selection import (
     SNAPS,
@@ -55,6 +55,7 @@ __all__ = [
     "ClipSampler",
     "DecodePlan",
     "DenseClips",
+    "Draw",
     "EpochSamples",
     "EvenClips",
     "Packing",

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 _WORD = (1 << 64) - 1
+
+
+class Draw(NamedTuple):
+    """One drawing of a sample; `ClipDataset` makes the same clip of it in every process.
+
+    Attributes:
+        sample: number of the sample.
+        epoch: pass over the data.
+        draw: how many times the sample was drawn before in that epoch.
+
+    >>> Draw(sample=1, epoch=0)
+    Draw(sample=1, epoch=0, draw=0)
+    """
+
+    sample: int
+    epoch: int
+    draw: int = 0
 
 
 def generator(

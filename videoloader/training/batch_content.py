@@ -38,7 +38,7 @@ def batch_content(
     rows = torch.tensor([requests.videos.row(video) for video in videos])
     if batch.packed is None:
         clips, framing = batch.clips, requests.framing
-        if framing.crops > 1 or any(len(shape) > 1 for shape in batch.shapes):
+        if framing.num_crops > 1 or any(len(shape) > 1 for shape in batch.shapes):
             clips = divided(clips, layout, batch.shapes, framing)
         content = _dense(clips)
     else:
@@ -68,7 +68,11 @@ def _sounds(clips: ClipBatch, shapes: Sequence[tuple[int, ...]]) -> dict[str, An
         each = [sound.divided(n) for sound, n in zip(clips.sounds, counts, strict=True)]
         audio = pad_sounds([sound for sound, _ in each])
         lengths = stacked([length.numpy() for _, length in each])
-    return {"audio": audio, "audio_lengths": lengths, "audio_rates": clips.audio_rates}
+    return {
+        "audio": audio,
+        "audio_lengths": lengths,
+        "audio_sample_rates": clips.audio_sample_rates,
+    }
 
 
 def _beside_pack(clips: ClipBatch) -> dict[str, Any]:

@@ -30,11 +30,10 @@ from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.runtime.worker_stats import WorkerStats
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options
-from videoloader.sampling import ClipSampler, check_pad_mode
+from videoloader.sampling import ClipSampler, Draw, check_pad_mode
 from videoloader.training.batch_content import transformed
 from videoloader.training.collating import collate_samples
 from videoloader.training.decoding import SampleDecoder
-from videoloader.training.epoch_sampler import Draw
 from videoloader.training.epoch_samples import check_clips
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
@@ -102,22 +101,21 @@ class ClipDataset(Dataset[dict[str, Any]]):
       another one or the fill value stands for it.
     - with `audio=True` `audio`: float32 tensor (samples, channels), or (clips, samples, channels)
       from samplers of several clips, with zeros behind shorter ones: the sound of the time span of
-      the frames; `audio_lengths`, an int or int64 (clips,), and `audio_rates`: its samples, and
-      samples a second, 0 if the video has no soundtrack. Lengths differ by a sample where the rate
-      is no multiple of that of the frames; `collate_samples` fills up shorter ones.
+      the frames; `audio_lengths`, an int or int64 (clips,), and `audio_sample_rates`: its samples,
+      and samples a second, 0 if the video has no soundtrack. Lengths differ by a sample where the
+      rate is no multiple of that of the frames; `collate_samples` fills up shorter ones.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
       or its place in the list of videos.
-    - `labels`: if there are any: an int, or a float32 tensor () of floats, (K,) of vectors. `label`
-      is an older name of the same.
+    - `labels`: if there are any: an int, or a float32 tensor () of floats, (K,) of vectors.
     - `error`: unless `on_error` is "raise", what went wrong with the sample that was asked for, or
       an empty string.
     - `requested`: with it, what `sample` would be had it not been replaced.
 
     Args:
-        videos: what `index_dataset` takes (a folder, glob, text list, archive, video, URL, or a
+        dataset: what `index_dataset` takes (a folder, glob, text list, archive, video, URL, or a
             sequence of them, which may have repetitions), items of a data set, or a data set
             index or its path (`.parquet`), of which all videos that could be read are taken.
-        sampler: which frames of a video make up its clip.
+        clips: which frames of a video make up its clip.
         transform: called with the frames of a sample. The global random numbers of torch (CPU),
             NumPy, Python and `fn` are seeded for each sample, and put back, so random transforms
             are as reproducible as the sampling.
@@ -147,8 +145,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def __init__(
         self,
-        videos: ClipSources,
-        sampler: ClipSampler,
+        dataset: ClipSources,
+        clips: ClipSampler,
         transform: Callable[[torch.Tensor], Any] | None = None,
         seed: int = 0,
         *,
@@ -167,18 +165,18 @@ class ClipDataset(Dataset[dict[str, Any]]):
         )
         check_pad_mode(options["pad_mode"])
         self._limits = check_limits(options) if decode == "worker" else None
-        every = find_sources(videos, indexes or {})
-        of_every = find_labels(videos, every, options["labels"], options["classes"])
+        every = find_sources(dataset, indexes or {})
+        of_every = find_labels(dataset, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)
-        self.clips_per_video = check_clips(clips_per_video, sampler)
+        self.clips_per_video = check_clips(clips_per_video, clips)
         """Samples of each video, see `EpochSampler(together=)`."""
         self._size = len(self._videos) * clips_per_video
         self._requests = from_options(
             SampleRequests,
             options,
             videos=self._videos,
-            sampler=sampler,
+            sampler=clips,
             framing=framing,
             seed=seed,
         )
@@ -198,7 +196,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         self._epoch = shared(torch.full((), _UNSET, dtype=torch.int64))
 
     @property
-    def sampler(self) -> ClipSampler:
+    def clips(self) -> ClipSampler:
         """Which frames of a video make up its clip."""
         return self._requests.sampler
 
@@ -326,12 +324,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if clip.audio is not None:
             sample["audio"], sample["audio_lengths"] = clip.audio, len(clip.audio)
             if len(shape) > 1:
-                sound = ClipSound(clip.audio, clip.audio_rate, clip.audio_lengths)
+                sound = ClipSound(clip.audio, clip.audio_sample_rate, clip.audio_lengths)
                 sample["audio"], sample["audio_lengths"] = sound.divided(math.prod(shape[:-1]))
-            sample["audio_rates"] = clip.audio_rate
+            sample["audio_sample_rates"] = clip.audio_sample_rate
         if self._labels is not None:
             label = self._labels.of(self._requests.video(draw.sample))
-            sample["labels"] = sample["label"] = label
+            sample["labels"] = label
         if self._sampled.failures.policy.on_error != "raise":
             sample["error"], sample["requested"] = error, self._row(asked)
         rng = self._requests.transform_rng(*draw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import torch
@@ -17,28 +17,10 @@ from videoloader.machinery.system.options import from_options, takes_options
 from videoloader.sampling import BatchOrder, generator
 from videoloader.sampling.orders.batch_order import OrderOptions, state_number
 from videoloader.sampling.orders.sample_order import SampleOrder, check_together
-
-__all__ = ["Draw", "EpochSampler"]
+from videoloader.sampling.random import Draw
 
 _ORDER_STAGE = 2  # of the randomness of other samplers; those of `ClipDataset` come before
 _TOGETHER = 1024  # numbers of an order that are computed at a time
-
-
-class Draw(NamedTuple):
-    """One drawing of a sample; `ClipDataset` makes the same clip of it in every process.
-
-    Attributes:
-        sample: number of the sample.
-        epoch: pass over the data.
-        draw: how many times the sample was drawn before in that epoch.
-
-    >>> list(EpochSampler(4, shuffle=False))[1]
-    Draw(sample=1, epoch=0, draw=0)
-    """
-
-    sample: int
-    epoch: int
-    draw: int = 0
 
 
 @takes_options(OrderOptions, SampleOrder, BatchOrder, together=False, remainder=None)

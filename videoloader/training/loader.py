@@ -97,7 +97,7 @@ class Loader:
       (B, clips, samples, channels) with samplers of several clips: the sound of the time span of
       each clip, zeros behind those that are shorter, or a list where numbers of channels or clips
       differ; `audio_lengths`: int64 (B,) or (B, clips), samples of each, 0 if the video has no
-      soundtrack; `audio_rates`: int64 (B,), samples a second.
+      soundtrack; `audio_sample_rates`: int64 (B,), samples a second.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
       that are really there.
     - each of `columns`.
@@ -122,7 +122,7 @@ class Loader:
         batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
             like, what a batch holds, and with `on_unfit` what becomes of videos that are too short
             or too small. `dataset` is a data set index then. `clips` is a sampler
-            with a `count`, and neither `size`, `resize_shorter` nor `crop` is given.
+            with a `count`, and neither `size`, `resize_shorter` nor `crop_size` is given.
         columns: what goes along with the samples: names of columns of the data set index, endings
             such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
             batch they have these names: tensors of numbers, or lists.

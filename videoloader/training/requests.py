@@ -82,7 +82,7 @@ class SampleRequests:
             frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
         else:
             frames = self._one_clip(key[0], int(self.counts[self.video(key[0])]), index)
-        displayed = index.orientation.displayed((index.height, index.width))
+        displayed = self.framing.displayed(index)
         rng = self._rng(_FRAMING, *key)
         if shape is None:
             view = self.framing.view(displayed, rng, name=index.name)

@@ -30,7 +30,7 @@ def views(
     if len(shape) > 1:
         parts = [*frames.shape[:axis], *shape, *frames.shape[axis + 1 :]]
         frames = frames.reshape(parts).movedim(axis, 0)
-    if framing.crops == 1:
+    if framing.num_crops == 1:
         return frames
     height, width = (layout.index(side) - len(layout) for side in "HW")
     assert framing.slot is not None  # the size of a crop
@@ -47,9 +47,9 @@ def views(
 def of_views(values: NDArray[Any], shape: tuple[int, ...], framing: Framing) -> NDArray[Any]:
     """What belongs to the frames of a sample, in the shape of its `views`."""
     values = values.reshape(shape)
-    if framing.crops == 1:
+    if framing.num_crops == 1:
         return values
-    return np.repeat(values.reshape(-1, shape[-1]), framing.crops, axis=0)
+    return np.repeat(values.reshape(-1, shape[-1]), framing.num_crops, axis=0)
 
 
 def divided(
@@ -69,7 +69,7 @@ def divided(
         return [of_views(each, shape, framing) for each, shape in pairs]
 
     frames: Any = clips.frames
-    if isinstance(frames, torch.Tensor) and len(set(shapes)) == framing.crops == 1:
+    if isinstance(frames, torch.Tensor) and len(set(shapes)) == framing.num_crops == 1:
         axis = 1 + layout.index("F")
         parts = frames.view(*frames.shape[:axis], *shapes[0], *frames.shape[axis + 1 :])
         frames = parts.movedim(axis, 1)

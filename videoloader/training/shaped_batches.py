@@ -88,8 +88,10 @@ def shaped_batches(
             "buckets and packs are planned from a data set index; make one with "
             'index_dataset(videos, "set.parquet") and give that'
         )
-    if framing.resizes or framing.crop is not None:
-        raise ArgumentError("batches say what size clips have; leave out size and crop")
+    if framing.resizes or framing.crop_size is not None:
+        raise ArgumentError("batches say what size clips have; leave out size and crop_size")
+    if not framing.rotate:
+        raise ArgumentError("batches sort videos by their size as displayed; leave out rotate")
     if framing.random_resized_crop is not None and isinstance(batches, Packing):
         raise ArgumentError("packs keep the aspect ratio of videos; leave out random_resized_crop")
     sizes = video_sizes(videos)

@@ -157,9 +157,9 @@ def _sound_of(clip: Clip, target: Path, *, has_own_times: bool) -> tuple[torch.T
         raise ArgumentError(
             f"{target}: the clip has sound, which fits its own times, but fps=, times= or filled "
             "frames give it others; pass audio=False to leave the sound out, or "
-            "audio=(clip.audio.T, clip.audio_rate) to write it"
+            "audio=(clip.audio.T, clip.audio_sample_rate) to write it"
         )
-    return clip.audio.T, clip.audio_rate
+    return clip.audio.T, clip.audio_sample_rate
 
 
 class _Clock(NamedTuple):

@@ -48,7 +48,7 @@ def same(one, other):
     [
         {},
         {"resized": True},
-        {"enable_audio": True, "audio_rate": 8000},
+        {"enable_audio": True, "audio_sample_rate": 8000},
         {"clips_per_decode": 2},
         {"random_shuffle": True, "seed": 3, "uniform_sample": True, "normalized": True},
         {"pad_mode": "constant", "stride": 9, "fill_value": 7},

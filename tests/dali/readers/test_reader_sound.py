@@ -78,7 +78,7 @@ def test_clips_that_are_decoded_together_have_their_own_sounds(paths):
     arguments = {
         "filenames": paths[:1],
         "sequence_length": 5,
-        "audio_rate": 8000,
+        "audio_sample_rate": 8000,
         "audio_channels": 1,
         "batch_size": 2,
         "batches": 3,
@@ -90,5 +90,5 @@ def test_clips_that_are_decoded_together_have_their_own_sounds(paths):
 
 
 def test_a_rate_without_sound_is_an_error(paths):
-    with pytest.raises(vl.errors.ArgumentError, match="audio_rate=8000 goes with"):
-        run(filenames=paths, sequence_length=4, enable_audio=False, audio_rate=8000)
+    with pytest.raises(vl.errors.ArgumentError, match="audio_sample_rate=8000 goes with"):
+        run(filenames=paths, sequence_length=4, enable_audio=False, audio_sample_rate=8000)

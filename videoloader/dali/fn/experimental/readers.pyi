@@ -41,7 +41,7 @@ def video(
     time_limit: Any = 60.0, memory_limit: Any = 'auto', dtype: Any = ...,
     normalized: bool | int = False, channels: int = 3, image_type: Any = ...,
     enable_frame_num: str = 'none', enable_timestamps: bool | int = False,
-    enable_audio: bool | int = False, audio_rate: int | None = None,
+    enable_audio: bool | int = False, audio_sample_rate: int | None = None,
     audio_channels: int | None = None, random_shuffle: bool | int = False,
     shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
     pad_last_batch: bool | int = False, on_error: str | None = None, max_errors: Any = None,

@@ -207,7 +207,7 @@ ARGUMENTS = (
         default=False,
         doc="two outputs with the sound of the clip and its rate",
     ),
-    Argument("audio_rate", INT, None, "samples a second to resample the sound to", least=1),
+    Argument("audio_sample_rate", INT, None, "samples a second to resample the sound to", least=1),
     Argument("audio_channels", INT, None, "channels to mix the sound to; 1 is mono", least=1),
     Argument(
         "random_shuffle", BOOL, default=False, doc="a new permutation of all clips every epoch"

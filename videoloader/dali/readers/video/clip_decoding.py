@@ -30,7 +30,7 @@ from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.items import Item
 
 _COLORS = ("color_range", "matrix")
-_RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
+_RULES = ("max_pixels", "resolution_change", "audio_sample_rate", "audio_channels")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
 

@@ -103,7 +103,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
     num_outputs=_num_outputs,
     decoding=(
         *("fill_value", "image_type", "dtype", "normalized", "channels"),
-        *("enable_audio", "audio_rate", "audio_channels", "cache", "cache_size"),
+        *("enable_audio", "audio_sample_rate", "audio_channels", "cache", "cache_size"),
         *(argument.name for argument in DECODING),
     ),
     color="image_type",
