@@ -6,7 +6,7 @@ becomes a node of the graph, and an argument that may be per sample can be anoth
 `videoloader.dali.eager()` lets operators without data run at once.
 
 The functions are made from the declarations. Editors and type checkers see them in the `.pyi` files
-beside this one, which `python -m videoloader.dali.fn.stubs` writes and a test keeps current.
+beside this one, which `make written` writes and a test keeps current.
 """
 
 import videoloader.dali.readers.all_readers  # noqa: F401  (importing this declares the readers)
@@ -24,7 +24,6 @@ from videoloader.dali.fn import (  # noqa: F401
     segmentation,
     transforms,
 )
-from videoloader.dali.fn.document import operators_page  # noqa: F401
 from videoloader.dali.fn.names import namespace, public_functions
 
-globals().update(namespace(__name__, public_functions, "operators_page"))
+globals().update(namespace(__name__, public_functions))

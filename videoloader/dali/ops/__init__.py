@@ -5,8 +5,9 @@ becomes a node of a graph, as the function of `videoloader.dali.fn` that it stan
 that differ between samples may be given in the call:
 `ops.Rotate(device="gpu")(images, angle=angles)`.
 
-The classes are made from the declarations. Editors and type checkers see them in the `.pyi` files
-beside this one, which `python -m videoloader.dali.ops.stubs` writes and a test keeps current.
+The classes are made from the declarations. Editors and type checkers see their names in the `.pyi`
+files beside this one, which `make written` writes and a test keeps current; they see arguments only
+in the functions of `fn`.
 """
 
 import sys
