@@ -40,7 +40,7 @@ class BatchIterator(ABC, Generic[Item]):
     def __init__(
         self,
         pipelines: Pipeline | Sequence[Pipeline],
-        output_map: Sequence[str],
+        output_map: Sequence[str | tuple[str, int]],
         size: int = -1,
         reader_name: str | None = None,
         auto_reset: str | bool | None = False,
@@ -50,9 +50,9 @@ class BatchIterator(ABC, Generic[Item]):
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
     ) -> None:
+        self.output_map = self._named(output_map)
         self._turn = ForkSafeLock()
         self._pipelines = [pipelines] if isinstance(pipelines, Pipeline) else list(pipelines)
-        self.output_map = list(output_map)
         self._policy = _policy(last_batch_policy, fill_last_batch)
         self._auto_reset = _auto_reset(auto_reset)
         self.batch_size = self._common_batch_size()
@@ -77,6 +77,10 @@ class BatchIterator(ABC, Generic[Item]):
         self._is_prepared = False
         if prepare_first_batch:
             self._prepare()
+
+    def _named(self, output_map: Sequence[Any]) -> list[str]:
+        """The names of the outputs, before anything else is done with the arguments."""
+        return list(output_map)
 
     @abstractmethod
     def _item(self, batches: Sequence[tuple[Sequence[TensorList], int]]) -> Item:
