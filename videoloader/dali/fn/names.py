@@ -109,7 +109,7 @@ def public_functions(module: str) -> dict[str, Function]:
 
 
 def _instead(name: str) -> str:
-    """What to use in place of a deprecated name; empty for others."""
+    """The replacement of a deprecated name; empty for others."""
     return f"fn.{RENAMED[name]}" if name in RENAMED else REPLACED.get(name, "")
 
 

@@ -67,7 +67,7 @@ class BatchIterator(ABC, Generic[Item]):
         self._has_stopped = False
         self._layouts: dict[str, str] = {}
         self._plan = self._plan_at(self._taken)
-        if (state := self._told_by_checkpoints()) is not None:
+        if (state := self._state_in_checkpoints()) is not None:
             self._stand_at(state)
         if self._plan is not None and self._plan.first == self._plan.stop:
             raise ArgumentError(
@@ -84,7 +84,7 @@ class BatchIterator(ABC, Generic[Item]):
 
     @abstractmethod
     def _item(self, batches: Sequence[tuple[Sequence[TensorList], int]]) -> Item:
-        """What the iterator gives for a step.
+        """The item of a step.
 
         Args:
             batches: for each pipeline its outputs, and the number of samples to take from each of
@@ -155,7 +155,7 @@ class BatchIterator(ABC, Generic[Item]):
             )
 
     def stats(self) -> RunStats:
-        """What the pipelines have done so far, see `Pipeline.stats`; all of them together.
+        """The statistics of all pipelines together so far, see `Pipeline.stats`.
 
         Where there are several, names of stages and operators begin with the number of theirs.
         """
@@ -163,7 +163,7 @@ class BatchIterator(ABC, Generic[Item]):
 
     @property
     def failures(self) -> list[SampleFailure]:
-        """What went wrong in the readers of the pipelines so far, see `Pipeline.failures`."""
+        """Failures in the readers of the pipelines so far, see `Pipeline.failures`."""
         return [failure for pipeline in self._pipelines for failure in pipeline.failures]
 
     @in_turn
@@ -244,8 +244,8 @@ class BatchIterator(ABC, Generic[Item]):
             epoch, first, start = state["plan"][:3]
             self._plan = replace(self._planner.plan(epoch, first), start=start)
 
-    def _told_by_checkpoints(self) -> Mapping[str, Any] | None:
-        """What the iterator told that made the checkpoints of the pipelines.
+    def _state_in_checkpoints(self) -> Mapping[str, Any] | None:
+        """The state of the iterator that made the checkpoints of the pipelines.
 
         None if there is none, or if they were made by an iterator with other epochs.
         """

@@ -13,7 +13,11 @@ __all__ = ["from_torch", "to_torch"]
 
 def to_torch(decord_arr: Any) -> torch.Tensor:
     """A tensor of the same memory."""
-    return decord_arr._tensor if isinstance(decord_arr, NDArray) else torch.as_tensor(decord_arr)
+    return (
+        torch.from_dlpack(decord_arr)
+        if isinstance(decord_arr, NDArray)
+        else torch.as_tensor(decord_arr)
+    )
 
 
 def from_torch(tensor: torch.Tensor) -> NDArray:
