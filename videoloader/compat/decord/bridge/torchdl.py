@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils.dlpack import from_dlpack
 
 from videoloader.compat.decord.ndarray import NDArray
 
@@ -14,9 +15,7 @@ __all__ = ["from_torch", "to_torch"]
 def to_torch(decord_arr: Any) -> torch.Tensor:
     """A tensor of the same memory."""
     return (
-        torch.from_dlpack(decord_arr)
-        if isinstance(decord_arr, NDArray)
-        else torch.as_tensor(decord_arr)
+        from_dlpack(decord_arr) if isinstance(decord_arr, NDArray) else torch.as_tensor(decord_arr)
     )
 
 
