@@ -60,7 +60,7 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test lint types format integrations pyav processors matrix bench dropins docs fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format written integrations pyav processors matrix bench dropins docs fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -87,6 +87,9 @@ types: $(VENV)/.installed-test ## mypy --strict
 format: $(VENV)/.installed-test ## rewrite the files as ruff wants them
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+written: $(VENV)/.installed-test ## write the files that are made from the declarations of operators
+	$(VENV)/bin/python docs/making/written.py
 
 integrations: $(INTEGRATIONS)/.installed ## run the tests with heavy packages: PACKAGES="jax ray"
 	VIDEOLOADER_REQUIRE=$(subst $(space),$(comma),$(strip $(PACKAGES))) \
@@ -142,7 +145,7 @@ dali: $(DALI)/.installed ## run DALI's own tests on us: DALI_TESTS=folder MODULE
 
 clean: ## remove what was built and cached; the environments stay
 	rm -rf build dist demo benchmarks/data *.egg-info
-	rm -rf docs/learn docs/how/made docs/reference/made docs/reference/commands.md docs/reference/gallery.md
+	rm -rf docs/dali/operators.md docs/learn docs/how/made docs/reference/made docs/reference/commands.md docs/reference/gallery.md
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find videoloader tests samples benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

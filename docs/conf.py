@@ -33,6 +33,7 @@ extensions = [
     "making.diagrams",
     "making.links",
     "making.operator_gallery",
+    "making.operators_page",
     "making.source_pages",
 ]
 nitpicky = True

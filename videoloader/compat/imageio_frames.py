@@ -56,7 +56,7 @@ class Filters(NamedTuple):
         return self._replace(sequence=[*steps, *self.sequence])
 
     def frames(self, frames: Iterable[VideoFrame]) -> Iterator[VideoFrame]:
-        """What the filters make of frames."""
+        """Frames after the filters."""
         if not self:
             yield from frames
             return

@@ -171,7 +171,7 @@ def stated_rate(video: Video) -> float | None:
 
 
 def header_of(video: Video) -> StreamHeader:
-    """What FFmpeg reads from the header of the container; read once.
+    """Properties that FFmpeg reads from the header of the container; read once.
 
     Raises:
         VideoError: FFmpeg does not open the file.

@@ -71,7 +71,7 @@ def read_video(
 
 
 def _fetch_videos(self: Any, video_url_or_urls: Any, sample_indices_fn: Any = None) -> Any:
-    """What a video processor calls with a path or URL, or lists of them."""
+    """The loader that a video processor calls with a path or URL, or lists of them."""
     if isinstance(video_url_or_urls, list):
         pairs = [self.fetch_videos(one, sample_indices_fn) for one in video_url_or_urls]
         return list(zip(*pairs, strict=True))

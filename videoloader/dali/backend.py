@@ -6,6 +6,8 @@ allocators manage the memory and keep freed blocks. The other functions work as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from videoloader.dali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
@@ -28,64 +30,41 @@ __all__ = [
     "TensorListGPU",
 ]
 
-_settings = {"shrink threshold": 0.5, "host growth factor": 1.1, "device growth factor": 1.1}
 
+def _setting(
+    name: str, meaning: str, default: float, least: float, most: float
+) -> tuple[Callable[[float], None], Callable[[], float]]:
+    """Functions that store and give a setting that has no effect here."""
+    stored = default
 
-def SetHostBufferShrinkThreshold(fraction: float) -> None:  # noqa: N802  (DALI's name)
-    """Keep the part of a buffer, 0 to 1, below which DALI would shrink it; no effect.
+    def store(value: float) -> None:
+        nonlocal stored
+        stored = real_number(f"the {meaning}", value, least=least, most=most)
 
-    >>> SetHostBufferShrinkThreshold(0.5)
-    >>> GetHostBufferShrinkThreshold()
-    0.5
+    def stored_value() -> float:
+        return stored
+
+    example = f"""
+    >>> Set{name}({default})
+    >>> Get{name}()
+    {default}
     """
-    _set("shrink threshold", fraction, 0, 1)
+    store.__doc__ = f"Store the {meaning}, {least:g} to {most:g}; no effect.\n{example}"
+    stored_value.__doc__ = f"Give the stored {meaning}, {default} by default.\n{example}"
+    store.__name__ = store.__qualname__ = f"Set{name}"
+    stored_value.__name__ = stored_value.__qualname__ = f"Get{name}"
+    return store, stored_value
 
 
-def GetHostBufferShrinkThreshold() -> float:  # noqa: N802
-    """The stored value, 0.5 by default.
-
-    >>> GetHostBufferShrinkThreshold()
-    0.5
-    """
-    return _settings["shrink threshold"]
-
-
-def SetHostBufferGrowthFactor(factor: float) -> None:  # noqa: N802
-    """Keep the factor, 1 to 4, by which DALI would grow buffers on the CPU; no effect.
-
-    >>> SetHostBufferGrowthFactor(1.1)
-    >>> GetHostBufferGrowthFactor()
-    1.1
-    """
-    _set("host growth factor", factor, 1, 4)
-
-
-def GetHostBufferGrowthFactor() -> float:  # noqa: N802
-    """The stored value, 1.1 by default.
-
-    >>> GetHostBufferGrowthFactor()
-    1.1
-    """
-    return _settings["host growth factor"]
-
-
-def SetDeviceBufferGrowthFactor(factor: float) -> None:  # noqa: N802
-    """Keep the factor, 1 to 4, by which DALI would grow buffers on a GPU; no effect.
-
-    >>> SetDeviceBufferGrowthFactor(1.1)
-    >>> GetDeviceBufferGrowthFactor()
-    1.1
-    """
-    _set("device growth factor", factor, 1, 4)
-
-
-def GetDeviceBufferGrowthFactor() -> float:  # noqa: N802
-    """The stored value, 1.1 by default.
-
-    >>> GetDeviceBufferGrowthFactor()
-    1.1
-    """
-    return _settings["device growth factor"]
+SetHostBufferShrinkThreshold, GetHostBufferShrinkThreshold = _setting(
+    "HostBufferShrinkThreshold", "shrink threshold", 0.5, 0, 1
+)
+SetHostBufferGrowthFactor, GetHostBufferGrowthFactor = _setting(
+    "HostBufferGrowthFactor", "host growth factor", 1.1, 1, 4
+)
+SetDeviceBufferGrowthFactor, GetDeviceBufferGrowthFactor = _setting(
+    "DeviceBufferGrowthFactor", "device growth factor", 1.1, 1, 4
+)
 
 
 def SetBufferGrowthFactor(factor: float) -> None:  # noqa: N802
@@ -124,7 +103,3 @@ def ReleaseUnusedMemory() -> None:  # noqa: N802
     """
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
-
-
-def _set(name: str, value: float, least: float, most: float) -> None:
-    _settings[name] = real_number(f"the {name}", value, least=least, most=most)

@@ -28,7 +28,7 @@ and `pow` keep the type in which their operands meet.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from videoloader.dali.fn.eager_math import compute_now
 from videoloader.dali.pipeline.graph.expressions import expression
@@ -67,34 +67,52 @@ __all__ = [
 ]
 
 
-def abs(input: Any) -> Any:  # noqa: A001, A002
-    """The value without its sign, in its own type."""
-    return _compute("abs", input)
+class _OfOne(Protocol):
+    """A function of one operand."""
+
+    def __call__(self, input: Any) -> Any: ...  # noqa: A002
 
 
-def acos(input: Any) -> Any:  # noqa: A002
-    """The angle of a cosine."""
-    return _compute("acos", input)
+def _compute(function: str, *operands: Any) -> Any:
+    if any(isinstance(each, Operand) for each in operands):
+        return expression(function, *operands)
+    return compute_now(function, *operands)
 
 
-def acosh(input: Any) -> Any:  # noqa: A002
-    """The inverse hyperbolic cosine."""
-    return _compute("acosh", input)
+def _of_one(name: str, doc: str) -> _OfOne:
+    """Make a function of one operand, from its name in `operators.arithmetic.functions`."""
+
+    def compute(input: Any) -> Any:  # noqa: A002
+        return _compute(name, input)
+
+    compute.__name__ = compute.__qualname__ = name
+    compute.__doc__ = doc
+    return compute
 
 
-def asin(input: Any) -> Any:  # noqa: A002
-    """The angle of a sine."""
-    return _compute("asin", input)
-
-
-def asinh(input: Any) -> Any:  # noqa: A002
-    """The inverse hyperbolic sine."""
-    return _compute("asinh", input)
-
-
-def atan(input: Any) -> Any:  # noqa: A002
-    """The angle of a tangent."""
-    return _compute("atan", input)
+abs = _of_one("abs", "The value without its sign, in its own type.")  # noqa: A001
+acos = _of_one("acos", "The angle of a cosine.")
+acosh = _of_one("acosh", "The inverse hyperbolic cosine.")
+asin = _of_one("asin", "The angle of a sine.")
+asinh = _of_one("asinh", "The inverse hyperbolic sine.")
+atan = _of_one("atan", "The angle of a tangent.")
+atanh = _of_one("atanh", "The inverse hyperbolic tangent.")
+cbrt = _of_one("cbrt", "The cube root.")
+ceil = _of_one("ceil", "The smallest whole number that is not below, as floating point.")
+cos = _of_one("cos", "The cosine of an angle in radians.")
+cosh = _of_one("cosh", "The hyperbolic cosine.")
+exp = _of_one("exp", "The exponential function.")
+fabs = _of_one("fabs", "The value without its sign, as floating point.")
+floor = _of_one("floor", "The largest whole number that is not above, as floating point.")
+log = _of_one("log", "The natural logarithm.")
+log10 = _of_one("log10", "The logarithm to base 10.")
+log2 = _of_one("log2", "The logarithm to base 2.")
+rsqrt = _of_one("rsqrt", "One over the square root.")
+sin = _of_one("sin", "The sine of an angle in radians.")
+sinh = _of_one("sinh", "The hyperbolic sine.")
+sqrt = _of_one("sqrt", "The square root.")
+tan = _of_one("tan", "The tangent of an angle in radians.")
+tanh = _of_one("tanh", "The hyperbolic tangent.")
 
 
 def atan2(x: Any, y: Any) -> Any:
@@ -102,69 +120,14 @@ def atan2(x: Any, y: Any) -> Any:
     return _compute("atan2", x, y)
 
 
-def atanh(input: Any) -> Any:  # noqa: A002
-    """The inverse hyperbolic tangent."""
-    return _compute("atanh", input)
-
-
-def cbrt(input: Any) -> Any:  # noqa: A002
-    """The cube root."""
-    return _compute("cbrt", input)
-
-
-def ceil(input: Any) -> Any:  # noqa: A002
-    """The smallest whole number that is not below, as floating point."""
-    return _compute("ceil", input)
-
-
 def clamp(value: Any, lo: Any, hi: Any) -> Any:
     """The value, or the limit that it is beyond."""
     return _compute("clamp", value, lo, hi)
 
 
-def cos(input: Any) -> Any:  # noqa: A002
-    """The cosine of an angle in radians."""
-    return _compute("cos", input)
-
-
-def cosh(input: Any) -> Any:  # noqa: A002
-    """The hyperbolic cosine."""
-    return _compute("cosh", input)
-
-
-def exp(input: Any) -> Any:  # noqa: A002
-    """The exponential function."""
-    return _compute("exp", input)
-
-
-def fabs(input: Any) -> Any:  # noqa: A002
-    """The value without its sign, as floating point."""
-    return _compute("fabs", input)
-
-
-def floor(input: Any) -> Any:  # noqa: A002
-    """The largest whole number that is not above, as floating point."""
-    return _compute("floor", input)
-
-
 def fpow(base: Any, exponent: Any) -> Any:
     """A power, as floating point."""
     return _compute("fpow", base, exponent)
-
-
-def log(input: Any) -> Any:  # noqa: A002
-    """The natural logarithm."""
-    return _compute("log", input)
-
-
-def log10(input: Any) -> Any:  # noqa: A002
-    """The logarithm to base 10."""
-    return _compute("log10", input)
-
-
-def log2(input: Any) -> Any:  # noqa: A002
-    """The logarithm to base 2."""
-    return _compute("log2", input)
 
 
 def max(left: Any, right: Any) -> Any:  # noqa: A001
@@ -180,39 +143,3 @@ def min(left: Any, right: Any) -> Any:  # noqa: A001
 def pow(base: Any, exponent: Any) -> Any:  # noqa: A001
     """A power, in the type in which the operands meet; negative powers of integers are 0."""
     return _compute("pow", base, exponent)
-
-
-def rsqrt(input: Any) -> Any:  # noqa: A002
-    """One over the square root."""
-    return _compute("rsqrt", input)
-
-
-def sin(input: Any) -> Any:  # noqa: A002
-    """The sine of an angle in radians."""
-    return _compute("sin", input)
-
-
-def sinh(input: Any) -> Any:  # noqa: A002
-    """The hyperbolic sine."""
-    return _compute("sinh", input)
-
-
-def sqrt(input: Any) -> Any:  # noqa: A002
-    """The square root."""
-    return _compute("sqrt", input)
-
-
-def tan(input: Any) -> Any:  # noqa: A002
-    """The tangent of an angle in radians."""
-    return _compute("tan", input)
-
-
-def tanh(input: Any) -> Any:  # noqa: A002
-    """The hyperbolic tangent."""
-    return _compute("tanh", input)
-
-
-def _compute(function: str, *operands: Any) -> Any:
-    if any(isinstance(each, Operand) for each in operands):
-        return expression(function, *operands)
-    return compute_now(function, *operands)

@@ -1,31 +1,14 @@
 """docs/dali/dali-operators.md: what of DALI's operators and arguments is here."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
+from making import dali_table as table
 
 from videoloader.dali.operators.operator import IGNORED
 from videoloader.errors import VideoError
 
-DOCS = Path(__file__).parents[3] / "docs" / "dali"
-
-
-def load_script():
-    spec = importlib.util.spec_from_file_location("dali_table", DOCS / "dali_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-table = load_script()
-PAGE = (DOCS / "dali-operators.md").read_text(encoding="utf-8")
-
-
-def test_the_page_is_up_to_date():
-    """If this fails: `python docs/dali/dali_table.py`."""
-    assert table.page() == PAGE
+PAGE = table.page()
 
 
 def test_every_operator_of_dali_is_on_the_page_once():

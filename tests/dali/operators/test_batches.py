@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from making import operators_page
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from videoloader.dali import fn, types
@@ -275,7 +276,7 @@ def test_an_operator_is_one_declaration(blend):
 
     assert "Blend frames with a mask" in operator.__doc__
     assert "mask (HW)" in operator.__doc__
-    page = fn.operators_page()
+    page = operators_page.page()
     assert "Inputs: `frames` (HWC, FHWC, CHW, FCHW), `mask` (HW)." in page
     assert "| `gain` | float | `1.0` | yes, per frame too | factor |" in page
 

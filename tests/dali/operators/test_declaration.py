@@ -15,12 +15,6 @@ from videoloader.errors import ArgumentError, UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("eager")
 
-PAGE = Path(__file__).parents[3] / "docs" / "dali" / "operators.md"
-
-
-def test_the_page_of_operators_is_up_to_date():
-    assert PAGE.read_text() == fn.operators_page()
-
 
 def test_every_operator_is_documented_and_its_kernel_takes_its_arguments():
     for operator in OPERATORS.values():

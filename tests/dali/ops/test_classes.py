@@ -2,16 +2,15 @@
 
 import ast
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from making.stubs import stubs
 
 from videoloader.dali import Pipeline, fn, ops, pipeline_def, types
 from videoloader.dali.fn.names import public_functions, public_modules
 from videoloader.dali.ops.operator_class import class_name
-from videoloader.dali.ops.stubs import stubs
 from videoloader.dali.tensors import TensorList
 from videoloader.errors import VideoError
 
@@ -207,32 +206,16 @@ def test_an_object_knows_its_device():
     assert ops.Resize(device="gpu").device == "gpu"
 
 
-def test_the_stubs_are_up_to_date():
-    """If this fails: `python -m videoloader.dali.ops.stubs`."""
-    folder = Path(ops.__file__).parent
-    written = {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
-        for path in folder.rglob("*.pyi")
+@pytest.mark.parametrize("path", [path for path in sorted(stubs()) if path.startswith("ops/")])
+def test_a_stub_has_every_class(path):
+    module = path.removesuffix(".pyi").removesuffix("__init__").strip("/").replace("/", ".")
+    place = importlib.import_module(f"videoloader.dali.{module}")
+    body = ast.parse(stubs()[path]).body
+    classes = {node.name for node in body if isinstance(node, ast.ClassDef)}
+    imported = {
+        alias.asname for node in body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
-    assert written == stubs()
-
-
-def test_a_stub_has_every_class_with_the_arguments_of_its_constructor():
-    for path, text in stubs().items():
-        module = path.removesuffix(".pyi").removesuffix("__init__").strip("/").replace("/", ".")
-        place = importlib.import_module(f"videoloader.dali.ops.{module}".rstrip("."))
-        classes = {
-            node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)
-        }
-        assert set(classes) == {
-            name for name in place.__all__ if isinstance(getattr(place, name), type)
-        } - {"Compose"}
-        for name, node in classes.items():
-            constructor = next(each for each in node.body if isinstance(each, ast.FunctionDef))
-            arguments = constructor.args
-            names = [each.arg for each in (*arguments.args, *arguments.kwonlyargs)][1:]
-            parameters = list(getattr(place, name).__signature__.parameters)
-            assert names[: len(parameters)] == parameters
+    assert classes <= set(place.__all__) <= classes | imported
 
 
 def test_legacy_readers_have_the_classes_of_dali():

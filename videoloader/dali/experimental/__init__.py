@@ -1,1 +1,1 @@
-"""What may still change: `dynamic`, DALI's dynamic mode."""
+"""Interfaces that may still change: `dynamic`, DALI's dynamic mode."""

@@ -5,26 +5,12 @@ returns the same kind. Called in the definition of a pipeline, with a node, or w
 becomes a node of the graph, and an argument that may be per sample can be another node.
 `videoloader.dali.eager()` lets operators without data run at once.
 
-The functions are made from the declarations. Editors and type checkers see them in the `.pyi` files
-beside this one, which `python -m videoloader.dali.fn.stubs` writes and a test keeps current.
+The functions and their modules are made from the declarations. Editors and type checkers see them
+in the `.pyi` files beside this one, which `make written` writes and a test keeps current.
 """
 
 import videoloader.dali.readers.all_readers  # noqa: F401  (importing this declares the readers)
-from videoloader.dali.fn import (  # noqa: F401
-    _conditional,
-    decoders,
-    eager_math,
-    experimental,
-    inputs,
-    io,
-    noise,
-    random,
-    readers,
-    reductions,
-    segmentation,
-    transforms,
-)
-from videoloader.dali.fn.document import operators_page  # noqa: F401
-from videoloader.dali.fn.names import namespace, public_functions
+from videoloader.dali.fn import _conditional, eager_math  # noqa: F401
+from videoloader.dali.fn.names import populate, public_functions
 
-globals().update(namespace(__name__, public_functions, "operators_page"))
+populate(__name__, public_functions)

@@ -1,4 +1,4 @@
-"""What `help` shows of a public operator: its docstring and its signature."""
+"""The docstring and the signature of a public operator, for `help`."""
 
 from __future__ import annotations
 

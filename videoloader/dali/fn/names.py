@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from videoloader.dali.fn.function import Function
@@ -10,7 +13,7 @@ from videoloader.dali.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.dali.operators.operator import OPERATORS
 from videoloader.machinery.system.spelling import no_attribute
 
-__all__ = ["HIDDEN", "namespace", "public_functions", "public_modules"]
+__all__ = ["HIDDEN", "populate", "public_functions", "public_modules"]
 
 
 HIDDEN = (
@@ -75,6 +78,25 @@ REPLACED = {
 """Operators that DALI deprecates without another name for them, and what to use instead."""
 
 
+_MODULES = {
+    "decoders": "Decoders: from the bytes of a file, or its path, to frames.",
+    "experimental": "Operators under the names that they had in DALI while they were experimental.",
+    "experimental.decoders": "Decoders of images under their experimental names.",
+    "experimental.inputs": "`inputs` under its experimental name.",
+    "experimental.readers": "`readers.video` under its experimental name.",
+    "inputs": "Inputs: sources that are fed with whole files.",
+    "io": "Input and output of files.",
+    "io.file": "Files whose paths are data.",
+    "noise": "Noise: what a camera or a bad channel adds to pictures, and to any other data.",
+    "random": "Random numbers, one draw a sample.",
+    "readers": "Readers: sources that go through a set of files epoch after epoch.",
+    "reductions": "Sums, means, deviations and extremes along dimensions of samples.",
+    "segmentation": "Objects and polygons of segmentation masks.",
+    "transforms": "Affine transforms of points, as matrices.",
+}
+"""The documentation of the modules of `fn` and `ops`."""
+
+
 def public_functions(module: str) -> dict[str, Function]:
     """The functions of `fn`, or of a module in it, by name."""
     operators = {name: name for name in OPERATORS if name not in HIDDEN}
@@ -87,7 +109,7 @@ def public_functions(module: str) -> dict[str, Function]:
 
 
 def _instead(name: str) -> str:
-    """What to use in place of a deprecated name; empty for others."""
+    """The replacement of a deprecated name; empty for others."""
     return f"fn.{RENAMED[name]}" if name in RENAMED else REPLACED.get(name, "")
 
 
@@ -97,24 +119,32 @@ def public_modules() -> list[str]:
     return sorted({name.rpartition(".")[0] for name in names} - {""})
 
 
-def namespace(
-    module: str, members: Callable[[str], Mapping[str, Any]], *others: str
-) -> dict[str, Any]:
-    """What a module of operators consists of: its members, `__all__`, and help with misspellings.
+def populate(package: str, members: Callable[[str], Mapping[str, Any]], *others: str) -> None:
+    """Put the operators into `fn` or `ops`, and into modules that are made there.
+
+    A made module is imported as one with a file would be.
 
     Args:
-        module: its `__name__`, such as "videoloader.dali.fn.readers".
-        members: gives the functions or classes of a module below `fn` or `ops`, by name.
-        *others: public names that it has besides.
+        package: its `__name__`; it is being imported.
+        members: gives the functions or classes of a module of it, by name.
+        *others: public names that the package has besides.
     """
-    place = module.split(".")[3:]
-    found = members(".".join(place))
-    paths = [name.split(".") for name in public_modules()]
-    modules = {path[len(place)] for path in paths if path[: len(place)] == place != path}
-    names = [*{*found, *modules, *others}]
-    names.sort(key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    names = {*public_modules(), *(name.partition(".")[0] for name in public_modules())}
+    modules = {"": sys.modules[package]}
+    for name in sorted(names):
+        parent, _, short = name.rpartition(".")
+        made = types.ModuleType(f"{package}.{name}", _MODULES[name])
+        made.__path__ = []  # it may have modules inside
+        modules[name] = sys.modules[made.__name__] = made
+        setattr(modules[parent], short, made)
+    for name, module in modules.items():
+        inside = {each.rpartition(".")[2] for each in names if each.rpartition(".")[0] == name}
+        found = members(name)
+        listed = [*{*found, *inside, *(() if name else others)}]
+        listed.sort(key=lambda each: (not each.isupper(), not each[0].isupper(), each))
+        suggest = partial(_suggest, module.__name__, listed)
+        vars(module).update({**found, "__all__": listed, "__getattr__": suggest})
 
-    def suggest(name: str) -> Any:
-        raise no_attribute(module, name, names)
 
-    return {**found, "__all__": names, "__getattr__": suggest}
+def _suggest(module: str, names: Sequence[str], name: str) -> Any:
+    raise no_attribute(module, name, names)

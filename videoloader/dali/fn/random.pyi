@@ -1,53 +1,39 @@
-# Written by `python -m videoloader.dali.fn.stubs`; do not edit.
+# Written by `make written`; do not edit.
 
-from collections.abc import Sequence as _Sequence
-from os import PathLike as _PathLike
-from typing import Any, TypeAlias
-from typing_extensions import deprecated as _deprecated
-
-_Data: TypeAlias = Any
-"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
-
-_Values: TypeAlias = Any
-"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+from typing import Any
+from videoloader.dali.fn._annotations import _Data, _Floats, _Ints, _Path, _Values
 
 def beta(
     shape_like: _Data = ..., /, *, alpha: float | _Values = 1.0, beta: float | _Values = 1.0,
-    shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...
+    shape: _Ints | _Values | None = None, dtype: Any = ..., seed: int | None = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Draw numbers from 0 to 1 of a beta distribution."""
 
 def choice(
-    a: _Data, shape_like: _Data = ..., /, *, p: float | _Sequence[float] | _Values | None = None,
-    shape: int | _Sequence[int] | _Values | None = None, seed: int | None = None,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    a: _Data, shape_like: _Data = ..., /, *, p: _Floats | _Values | None = None, shape: _Ints | _Values | None = None,
+    seed: int | None = None, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
     preserve: Any = ...
 ) -> Any:
     """Draw elements: slices along the first dimension of the input, or numbers below a scalar."""
 
 def coin_flip(
-    shape_like: _Data = ..., /, *, probability: float | _Values = 0.5,
-    shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...
+    shape_like: _Data = ..., /, *, probability: float | _Values = 0.5, shape: _Ints | _Values | None = None,
+    dtype: Any = ..., seed: int | None = None, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Draw 1 with a probability, otherwise 0."""
 
 def normal(
     shape_like: _Data = ..., /, *, mean: float | _Values = 0.0, stddev: float | _Values = 1.0,
-    shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...
+    shape: _Ints | _Values | None = None, dtype: Any = ..., seed: int | None = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Draw numbers of a normal distribution."""
 
 def uniform(
-    shape_like: _Data = ..., /, *, range: float | _Sequence[float] | _Values | None = None,
-    values: float | _Sequence[float] | _Values | None = None,
-    shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...
+    shape_like: _Data = ..., /, *, range: _Floats | _Values | None = None, values: _Floats | _Values | None = None,
+    shape: _Ints | _Values | None = None, dtype: Any = ..., seed: int | None = None, device: str | None = None,
+    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Draw numbers from a range, each equally likely, or from a list of values."""

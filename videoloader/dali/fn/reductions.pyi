@@ -1,70 +1,58 @@
-# Written by `python -m videoloader.dali.fn.stubs`; do not edit.
+# Written by `make written`; do not edit.
 
-from collections.abc import Sequence as _Sequence
-from os import PathLike as _PathLike
-from typing import Any, TypeAlias
-from typing_extensions import deprecated as _deprecated
-
-_Data: TypeAlias = Any
-"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
-
-_Values: TypeAlias = Any
-"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+from typing import Any
+from videoloader.dali.fn._annotations import _Data, _Floats, _Ints, _Path, _Values
 
 def max(
-    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-    keep_dims: bool | int = False, device: str | None = None, name: str | None = None,
-    bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    data: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None, keep_dims: bool | int = False,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Give the largest element."""
 
 def mean(
-    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
-    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    data: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None, keep_dims: bool | int = False,
+    dtype: Any = None, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
     """Give the mean, of integers in float32. The output is rounded and saturated."""
 
 def mean_square(
-    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
-    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    data: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None, keep_dims: bool | int = False,
+    dtype: Any = None, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
     """Give the mean of squares, of integers in float32. The output is rounded and saturated."""
 
 def min(
-    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-    keep_dims: bool | int = False, device: str | None = None, name: str | None = None,
-    bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    data: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None, keep_dims: bool | int = False,
+    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Give the smallest element."""
 
 def rms(
-    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
-    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    data: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None, keep_dims: bool | int = False,
+    dtype: Any = None, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
     """Give the root of the mean of squares, of integers in float32. The output is rounded and saturated."""
 
 def std_dev(
-    data: _Data, mean: _Data, /, *, axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None, keep_dims: bool | int = False, ddof: int = 0,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...
+    data: _Data, mean: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, ddof: int = 0, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Give the standard deviation of the first input, whose mean is the second: the root of the sum of squared differences divided by the number of elements less `ddof`."""
 
 def sum(
-    data: _Data, /, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-    keep_dims: bool | int = False, dtype: Any = None, device: str | None = None,
-    name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    data: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None, keep_dims: bool | int = False,
+    dtype: Any = None, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
     """Sum elements: integers to 64 bits, others to their own type. The output is rounded and saturated."""
 
 def variance(
-    data: _Data, mean: _Data, /, *, axes: int | _Sequence[int] | None = None,
-    axis_names: str | None = None, keep_dims: bool | int = False, ddof: int = 0,
-    device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-    preserve: Any = ...
+    data: _Data, mean: _Data, /, *, axes: _Ints | None = None, axis_names: str | None = None,
+    keep_dims: bool | int = False, ddof: int = 0, device: str | None = None, name: str | None = None,
+    bytes_per_sample_hint: Any = ..., preserve: Any = ...
 ) -> Any:
     """Give the variance of the first input, whose mean is the second: the sum of squared differences divided by the number of elements less `ddof`."""

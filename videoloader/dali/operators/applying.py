@@ -82,7 +82,7 @@ def _infer(
     specs: tuple[Spec, ...],
     arguments: Mapping[str, Any],
 ) -> Inferred:
-    """What `infer` says; the context keeps it for calls like this one."""
+    """Call `infer`; the context keeps its result for calls like this one."""
     assert operator.infer is not None
     arguments = per_sample(operator, context, inputs, arguments)
     found = operator.infer(context, *specs, **arguments)
@@ -119,7 +119,7 @@ def _by_kernel(
     *,
     is_repeated: bool,
 ) -> Any:
-    """What the kernel of the device gives; NotImplemented where it says so.
+    """Run the kernel of the device; NotImplemented where it does not take the inputs.
 
     Its launch is kept in `known`, if a call like this one was made before.
     """

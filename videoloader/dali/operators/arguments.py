@@ -90,7 +90,7 @@ class PerSample:
 
 
 def each_value(*arguments: PerSample, make: Callable[..., Any]) -> list[list[Any]]:
-    """What `make` gives for the arguments of each sample, or of each of its frames if they differ.
+    """Call `make` on the arguments of each sample, or of each of its frames if they differ.
 
     >>> scale, shift = PerSample((2, PerFrame((3, 4)))), PerSample((1, 1))
     >>> each_value(scale, shift, make=lambda scale, shift: 10 * scale + shift)
@@ -304,7 +304,7 @@ class Argument:
         return converted
 
     def describe(self) -> str:
-        """What a value may be, such as "float, at least 0"."""
+        """Describe the allowed values, such as "float, at least 0"."""
         if self.choices:
             return "one of " + ", ".join(map(repr, self.choices))
         parts = [self.kind.name]

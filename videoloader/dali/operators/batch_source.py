@@ -34,7 +34,7 @@ class Columns:
         return Columns(tuple(batch.each(torch.clone) for batch in self.batches))
 
 
-class Source(Protocol):
+class BatchSource(Protocol):
     """Feeds a pipeline: `plan` decides what is in a batch."""
 
     def plan(self, iteration: int) -> Sequence[Any] | Columns:
@@ -50,13 +50,13 @@ class Source(Protocol):
         ...
 
     def meta(self) -> dict[str, Any] | None:
-        """What a reader tells of its epochs, None for other sources."""
+        """Shards and epochs of a reader; None for other sources."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What a source may know of the pipeline that it feeds.
+    """Properties of the pipeline that a source feeds.
 
     `device` is the torch device of its outputs. `python_pool` is where worker processes run Python
     code, None if the pipeline has none. `errors` is what readers do with samples that fail, where

@@ -1,4 +1,4 @@
-"""What conditions on data nodes run: predicates, and the merge of two branches."""
+"""Operators behind conditions on data nodes: predicates, and the merge of two branches."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _infer_merge(context: Context, true: Spec, false: Spec, *, predicate: PerSam
 
 
 def kind_of(spec: Spec) -> tuple[object, ...]:
-    """What both sides of a merge have in common: element type, dimensions, layout."""
+    """The common element type, dimensions and layout of both sides of a merge."""
     return spec.dtype, len(spec.shapes[0]), spec.layout
 
 

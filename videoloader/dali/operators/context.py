@@ -1,4 +1,4 @@
-"""What an operator gets beside its inputs, and what a node keeps of its last call."""
+"""The context of an operator's call, and the plan that a node keeps of its last call."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def allocate(output: int, spec: Spec) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What `infer` gives where it works out more than specs.
+    """Result of `infer` with a plan beside the specs.
 
     Attributes:
         outputs: the specs of the outputs.
@@ -78,7 +78,7 @@ def once_for_equal(function: Callable[..., T], *columns: Iterable[Any]) -> list[
 
 @dataclass(slots=True)
 class Inferred:
-    """What `infer` gave for a call. A node keeps the last one for each number of samples.
+    """Result of `infer` for a call. A node keeps the last one for each number of samples.
 
     Attributes:
         inputs: what went in.
@@ -97,7 +97,7 @@ class Inferred:
 
 @dataclass(slots=True)
 class Context:
-    """What an operator gets beside its inputs and arguments.
+    """The context of an operator's call: all but its inputs and arguments.
 
     Attributes:
         count: samples in the batch.

@@ -1,4 +1,4 @@
-"""What decoding a clip gives, so that operators behind a decoder can be done by it (fusion).
+"""The output form of a decoder, which operators behind it are fused into.
 
 An operator that can be absorbed declares `absorb`, which maps the form of the clips so far to the
 form after it, or to None where the decoder cannot express that.

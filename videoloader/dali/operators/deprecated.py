@@ -34,4 +34,4 @@ class Deprecated:
 OUTPUT_DTYPE = Deprecated("output_dtype", renamed_to="dtype")
 NO_IMAGE_TYPE = Deprecated("image_type")
 NO_SEED = Deprecated("seed", advice="no random numbers are drawn")
-"""Of every operator that draws none."""
+"""The deprecated `seed` of every operator that draws no random numbers."""

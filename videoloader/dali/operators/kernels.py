@@ -51,7 +51,7 @@ BORDERS = {
     "reflect_101": 3,
     "wrap": 4,
 }
-"""What lies outside of pictures, under all its names; the numbers are those in kernels.cu."""
+"""Border modes under all their names; the numbers are those in kernels.cu."""
 
 VIEW = np.dtype([("address", "u8"), ("strides", "i8", 4), ("sizes", "i4", 4)], align=True)
 """Pixels of a row, `View` in kernels.cu: frames, rows, columns, channels; strides in elements."""

@@ -53,7 +53,7 @@ class Launches:
 
     @classmethod
     def of(cls, launch: Launch, queued: Sequence[Queued | None], frames: Batch) -> Launches | None:
-        """What was queued for a launch on an input; None where it cannot be repeated."""
+        """The recorded launch for an input; None where it cannot be repeated."""
         source, target = frames.block, launch.out.block
         launches = [each for each in queued if each is not None]
         if source is None or target is None or not launches or len(launches) < len(queued):

@@ -1,10 +1,7 @@
-# Written by `python -m videoloader.dali.ops.stubs`; do not edit.
+# Written by `make written`; do not edit.
 
-from collections.abc import Sequence as _Sequence
-from os import PathLike as _PathLike
-from typing import Any, TypeAlias
-from typing_extensions import deprecated as _deprecated
-
+from videoloader.dali.ops.operator_class import OperatorObject as _OperatorObject
+from videoloader.dali.ops.operator_class import Compose as Compose
 from videoloader.dali.ops import decoders as decoders
 from videoloader.dali.ops import experimental as experimental
 from videoloader.dali.ops import inputs as inputs
@@ -15,1181 +12,138 @@ from videoloader.dali.ops import readers as readers
 from videoloader.dali.ops import reductions as reductions
 from videoloader.dali.ops import segmentation as segmentation
 from videoloader.dali.ops import transforms as transforms
-from videoloader.dali.ops.operator_class import Compose as Compose
-from videoloader.dali.ops.operator_class import OperatorObject as _OperatorObject
-
-_Data: TypeAlias = Any
-"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
-
-_Values: TypeAlias = Any
-"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+from typing_extensions import deprecated as _deprecated
 
 @_deprecated("use fn.decoders.audio")
-class AudioDecoder(_OperatorObject):
-    """Decode the sound of files: WAV, FLAC, OGG (Vorbis, Opus), MP3, AAC, soundtracks of videos."""
-    def __init__(
-        self, *, sample_rate: float | _Values = 0.0, quality: float = 50.0, downmix: bool | int = False,
-        dtype: Any = ..., time_limit: Any = 60.0, memory_limit: Any = 'auto', device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class AudioResample(_OperatorObject):
-    """Resample signals (n,) or (n, channels) with a sinc under a Hann window."""
-    def __init__(
-        self, *, in_rate: float | _Values | None = None, out_rate: float | _Values | None = None,
-        scale: float | _Values | None = None, out_length: int | _Values | None = None,
-        quality: float = 50.0, dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class BatchPermutation(_OperatorObject):
-    """Give the samples of a batch its positions in random order, for `fn.permute_batch`."""
-    def __init__(
-        self, *, allow_repetitions: bool | int = False, no_fixed_points: bool | int = False,
-        seed: int | None = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class BbFlip(_OperatorObject):
-    """Mirror boxes as `fn.flip` mirrors their frame."""
-    def __init__(
-        self, *, horizontal: int | _Values = 1, vertical: int | _Values = 0, ltrb: bool | int = False,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class BBoxPaste(_OperatorObject):
-    """Move boxes as `fn.paste` moves their frame, to parts of the sides of the canvas."""
-    def __init__(
-        self, *, ratio: float | _Values = ..., paste_x: float | _Values = 0.5,
-        paste_y: float | _Values = 0.5, ltrb: bool | int = False, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class BBoxRotate(_OperatorObject):
-    """Rotate boxes as `fn.rotate` rotates their frame."""
-    def __init__(
-        self, *, angle: float | _Values = ..., input_shape: int | _Sequence[int] | _Values = ...,
-        shape_layout: str = 'HW', bbox_layout: str = 'xyXY', bbox_normalized: bool | int = True,
-        keep_size: bool | int = False, size: float | _Sequence[float] | _Values | None = None,
-        mode: str = 'expand', remove_threshold: float = 0.1, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class BoxEncoder(_OperatorObject):
-    """Give every anchor the box (left, top, right, bottom) that it overlaps most, and its label."""
-    def __init__(
-        self, *, anchors: float | _Sequence[float] = ..., criteria: float = 0.5,
-        offset: bool | int = False, scale: float = 1.0, means: float | _Sequence[float] = ...,
-        stds: float | _Sequence[float] = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Brightness(_OperatorObject):
-    """Change the brightness, by default of every frame of a clip alike."""
-    def __init__(
-        self, *, brightness: float | _Values = 1.0, brightness_shift: float | _Values = 0.0,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class BrightnessContrast(_OperatorObject):
-    """Change brightness and contrast, by default of every frame of a clip alike."""
-    def __init__(
-        self, *, brightness: float | _Values = 1.0, brightness_shift: float | _Values = 0.0,
-        contrast: float | _Values = 1.0, contrast_center: float | _Values | None = None,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
+class AudioDecoder(_OperatorObject): ...
+class AudioResample(_OperatorObject): ...
+class BatchPermutation(_OperatorObject): ...
+class BbFlip(_OperatorObject): ...
+class BBoxPaste(_OperatorObject): ...
+class BBoxRotate(_OperatorObject): ...
+class BoxEncoder(_OperatorObject): ...
+class Brightness(_OperatorObject): ...
+class BrightnessContrast(_OperatorObject): ...
 @_deprecated("use fn.readers.caffe2")
-class Caffe2Reader(_OperatorObject):
-    """Read images, labels and further tensors of Caffe2's LMDB databases, by the order of keys."""
-    def __init__(
-        self, *, path: Any = ..., image_available: bool | int = True, label_type: int = 0,
-        num_labels: int = 1, additional_inputs: int = 0, bbox: bool | int = False,
-        random_shuffle: bool | int = False, shuffle_after_epoch: bool | int = False,
-        shuffle_after_epoch_seed: int | None = None, shard_id: int | None = None,
-        num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
+class Caffe2Reader(_OperatorObject): ...
 @_deprecated("use fn.readers.caffe")
-class CaffeReader(_OperatorObject):
-    """Read images and labels of Caffe's LMDB databases, in the order of their keys."""
-    def __init__(
-        self, *, path: Any = ..., image_available: bool | int = True,
-        label_available: bool | int = True, random_shuffle: bool | int = False,
-        shuffle_after_epoch: bool | int = False, shuffle_after_epoch_seed: int | None = None,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class Cast(_OperatorObject):
-    """Convert to another element type."""
-    def __init__(
-        self, *, dtype: Any = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class CastLike(_OperatorObject):
-    """Convert the first input to the element type of the second, as `fn.cast` does."""
-    def __init__(
-        self, *, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Cat(_OperatorObject):
-    """Join inputs along a dimension, in which alone their shapes may differ."""
-    def __init__(
-        self, *, axis: int | None = None, axis_name: str | None = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Clahe(_OperatorObject):
-    """Equalise the histograms of tiles of each picture, uint8, grey or RGB, with limited contrast."""
-    def __init__(
-        self, *, tiles_x: int = ..., tiles_y: int = ..., clip_limit: float = ...,
-        luma_only: bool | int = True, device: str | None = None, name: str | None = None,
-        bins: Any = ..., bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
+class CaffeReader(_OperatorObject): ...
+class Cast(_OperatorObject): ...
+class CastLike(_OperatorObject): ...
+class Cat(_OperatorObject): ...
+class Clahe(_OperatorObject): ...
 @_deprecated("use fn.readers.coco")
-class COCOReader(_OperatorObject):
-    """Read images and what a COCO annotation file says of them."""
-    def __init__(
-        self, *, file_root: str | _PathLike[str] = ..., annotations_file: str | _PathLike[str] = '',
-        images: Any = None, ltrb: bool | int = False, ratio: bool | int = False,
-        size_threshold: float = 0.1, skip_empty: bool | int = False, include_iscrowd: bool | int = True,
-        avoid_class_remapping: bool | int = False, polygon_masks: bool | int = False,
-        pixelwise_masks: bool | int = False, image_ids: bool | int = False,
-        preprocessed_annotations: str | _PathLike[str] = '',
-        save_preprocessed_annotations: bool | int = False,
-        save_preprocessed_annotations_dir: str | _PathLike[str] = '',
-        random_shuffle: bool | int = False, shuffle_after_epoch: bool | int = False,
-        shuffle_after_epoch_seed: int | None = None, shard_id: int | None = None,
-        num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
+class COCOReader(_OperatorObject): ...
 @_deprecated("use fn.random.coin_flip")
-class CoinFlip(_OperatorObject):
-    """Draw 1 with a probability, otherwise 0."""
-    def __init__(
-        self, *, probability: float | _Values = 0.5,
-        shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class ColorSpaceConversion(_OperatorObject):
-    """Convert between RGB, BGR, grey and Y'CbCr (ITU-R BT.601, limited range)."""
-    def __init__(
-        self, *, image_type: Any = ..., output_type: Any = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class ColorTwist(_OperatorObject):
-    """Change hue, saturation, contrast and brightness of RGB pixels, in this order and in one go."""
-    def __init__(
-        self, *, hue: float | _Values = 0.0, saturation: float | _Values = 1.0,
-        contrast: float | _Values = 1.0, brightness: float | _Values = 1.0, image_type: Any = ...,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Constant(_OperatorObject):
-    """Give the same tensor for every sample."""
-    def __init__(
-        self, *, fdata: float | _Sequence[float] | None = None,
-        idata: int | _Sequence[int] | None = None, shape: int | _Sequence[int] | None = None,
-        dtype: Any = None, layout: str = '', device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Contrast(_OperatorObject):
-    """Change the contrast, by default of every frame of a clip alike."""
-    def __init__(
-        self, *, contrast: float | _Values = 1.0, contrast_center: float | _Values | None = None,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class CoordFlip(_OperatorObject):
-    """Mirror points, whose coordinates are the last dimension: 2 * center - coordinate."""
-    def __init__(
-        self, *, flip_x: bool | int | _Values = True, flip_y: bool | int | _Values = False,
-        flip_z: bool | int | _Values = False, center_x: float | _Values = 0.5,
-        center_y: float | _Values = 0.5, center_z: float | _Values = 0.5, layout: str = '',
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class CoordTransform(_OperatorObject):
-    """Transform points, whose coordinates are the last dimension: M @ point + T."""
-    def __init__(
-        self, *, M: Any = None, T: float | _Sequence[float] | _Values | None = None, MT: Any = None,
-        dtype: Any = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Copy(_OperatorObject):
-    """Copy to the device of the operator; the data itself where it is there."""
-    def __init__(
-        self, *, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Crop(_OperatorObject):
-    """Cut a window out of frames, the same one out of every frame of a clip by default."""
-    def __init__(
-        self, *, crop: float | _Sequence[float] | _Values | None = None,
-        crop_d: float | _Values | None = None, crop_h: float | _Values | None = None,
-        crop_w: float | _Values | None = None, crop_pos_x: float | _Values = 0.5,
-        crop_pos_y: float | _Values = 0.5, crop_pos_z: float | _Values = 0.5, rounding: str = 'round',
-        out_of_bounds_policy: str = 'error', fill_values: float | _Sequence[float] = ...,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class CropMirrorNormalize(_OperatorObject):
-    """Crop, mirror, normalise and transpose frames in one go, by default every frame alike."""
-    def __init__(
-        self, *, crop: float | _Sequence[float] | _Values | None = None,
-        crop_d: float | _Values | None = None, crop_h: float | _Values | None = None,
-        crop_w: float | _Values | None = None, crop_pos_x: float | _Values = 0.5,
-        crop_pos_y: float | _Values = 0.5, crop_pos_z: float | _Values = 0.5, rounding: str = 'round',
-        out_of_bounds_policy: str = 'error', fill_values: float | _Sequence[float] = ...,
-        mirror: bool | int | _Values = False, mean: float | _Sequence[float] | _Values = ...,
-        std: float | _Sequence[float] | _Values = ..., scale: float = 1.0, shift: float = 0.0,
-        dtype: Any = ..., output_layout: str = 'CHW', pad_output: bool | int = False,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Debayer(_OperatorObject):
-    """Make RGB (H, W, 3) of a Bayer pattern, (H, W) or (H, W, 1), uint8 or uint16, by OpenCV."""
-    def __init__(
-        self, *, blue_position: int | _Sequence[int] | _Values = ..., algorithm: str | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Dilate(_OperatorObject):
-    """Replace each value by the largest one in a rectangle around it."""
-    def __init__(
-        self, *, mask_size: int | _Sequence[int] | _Values = ...,
-        anchor: int | _Sequence[int] | _Values = ..., iterations: int = 1,
-        border_mode: str = 'constant', device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class DLTensorPythonFunction(_OperatorObject):
-    """Call a Python function on DLPack capsules; see `python_function`."""
-    def __init__(
-        self, *, function: Any = ..., num_outputs: int = 1, batch_processing: bool | int = True,
-        output_layouts: Any = None, synchronize_stream: bool | int = True, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class DumpImage(_OperatorObject):
-    """Write images to `{sample}-{suffix}-0.ppm` in the working directory, and give them on."""
-    def __init__(
-        self, *, suffix: str = '', input_layout: str = 'HWC', device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class ElementExtract(_OperatorObject):
-    """Take single frames of each sample: as many outputs as numbers."""
-    def __init__(
-        self, *, element_map: int | _Sequence[int] = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Equalize(_OperatorObject):
-    """Equalise the histogram of each channel of each picture, uint8, as OpenCV does."""
-    def __init__(
-        self, *, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Erase(_OperatorObject):
-    """Fill one or more regions of every sample with one value for each channel."""
-    def __init__(
-        self, *, anchor: float | _Sequence[float] | _Values = ...,
-        shape: float | _Sequence[float] | _Values = ..., axes: int | _Sequence[int] | None = None,
-        axis_names: str | None = None, fill_value: float | _Sequence[float] | _Values = ...,
-        normalized: bool | int = False, normalized_anchor: bool | int = False,
-        normalized_shape: bool | int = False, centered_anchor: bool | int = False,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Erode(_OperatorObject):
-    """Replace each value by the smallest one in a rectangle around it."""
-    def __init__(
-        self, *, mask_size: int | _Sequence[int] | _Values = ...,
-        anchor: int | _Sequence[int] | _Values = ..., iterations: int = 1,
-        border_mode: str = 'constant', device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class ExpandDims(_OperatorObject):
-    """Insert dimensions of size 1. The data is not copied."""
-    def __init__(
-        self, *, axes: int | _Sequence[int] = ..., new_axis_names: str | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class ExternalSource(_OperatorObject):
-    """Take samples from Python code."""
-    def __init__(
-        self, source: Any = None, num_outputs: int | None = None, *, cycle: str | None = None,
-        layout: Any = None, dtype: Any = None, ndim: int | _Sequence[int] | None = None,
-        cuda_stream: Any = None, batch: bool | int | None = None, batch_info: bool | int | None = None,
-        no_copy: bool | int | None = None, parallel: bool | int | None = None,
-        prefetch_queue_depth: int | None = None, bytes_per_sample_hint: int | None = None,
-        repeat_last: bool | int | None = None, blocking: bool | int | None = None,
-        device: str | None = None, name: str | None = None, preserve: Any = ..., seed: Any = ...,
-        use_copy_kernel: Any = ...
-    ) -> None: ...
-
+class CoinFlip(_OperatorObject): ...
+class ColorSpaceConversion(_OperatorObject): ...
+class ColorTwist(_OperatorObject): ...
+class Constant(_OperatorObject): ...
+class Contrast(_OperatorObject): ...
+class CoordFlip(_OperatorObject): ...
+class CoordTransform(_OperatorObject): ...
+class Copy(_OperatorObject): ...
+class Crop(_OperatorObject): ...
+class CropMirrorNormalize(_OperatorObject): ...
+class Debayer(_OperatorObject): ...
+class Dilate(_OperatorObject): ...
+class DLTensorPythonFunction(_OperatorObject): ...
+class DumpImage(_OperatorObject): ...
+class ElementExtract(_OperatorObject): ...
+class Equalize(_OperatorObject): ...
+class Erase(_OperatorObject): ...
+class Erode(_OperatorObject): ...
+class ExpandDims(_OperatorObject): ...
+class ExternalSource(_OperatorObject): ...
 @_deprecated("use fn.resize_crop_mirror")
-class FastResizeCropMirror(_OperatorObject):
-    """`resize_crop_mirror` without antialiasing by default; deprecated in DALI."""
-    def __init__(
-        self, *, resize_x: float | _Values | None = None, resize_y: float | _Values | None = None,
-        resize_z: float | _Values | None = None, size: float | _Sequence[float] | _Values | None = None,
-        resize_shorter: float | _Values | None = None, resize_longer: float | _Values | None = None,
-        mode: str = 'default', max_size: float | _Sequence[float] | None = None,
-        subpixel_scale: bool | int = True, roi_start: float | _Sequence[float] | _Values | None = None,
-        roi_end: float | _Sequence[float] | _Values | None = None, roi_relative: bool | int = False,
-        interp_type: Any = ..., mag_filter: Any = None, min_filter: Any = None,
-        antialias: bool | int = False, dtype: Any = None,
-        crop: float | _Sequence[float] | _Values | None = None, crop_d: float | _Values | None = None,
-        crop_h: float | _Values | None = None, crop_w: float | _Values | None = None,
-        crop_pos_x: float | _Values = 0.5, crop_pos_y: float | _Values = 0.5,
-        crop_pos_z: float | _Values = 0.5, rounding: str = 'round', mirror: int | _Values = 0,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        minibatch_size: Any = ..., preserve: Any = ..., temp_buffer_hint: Any = ...
-    ) -> None: ...
-
+class FastResizeCropMirror(_OperatorObject): ...
 @_deprecated("use fn.readers.file")
-class FileReader(_OperatorObject):
-    """Read whole files as they are, and give each its label."""
-    def __init__(
-        self, *, file_root: str | _PathLike[str] | None = None,
-        file_list: str | _PathLike[str] | None = None, files: Any = None,
-        labels: int | _Sequence[int] | None = None, file_filters: Any = ..., dir_filters: Any = ...,
-        case_sensitive_filter: bool | int = False, random_shuffle: bool | int = False,
-        shuffle_after_epoch: bool | int = False, shuffle_after_epoch_seed: int | None = None,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class Filter(_OperatorObject):
-    """Correlate samples with a window of each, in float32."""
-    def __init__(
-        self, *, anchor: int | _Sequence[int] | _Values = ..., border: str = 'reflect_101',
-        mode: str = 'same', dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Flip(_OperatorObject):
-    """Mirror frames, by default every frame of a clip alike."""
-    def __init__(
-        self, *, horizontal: bool | int | _Values = True, vertical: bool | int | _Values = False,
-        depthwise: bool | int | _Values = False, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Full(_OperatorObject):
-    """Make samples of a shape out of a value, which is broadcast as numpy does."""
-    def __init__(
-        self, *, shape: int | _Sequence[int] | _Values = ..., layout: str = '',
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class FullLike(_OperatorObject):
-    """Make samples with the shapes, type and layout of the first input out of the second's values."""
-    def __init__(
-        self, *, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class GaussianBlur(_OperatorObject):
-    """Blur with a Gaussian window, by default every frame of a clip alike."""
-    def __init__(
-        self, *, sigma: float | _Sequence[float] | _Values = ...,
-        window_size: int | _Sequence[int] | _Values = ..., dtype: Any = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class GetProperty(_OperatorObject):
-    """Give what is known of every sample beside its data, as the bytes of a text (1-D uint8)."""
-    def __init__(
-        self, *, key: str = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class GridMask(_OperatorObject):
-    """Make squares of frames black that repeat along two directions; the same ones in a whole clip."""
-    def __init__(
-        self, *, tile: int | _Values = 100, ratio: float | _Values = 0.5, angle: float | _Values = 0.0,
-        shift_x: float | _Values = 0.0, shift_y: float | _Values = 0.0, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Hsv(_OperatorObject):
-    """Change hue, saturation and value of RGB pixels, by default of every frame of a clip alike."""
-    def __init__(
-        self, *, hue: float | _Values = 0.0, saturation: float | _Values = 1.0,
-        value: float | _Values = 1.0, dtype: Any = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Hue(_OperatorObject):
-    """Turn the hue of RGB pixels, by default of every frame of a clip alike."""
-    def __init__(
-        self, *, hue: float | _Values = 0.0, image_type: Any = ..., dtype: Any = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
+class FileReader(_OperatorObject): ...
+class Filter(_OperatorObject): ...
+class Flip(_OperatorObject): ...
+class Full(_OperatorObject): ...
+class FullLike(_OperatorObject): ...
+class GaussianBlur(_OperatorObject): ...
+class GetProperty(_OperatorObject): ...
+class GridMask(_OperatorObject): ...
+class Hsv(_OperatorObject): ...
+class Hue(_OperatorObject): ...
 @_deprecated("use fn.decoders.image")
-class ImageDecoder(_OperatorObject):
-    """Decode images: JPEG, PNG, TIFF, BMP, PNM, JPEG 2000, WebP, GIF, AVIF and HEIC."""
-    def __init__(
-        self, *, output_type: Any = ..., dtype: Any = ..., adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728, time_limit: Any = 60.0, memory_limit: Any = 'auto',
-        device: str | None = None, name: str | None = None, affine: Any = ...,
-        bytes_per_sample_hint: Any = ..., cache_batch_copy: Any = ..., cache_debug: Any = ...,
-        cache_size: Any = ..., cache_threshold: Any = ..., cache_type: Any = ...,
-        device_memory_padding: Any = ..., device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ..., host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ..., preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
-    ) -> None: ...
-
+class ImageDecoder(_OperatorObject): ...
 @_deprecated("use fn.decoders.image_crop")
-class ImageDecoderCrop(_OperatorObject):
-    """Decode a window of images; it is that of `fn.crop`."""
-    def __init__(
-        self, *, output_type: Any = ..., dtype: Any = ..., adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728, time_limit: Any = 60.0, memory_limit: Any = 'auto',
-        crop: float | _Sequence[float] | _Values | None = None, crop_d: float | _Values | None = None,
-        crop_h: float | _Values | None = None, crop_w: float | _Values | None = None,
-        crop_pos_x: float | _Values = 0.5, crop_pos_y: float | _Values = 0.5,
-        crop_pos_z: float | _Values = 0.5, rounding: str = 'round', device: str | None = None,
-        name: str | None = None, affine: Any = ..., bytes_per_sample_hint: Any = ...,
-        cache_batch_copy: Any = ..., cache_debug: Any = ..., cache_size: Any = ...,
-        cache_threshold: Any = ..., cache_type: Any = ..., device_memory_padding: Any = ...,
-        device_memory_padding_jpeg2k: Any = ..., host_memory_padding: Any = ...,
-        host_memory_padding_jpeg2k: Any = ..., hw_decoder_load: Any = ...,
-        hybrid_huffman_threshold: Any = ..., jpeg_fancy_upsampling: Any = ...,
-        preallocate_height_hint: Any = ..., preallocate_width_hint: Any = ..., preserve: Any = ...,
-        use_fast_idct: Any = ...
-    ) -> None: ...
-
+class ImageDecoderCrop(_OperatorObject): ...
 @_deprecated("use fn.decoders.image_random_crop")
-class ImageDecoderRandomCrop(_OperatorObject):
-    """Decode a random window of images, of a random area and aspect ratio."""
-    def __init__(
-        self, *, output_type: Any = ..., dtype: Any = ..., adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728, time_limit: Any = 60.0, memory_limit: Any = 'auto',
-        random_area: float | _Sequence[float] = ...,
-        random_aspect_ratio: float | _Sequence[float] = ..., num_attempts: int = 10,
-        seed: int | None = None, device: str | None = None, name: str | None = None, affine: Any = ...,
-        bytes_per_sample_hint: Any = ..., cache_batch_copy: Any = ..., cache_debug: Any = ...,
-        cache_size: Any = ..., cache_threshold: Any = ..., cache_type: Any = ...,
-        device_memory_padding: Any = ..., device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ..., host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ..., preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
-    ) -> None: ...
-
+class ImageDecoderRandomCrop(_OperatorObject): ...
 @_deprecated("use fn.decoders.image_slice")
-class ImageDecoderSlice(_OperatorObject):
-    """Decode a window of images; it is that of `fn.slice`, and lies in the image."""
-    def __init__(
-        self, anchor: Any = None, shape_input: Any = None, *,
-        start: int | _Sequence[int] | _Values | None = None,
-        rel_start: float | _Sequence[float] | _Values | None = None,
-        end: int | _Sequence[int] | _Values | None = None,
-        rel_end: float | _Sequence[float] | _Values | None = None,
-        shape: int | _Sequence[int] | _Values | None = None,
-        rel_shape: float | _Sequence[float] | _Values | None = None,
-        axes: int | _Sequence[int] | _Values | None = None, axis_names: str | None = None,
-        normalized_anchor: bool | int = True, normalized_shape: bool | int = True,
-        output_type: Any = ..., dtype: Any = ..., adjust_orientation: bool | int = True,
-        max_pixels: int = 134217728, time_limit: Any = 60.0, memory_limit: Any = 'auto',
-        device: str | None = None, name: str | None = None, affine: Any = ...,
-        bytes_per_sample_hint: Any = ..., cache_batch_copy: Any = ..., cache_debug: Any = ...,
-        cache_size: Any = ..., cache_threshold: Any = ..., cache_type: Any = ...,
-        device_memory_padding: Any = ..., device_memory_padding_jpeg2k: Any = ...,
-        host_memory_padding: Any = ..., host_memory_padding_jpeg2k: Any = ...,
-        hw_decoder_load: Any = ..., hybrid_huffman_threshold: Any = ...,
-        jpeg_fancy_upsampling: Any = ..., preallocate_height_hint: Any = ...,
-        preallocate_width_hint: Any = ..., preserve: Any = ..., use_fast_idct: Any = ...
-    ) -> None: ...
-
-class Jitter(_OperatorObject):
-    """Move every pixel by a random whole number of pixels, in all frames of a clip alike."""
-    def __init__(
-        self, *, nDegree: int = 2, mask: int | _Values = 1, fill_value: float = 0.0,
-        interp_type: Any = ..., seed: int | None = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class JpegCompressionDistortion(_OperatorObject):
-    """Give RGB pictures the artefacts of a JPEG: each is encoded (4:2:0) and decoded again."""
-    def __init__(
-        self, *, quality: int | _Values = 50, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Laplacian(_OperatorObject):
-    """The sum of the second derivatives along each axis, by default of every frame alike."""
-    def __init__(
-        self, *, window_size: int | _Sequence[int] | _Values = ...,
-        smoothing_size: int | _Sequence[int] | _Values | None = None,
-        scale: float | _Sequence[float] | _Values = ..., normalized_kernel: bool | int = False,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class LookupTable(_OperatorObject):
-    """Give for each integer the value that a table has for it."""
-    def __init__(
-        self, *, keys: int | _Sequence[int] = ..., values: float | _Sequence[float] = ...,
-        default_value: float = 0.0, dtype: Any = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class MedianBlur(_OperatorObject):
-    """Replace each value by the median of a window around it; the outermost values are repeated."""
-    def __init__(
-        self, *, window_size: int | _Sequence[int] | _Values = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class MelFilterBank(_OperatorObject):
-    """Sum frequencies up by triangular filters that are evenly apart on a mel scale."""
-    def __init__(
-        self, *, nfilter: int = 128, sample_rate: float = 44100.0, freq_low: float = 0.0,
-        freq_high: float = 0.0, mel_formula: str = 'slaney', normalize: bool | int = True,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class MFCC(_OperatorObject):
-    """Compute mel frequency cepstral coefficients: a cosine transform of a mel spectrogram."""
-    def __init__(
-        self, *, n_mfcc: int = 20, dct_type: int = 2, normalize: bool | int = False, axis: int = 0,
-        lifter: float = 0.0, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class MultiPaste(_OperatorObject):
-    """Paste regions of frames on a black canvas, one after the other."""
-    def __init__(
-        self, *, in_ids: int | _Sequence[int] | _Values | None = None,
-        output_size: int | _Sequence[int] | _Values | None = None, in_anchors: Any = None,
-        in_anchors_rel: Any = None, shapes: Any = None, shapes_rel: Any = None, out_anchors: Any = None,
-        out_anchors_rel: Any = None, dtype: Any = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
+class ImageDecoderSlice(_OperatorObject): ...
+class Jitter(_OperatorObject): ...
+class JpegCompressionDistortion(_OperatorObject): ...
+class Laplacian(_OperatorObject): ...
+class LookupTable(_OperatorObject): ...
+class MedianBlur(_OperatorObject): ...
+class MelFilterBank(_OperatorObject): ...
+class MFCC(_OperatorObject): ...
+class MultiPaste(_OperatorObject): ...
 @_deprecated("use fn.readers.mxnet")
-class MXNetReader(_OperatorObject):
-    """Read images and labels of RecordIO files, in the order of their places in the file."""
-    def __init__(
-        self, *, path: Any = ..., index_path: Any = ..., random_shuffle: bool | int = False,
-        shuffle_after_epoch: bool | int = False, shuffle_after_epoch_seed: int | None = None,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
+class MXNetReader(_OperatorObject): ...
 @_deprecated("use fn.readers.nemo_asr")
-class NemoAsrReader(_OperatorObject):
-    """Read sounds and their texts, as manifests of NVIDIA NeMo list them."""
-    def __init__(
-        self, *, manifest_filepaths: Any = ..., read_sample_rate: bool | int = True,
-        read_text: bool | int = True, read_idxs: bool | int = False, dtype: Any = ...,
-        downmix: bool | int = True, sample_rate: float = -1.0, quality: float = 50.0,
-        min_duration: float = 0.0, max_duration: float = 0.0, random_shuffle: bool | int = False,
-        shuffle_after_epoch: bool | int = False, shuffle_after_epoch_seed: int | None = None,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class NonsilentRegion(_OperatorObject):
-    """Find the part of a signal between leading and trailing silence."""
-    def __init__(
-        self, *, cutoff_db: float = -60.0, window_length: int = 2048, reference_power: float = 0.0,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ..., reset_interval: Any = ...
-    ) -> None: ...
-
+class NemoAsrReader(_OperatorObject): ...
+class NonsilentRegion(_OperatorObject): ...
 @_deprecated("use fn.random.normal")
-class NormalDistribution(_OperatorObject):
-    """Draw numbers of a normal distribution."""
-    def __init__(
-        self, *, mean: float | _Values = 0.0, stddev: float | _Values = 1.0,
-        shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Normalize(_OperatorObject):
-    """Take the mean off and divide by the standard deviation."""
-    def __init__(
-        self, *, axes: int | _Sequence[int] | None = None, axis_names: str | None = None,
-        batch: bool | int = False, mean: Any = None, stddev: Any = None, ddof: int = 0,
-        epsilon: float = 0.0, scale: float = 1.0, shift: float = 0.0, dtype: Any = ...,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class NumbaFunction(_OperatorObject):
-    """Run a function that Numba compiles, on the CPU: it fills arrays that it is given."""
-    def __init__(
-        self, *, run_fn: Any = ..., out_types: Any = ..., in_types: Any = ...,
-        outs_ndim: int | _Sequence[int] = ..., ins_ndim: int | _Sequence[int] = ...,
-        setup_fn: Any = None, batch_processing: bool | int = False, device: str | None = None,
-        name: str | None = None, blocks: Any = ..., bytes_per_sample_hint: Any = ...,
-        preserve: Any = ..., threads_per_block: Any = ...
-    ) -> None: ...
-
+class NormalDistribution(_OperatorObject): ...
+class Normalize(_OperatorObject): ...
+class NumbaFunction(_OperatorObject): ...
 @_deprecated("use fn.readers.numpy")
-class NumpyReader(_OperatorObject):
-    """Read arrays of NPY files."""
-    def __init__(
-        self, *, file_root: str | _PathLike[str] | None = None,
-        file_list: str | _PathLike[str] | None = None, files: Any = None, file_filter: str = '*.npy',
-        roi_start: int | _Sequence[int] | None = None, roi_end: int | _Sequence[int] | None = None,
-        roi_shape: int | _Sequence[int] | None = None,
-        rel_roi_start: float | _Sequence[float] | None = None,
-        rel_roi_end: float | _Sequence[float] | None = None,
-        rel_roi_shape: float | _Sequence[float] | None = None, roi_axes: int | _Sequence[int] = ...,
-        out_of_bounds_policy: str = 'error', fill_value: float = 0.0,
-        random_shuffle: bool | int = False, shuffle_after_epoch: bool | int = False,
-        shuffle_after_epoch_seed: int | None = None, shard_id: int | None = None,
-        num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        cache_header_information: Any = ..., dont_use_mmap: Any = ..., initial_fill: Any = ...,
-        lazy_init: Any = ..., prefetch_queue_depth: Any = ..., preserve: Any = ...,
-        read_ahead: Any = ..., register_buffers: Any = ..., skip_cached_images: Any = ...,
-        tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class OneHot(_OperatorObject):
-    """Mark the class that each number stands for along a new dimension."""
-    def __init__(
-        self, *, num_classes: int = 0, axis: int | None = None, axis_name: str | None = None,
-        dtype: Any = ..., on_value: float = 1.0, off_value: float = 0.0, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Ones(_OperatorObject):
-    """Make samples of ones."""
-    def __init__(
-        self, *, shape: int | _Sequence[int] | _Values = ..., dtype: Any = ..., layout: str = '',
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class OnesLike(_OperatorObject):
-    """Make samples of ones with the shapes, element type and layout of the input."""
-    def __init__(
-        self, *, dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class OpticalFlow(_OperatorObject):
-    """Estimate how the picture moves from each frame of a clip to the next, by OpenCV's DIS."""
-    def __init__(
-        self, *, preset: float = 0.0, output_grid: int = 4, hint_grid: int = 4,
-        enable_temporal_hints: bool | int = False, enable_external_hints: bool | int = False,
-        image_type: Any = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Pad(_OperatorObject):
-    """Fill samples up at their ends, by default to the size of the largest one of the batch."""
-    def __init__(
-        self, *, axes: int | _Sequence[int] | _Values | None = None, axis_names: str | None = None,
-        align: int | _Sequence[int] | _Values | None = None,
-        shape: int | _Sequence[int] | _Values | None = None, fill_value: float | _Values = 0.0,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Paste(_OperatorObject):
-    """Put frames on a canvas of one color, every frame of a clip at the same place."""
-    def __init__(
-        self, *, ratio: float | _Values = ..., fill_value: float | _Sequence[float] = ...,
-        paste_x: float | _Values = 0.5, paste_y: float | _Values = 0.5,
-        min_canvas_size: float | _Values = 0.0, n_channels: int = 3, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class PeekImageShape(_OperatorObject):
-    """(height, width, channels) that images will have when they are decoded, by their headers."""
-    def __init__(
-        self, *, dtype: Any = ..., adjust_orientation: bool | int = True, image_type: Any = ...,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class PerFrame(_OperatorObject):
-    """Say that the first dimension of samples counts frames."""
-    def __init__(
-        self, *, replace: bool | int = False, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class PermuteBatch(_OperatorObject):
-    """Put the samples of a batch into another order; some may come twice and others not at all."""
-    def __init__(
-        self, *, indices: int | _Values = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class PowerSpectrum(_OperatorObject):
-    """Compute the power of each frequency of a signal: `nfft // 2 + 1` of them."""
-    def __init__(
-        self, *, axis: int = -1, nfft: int | None = None, power: int = 2, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class PreemphasisFilter(_OperatorObject):
-    """Subtract from every value of a signal a share of the value before it."""
-    def __init__(
-        self, *, preemph_coeff: float | _Values = 0.97, border: str = 'clamp', dtype: Any = ...,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class PythonFunction(_OperatorObject):
-    """Call a Python function on NumPy arrays, on a GPU on CuPy arrays."""
-    def __init__(
-        self, *, function: Any = ..., num_outputs: int = 1, batch_processing: bool | int = False,
-        output_layouts: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class RandomBBoxCrop(_OperatorObject):
-    """Draw a window that keeps boxes, and move the boxes into it."""
-    def __init__(
-        self, *, thresholds: float | _Sequence[float] = ..., threshold_type: str = 'iou',
-        all_boxes_above_threshold: bool | int = True, allow_no_crop: bool | int = True,
-        scaling: float | _Sequence[float] = ..., aspect_ratio: float | _Sequence[float] = ...,
-        crop_shape: int | _Sequence[int] | _Values | None = None,
-        input_shape: int | _Sequence[int] | _Values | None = None, shape_layout: str | None = None,
-        bbox_layout: str | None = None, ltrb: bool | int = True,
-        bbox_prune_threshold: float | None = None, num_attempts: int = 1, total_num_attempts: int = -1,
-        output_bbox_indices: bool | int = False, quiet: bool | int = False, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class RandomCropGenerator(_OperatorObject):
-    """Draw a window of images of these shapes: its anchor (y, x) and its shape (height, width)."""
-    def __init__(
-        self, *, random_area: float | _Sequence[float] = ...,
-        random_aspect_ratio: float | _Sequence[float] = ..., num_attempts: int = 10,
-        seed: int | None = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class RandomResizedCrop(_OperatorObject):
-    """Resize a random part of frames, the same one of every frame of a clip."""
-    def __init__(
-        self, *, size: int | _Sequence[int] | _Values = ...,
-        random_area: float | _Sequence[float] = ...,
-        random_aspect_ratio: float | _Sequence[float] = ..., num_attempts: int = 10,
-        interp_type: Any = ..., mag_filter: Any = None, min_filter: Any = None,
-        antialias: bool | int = True, dtype: Any = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        minibatch_size: Any = ..., preserve: Any = ..., temp_buffer_hint: Any = ...
-    ) -> None: ...
-
-class Reinterpret(_OperatorObject):
-    """Take the bytes of samples for elements of another type."""
-    def __init__(
-        self, shape: int | _Sequence[int] | _Values | None = None, *,
-        rel_shape: float | _Sequence[float] | _Values | None = None,
-        src_dims: int | _Sequence[int] | _Values | None = None, layout: str | None = None,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Reshape(_OperatorObject):
-    """Give samples another shape, another layout, or both."""
-    def __init__(
-        self, shape: int | _Sequence[int] | _Values | None = None, *,
-        rel_shape: float | _Sequence[float] | _Values | None = None,
-        src_dims: int | _Sequence[int] | _Values | None = None, layout: str | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Resize(_OperatorObject):
-    """Resize frames, every frame of a clip alike."""
-    def __init__(
-        self, *, resize_x: float | _Values | None = None, resize_y: float | _Values | None = None,
-        resize_z: float | _Values | None = None, size: float | _Sequence[float] | _Values | None = None,
-        resize_shorter: float | _Values | None = None, resize_longer: float | _Values | None = None,
-        mode: str = 'default', max_size: float | _Sequence[float] | None = None,
-        subpixel_scale: bool | int = True, roi_start: float | _Sequence[float] | _Values | None = None,
-        roi_end: float | _Sequence[float] | _Values | None = None, roi_relative: bool | int = False,
-        interp_type: Any = ..., mag_filter: Any = None, min_filter: Any = None,
-        antialias: bool | int = True, dtype: Any = None, save_attrs: bool | int = False,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        minibatch_size: Any = ..., preserve: Any = ..., temp_buffer_hint: Any = ...
-    ) -> None: ...
-
-class ResizeCropMirror(_OperatorObject):
-    """Resize, crop and mirror frames in one go: only pixels inside the window are computed."""
-    def __init__(
-        self, *, resize_x: float | _Values | None = None, resize_y: float | _Values | None = None,
-        resize_z: float | _Values | None = None, size: float | _Sequence[float] | _Values | None = None,
-        resize_shorter: float | _Values | None = None, resize_longer: float | _Values | None = None,
-        mode: str = 'default', max_size: float | _Sequence[float] | None = None,
-        subpixel_scale: bool | int = True, roi_start: float | _Sequence[float] | _Values | None = None,
-        roi_end: float | _Sequence[float] | _Values | None = None, roi_relative: bool | int = False,
-        interp_type: Any = ..., mag_filter: Any = None, min_filter: Any = None,
-        antialias: bool | int = True, dtype: Any = None,
-        crop: float | _Sequence[float] | _Values | None = None, crop_d: float | _Values | None = None,
-        crop_h: float | _Values | None = None, crop_w: float | _Values | None = None,
-        crop_pos_x: float | _Values = 0.5, crop_pos_y: float | _Values = 0.5,
-        crop_pos_z: float | _Values = 0.5, rounding: str = 'round', mirror: int | _Values = 0,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        minibatch_size: Any = ..., preserve: Any = ..., temp_buffer_hint: Any = ...
-    ) -> None: ...
-
-class ROIRandomCrop(_OperatorObject):
-    """Draw where a window of a given shape begins, with as much of a region in it as it can hold."""
-    def __init__(
-        self, *, crop_shape: int | _Sequence[int] | _Values = ...,
-        roi_start: int | _Sequence[int] | _Values = ...,
-        roi_end: int | _Sequence[int] | _Values | None = None,
-        roi_shape: int | _Sequence[int] | _Values | None = None,
-        in_shape: int | _Sequence[int] | _Values | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Rotate(_OperatorObject):
-    """Rotate frames about their centre, every frame of a clip alike by default."""
-    def __init__(
-        self, *, angle: float | _Values = ..., axis: float | _Sequence[float] | _Values | None = None,
-        keep_size: bool | int = False, size: float | _Sequence[float] | _Values | None = None,
-        fill_value: float | None = None, interp_type: Any = ..., dtype: Any = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Saturation(_OperatorObject):
-    """Scale the saturation of RGB pixels, by default of every frame of a clip alike."""
-    def __init__(
-        self, *, saturation: float | _Values = 1.0, image_type: Any = ..., dtype: Any = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
+class NumpyReader(_OperatorObject): ...
+class OneHot(_OperatorObject): ...
+class Ones(_OperatorObject): ...
+class OnesLike(_OperatorObject): ...
+class OpticalFlow(_OperatorObject): ...
+class Pad(_OperatorObject): ...
+class Paste(_OperatorObject): ...
+class PeekImageShape(_OperatorObject): ...
+class PerFrame(_OperatorObject): ...
+class PermuteBatch(_OperatorObject): ...
+class PowerSpectrum(_OperatorObject): ...
+class PreemphasisFilter(_OperatorObject): ...
+class PythonFunction(_OperatorObject): ...
+class RandomBBoxCrop(_OperatorObject): ...
+class RandomCropGenerator(_OperatorObject): ...
+class RandomResizedCrop(_OperatorObject): ...
+class Reinterpret(_OperatorObject): ...
+class Reshape(_OperatorObject): ...
+class Resize(_OperatorObject): ...
+class ResizeCropMirror(_OperatorObject): ...
+class ROIRandomCrop(_OperatorObject): ...
+class Rotate(_OperatorObject): ...
+class Saturation(_OperatorObject): ...
 @_deprecated("use fn.readers.sequence")
-class SequenceReader(_OperatorObject):
-    """Read clips of videos whose frames are picture files."""
-    def __init__(
-        self, *, file_root: str | _PathLike[str] = ..., sequence_length: int = ..., step: int = 1,
-        stride: int = 1, image_type: Any = ..., random_shuffle: bool | int = False,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class SequenceRearrange(_OperatorObject):
-    """Put the frames of each sample into another order."""
-    def __init__(
-        self, *, new_order: int | _Sequence[int] | _Values = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
+class SequenceReader(_OperatorObject): ...
+class SequenceRearrange(_OperatorObject): ...
 @_deprecated("use DataNode.shape")
-class Shapes(_OperatorObject):
-    """Give the sizes of every sample, as a 1-D tensor; `DataNode.shape()` is the same."""
-    def __init__(
-        self, *, dtype: Any = ..., device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Slice(_OperatorObject):
-    """Take a part of every sample, given by start and end or by start and size."""
-    def __init__(
-        self, anchor: Any = None, shape_input: Any = None, *,
-        start: int | _Sequence[int] | _Values | None = None,
-        rel_start: float | _Sequence[float] | _Values | None = None,
-        end: int | _Sequence[int] | _Values | None = None,
-        rel_end: float | _Sequence[float] | _Values | None = None,
-        shape: int | _Sequence[int] | _Values | None = None,
-        rel_shape: float | _Sequence[float] | _Values | None = None,
-        axes: int | _Sequence[int] | _Values | None = None, axis_names: str | None = None,
-        normalized_anchor: bool | int = True, normalized_shape: bool | int = True,
-        out_of_bounds_policy: str = 'error', fill_values: float | _Sequence[float] = ...,
-        dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Spectrogram(_OperatorObject):
-    """Compute the power of each frequency in windows of a signal of one channel."""
-    def __init__(
-        self, *, nfft: int | None = None, window_length: int = 512, window_step: int = 256,
-        window_fn: float | _Sequence[float] = ..., power: int = 2, center_windows: bool | int = True,
-        reflect_padding: bool | int = True, layout: str = 'ft', device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Sphere(_OperatorObject):
-    """Show frames as if they lay on a sphere: magnified in the middle."""
-    def __init__(
-        self, *, mask: int | _Values = 1, fill_value: float = 0.0, interp_type: Any = ...,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class Squeeze(_OperatorObject):
-    """Drop dimensions of size 1."""
-    def __init__(
-        self, *, axes: int | _Sequence[int] | _Values | None = None, axis_names: str | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
+class Shapes(_OperatorObject): ...
+class Slice(_OperatorObject): ...
+class Spectrogram(_OperatorObject): ...
+class Sphere(_OperatorObject): ...
+class Squeeze(_OperatorObject): ...
 @_deprecated("use fn.random_bbox_crop")
-class SSDRandomCrop(_OperatorObject):
-    """Cut a window out of frames as the single-shot detector of boxes (SSD) is trained."""
-    def __init__(
-        self, *, num_attempts: int = 1, seed: int | None = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Stack(_OperatorObject):
-    """Join inputs of one shape along a new dimension."""
-    def __init__(
-        self, *, axis: int = 0, axis_name: str | None = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class TensorResize(_OperatorObject):
-    """Resize all dimensions of tensors, or those of `axes`, as `fn.resize` does with pictures."""
-    def __init__(
-        self, *, sizes: float | _Sequence[float] | _Values | None = None,
-        scales: float | _Sequence[float] | _Values | None = None,
-        axes: int | _Sequence[int] | None = None, axis_names: str | None = None, mode: str = 'default',
-        max_size: float | _Sequence[float] | None = None,
-        alignment: float | _Sequence[float] | _Values = ..., size_rounding: str = 'round',
-        subpixel_scale: bool | int = True, roi_start: float | _Sequence[float] | _Values | None = None,
-        roi_end: float | _Sequence[float] | _Values | None = None, roi_relative: bool | int = False,
-        interp_type: Any = ..., mag_filter: Any = None, min_filter: Any = None,
-        antialias: bool | int = True, dtype: Any = None, device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., minibatch_size: Any = ...,
-        preserve: Any = ..., temp_buffer_hint: Any = ...
-    ) -> None: ...
-
+class SSDRandomCrop(_OperatorObject): ...
+class Stack(_OperatorObject): ...
+class TensorResize(_OperatorObject): ...
 @_deprecated("use fn.readers.tfrecord")
-class TFRecordReader(_OperatorObject):
-    """Read features of the `Example` records of TFRecord files."""
-    def __init__(
-        self, *, path: Any = ..., index_path: Any = ..., features: Any = ...,
-        random_shuffle: bool | int = False, shuffle_after_epoch: bool | int = False,
-        shuffle_after_epoch_seed: int | None = None, shard_id: int | None = None,
-        num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class ToDecibels(_OperatorObject):
-    """Convert magnitudes to decibels: multiplier * log10(in / reference)."""
-    def __init__(
-        self, *, multiplier: float = 10.0, reference: float = 0.0, cutoff_db: float = -200.0,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class TorchPythonFunction(_OperatorObject):
-    """Call a Python function on PyTorch tensors; see `python_function`."""
-    def __init__(
-        self, *, function: Any = ..., num_outputs: int = 1, batch_processing: bool | int = False,
-        output_layouts: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
+class TFRecordReader(_OperatorObject): ...
+class ToDecibels(_OperatorObject): ...
+class TorchPythonFunction(_OperatorObject): ...
 @_deprecated("use fn.transforms.translation")
-class TransformTranslation(_OperatorObject):
-    """Move points."""
-    def __init__(
-        self, mt: Any = None, *, offset: float | _Sequence[float] | _Values = ...,
-        reverse_order: bool | int = False, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Transpose(_OperatorObject):
-    """Put the dimensions of samples into another order. The output shares the input's memory."""
-    def __init__(
-        self, *, perm: int | _Sequence[int] | None = None, transpose_layout: bool | int = True,
-        output_layout: str | None = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
+class TransformTranslation(_OperatorObject): ...
+class Transpose(_OperatorObject): ...
 @_deprecated("use fn.random.uniform")
-class Uniform(_OperatorObject):
-    """Draw numbers from a range, each equally likely, or from a list of values."""
-    def __init__(
-        self, *, range: float | _Sequence[float] | _Values | None = None,
-        values: float | _Sequence[float] | _Values | None = None,
-        shape: int | _Sequence[int] | _Values | None = None, dtype: Any = ..., seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
+class Uniform(_OperatorObject): ...
 @_deprecated("use fn.readers.video")
-class VideoReader(_OperatorObject):
-    """Read clips of videos."""
-    def __init__(
-        self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
-        file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
-        file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = False,
-        file_list_frame_num: bool | int | None = None,
-        file_list_include_preceding_frame: bool | int | None = None, sequence_length: int | None = None,
-        stride: int = 1, step: int = -1, fps: float | None = None, clips_per_video: int | None = None,
-        clips_per_decode: int = 1, shuffle_buffer: int | None = None, weights: Any = None,
-        balanced: bool | int = False, uniform_sample: bool | int = False, sampler: Any = None,
-        pad_mode: str = 'none', pad_sequences: bool | int = False,
-        fill_value: int | _Sequence[int] = ..., resolution_change: str = 'error', matrix: str = 'auto',
-        color_range: str = 'auto', output: str = 'rgb', snap: str = 'none', max_pixels: int = 134217728,
-        time_limit: Any = 60.0, memory_limit: Any = 'auto', dtype: Any = ...,
-        normalized: bool | int = False, channels: int = 3, image_type: Any = ...,
-        enable_frame_num: str = 'none', enable_timestamps: bool | int = False,
-        enable_audio: bool | int = False, audio_sample_rate: int | None = None,
-        audio_channels: int | None = None, random_shuffle: bool | int = False,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, max_errors: Any = None,
-        error_log: str | _PathLike[str] | None = None, skip_known: Any = None,
-        cache: str | _PathLike[str] | None = None, cache_size: Any = '50GB', seed: int | None = None,
-        device: str | None = None, name: str | None = None, additional_decode_surfaces: Any = ...,
-        bytes_per_sample_hint: Any = ..., dont_use_mmap: Any = ..., initial_fill: Any = ...,
-        lazy_init: Any = ..., prefetch_queue_depth: Any = ..., preserve: Any = ...,
-        read_ahead: Any = ..., skip_cached_images: Any = ..., skip_vfr_check: Any = ...,
-        tensor_init_bytes: Any = ...
-    ) -> None: ...
-
+class VideoReader(_OperatorObject): ...
 @_deprecated("use fn.readers.video_resize")
-class VideoReaderResize(_OperatorObject):
-    """Read clips of videos, and resize them: `fn.readers.video` with `fn.resize` on its clips."""
-    def __init__(
-        self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
-        file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
-        file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = False,
-        file_list_frame_num: bool | int | None = None,
-        file_list_include_preceding_frame: bool | int | None = None, sequence_length: int | None = None,
-        stride: int = 1, step: int = -1, fps: float | None = None, clips_per_video: int | None = None,
-        clips_per_decode: int = 1, shuffle_buffer: int | None = None, weights: Any = None,
-        balanced: bool | int = False, uniform_sample: bool | int = False, sampler: Any = None,
-        pad_mode: str = 'none', pad_sequences: bool | int = False,
-        fill_value: int | _Sequence[int] = ..., resolution_change: str = 'error', matrix: str = 'auto',
-        color_range: str = 'auto', output: str = 'rgb', snap: str = 'none', max_pixels: int = 134217728,
-        time_limit: Any = 60.0, memory_limit: Any = 'auto', normalized: bool | int = False,
-        channels: int = 3, image_type: Any = ..., enable_frame_num: str = 'none',
-        enable_timestamps: bool | int = False, enable_audio: bool | int = False,
-        audio_sample_rate: int | None = None, audio_channels: int | None = None,
-        random_shuffle: bool | int = False, shard_id: int | None = None, num_shards: int | None = None,
-        stick_to_shard: bool | int = False, pad_last_batch: bool | int = False,
-        on_error: str | None = None, max_errors: Any = None,
-        error_log: str | _PathLike[str] | None = None, skip_known: Any = None,
-        cache: str | _PathLike[str] | None = None, cache_size: Any = '50GB', seed: int | None = None,
-        resize_x: float | _Values | None = None, resize_y: float | _Values | None = None,
-        resize_z: float | _Values | None = None, size: float | _Sequence[float] | _Values | None = None,
-        resize_shorter: float | _Values | None = None, resize_longer: float | _Values | None = None,
-        mode: str = 'default', max_size: float | _Sequence[float] | None = None,
-        subpixel_scale: bool | int = True, roi_start: float | _Sequence[float] | _Values | None = None,
-        roi_end: float | _Sequence[float] | _Values | None = None, roi_relative: bool | int = False,
-        interp_type: Any = ..., mag_filter: Any = None, min_filter: Any = None,
-        antialias: bool | int = True, dtype: Any = None, device: str | None = None,
-        name: str | None = None, additional_decode_surfaces: Any = ...,
-        bytes_per_sample_hint: Any = ..., dont_use_mmap: Any = ..., initial_fill: Any = ...,
-        lazy_init: Any = ..., minibatch_size: Any = ..., prefetch_queue_depth: Any = ...,
-        preserve: Any = ..., read_ahead: Any = ..., skip_cached_images: Any = ...,
-        skip_vfr_check: Any = ..., temp_buffer_hint: Any = ..., tensor_init_bytes: Any = ...
-    ) -> None: ...
-
-class WarpAffine(_OperatorObject):
-    """See frames through an affine transform, every frame of a clip alike by default."""
-    def __init__(
-        self, matrix: Any = ..., *, inverse_map: bool | int = True,
-        size: float | _Sequence[float] | _Values | None = None, fill_value: float | None = None,
-        interp_type: Any = ..., dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Water(_OperatorObject):
-    """Show frames as if they lay under water, every frame of a clip alike."""
-    def __init__(
-        self, *, ampl_x: float = 10.0, ampl_y: float = 10.0, freq_x: float = 0.049087,
-        freq_y: float = 0.049087, phase_x: float = 0.0, phase_y: float = 0.0, mask: int | _Values = 1,
-        fill_value: float = 0.0, interp_type: Any = ..., device: str | None = None,
-        name: str | None = None, bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
-
-class Zeros(_OperatorObject):
-    """Make samples of zeros."""
-    def __init__(
-        self, *, shape: int | _Sequence[int] | _Values = ..., dtype: Any = ..., layout: str = '',
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        preserve: Any = ...
-    ) -> None: ...
-
-class ZerosLike(_OperatorObject):
-    """Make samples of zeros with the shapes, element type and layout of the input."""
-    def __init__(
-        self, *, dtype: Any = None, device: str | None = None, name: str | None = None,
-        bytes_per_sample_hint: Any = ..., preserve: Any = ...
-    ) -> None: ...
+class VideoReaderResize(_OperatorObject): ...
+class WarpAffine(_OperatorObject): ...
+class Water(_OperatorObject): ...
+class Zeros(_OperatorObject): ...
+class ZerosLike(_OperatorObject): ...

@@ -145,7 +145,7 @@ def _class(name: str, place: str, function: Function) -> type[OperatorObject]:
 
 
 def _signature(operator: Operator) -> inspect.Signature:
-    """Of the constructor: what is required there may be given in the call."""
+    """The signature of the constructor; arguments required there may be given in the call."""
     kinds = inspect.Parameter
     names = [*(argument.name for argument in operator.shown), "device", "name"]
     first = [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None) for name in operator.positional]

@@ -119,10 +119,9 @@ class Pipeline:
             type is an error. None takes any.
         output_ndim: number of dimensions of a sample, likewise.
         output_layout: layout of a sample, likewise.
-        exec_pipelined, exec_async, exec_dynamic, experimental_exec_dynamic: choose between
-            executors in DALI; taken, no effect but for how many batches `schedule_run` begins.
-        bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
-            taken, no effect.
+        exec_pipelined, exec_async, exec_dynamic, experimental_exec_dynamic, bytes_per_sample,
+            max_streams, default_cuda_stream_priority, stream_policy, concurrency: of DALI's
+            executors; see "Arguments without effect" in docs/dali/from-dali.md.
         debug: for functions of `pipeline_def`; here it must be False.
 
     Attributes:
@@ -660,13 +659,13 @@ class Pipeline:
 
     @property
     def failures(self) -> list[SampleFailure]:
-        """What went wrong in the readers so far, by time; of each the first 10,000 failures."""
+        """Failures in the readers so far, by time; the first 10,000 of each reader."""
         readers = self._built().program.failures().values()
         found = [each for failures in readers for each in failures]
         return sorted(found, key=lambda failure: failure.time)
 
     def stats(self) -> RunStats:
-        """What was done since the pipeline was built or restored.
+        """Statistics since the pipeline was built or restored.
 
         A mapping from the name of each operator to its samples, seconds and failed samples. Its
         `stages` say how long each stage worked and waited, and `str()` of it in one line whether
@@ -718,7 +717,7 @@ class Pipeline:
 
     @property
     def on_error(self) -> OnError:
-        """What becomes of samples that fail, where readers do not say themselves."""
+        """The policy for samples that fail, where readers have none of their own."""
         return self._errors.on_error
 
     @property

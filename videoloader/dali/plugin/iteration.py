@@ -40,7 +40,7 @@ class BatchIterator(ABC, Generic[Item]):
     def __init__(
         self,
         pipelines: Pipeline | Sequence[Pipeline],
-        output_map: Sequence[str],
+        output_map: Sequence[str | tuple[str, int]],
         size: int = -1,
         reader_name: str | None = None,
         auto_reset: str | bool | None = False,
@@ -50,9 +50,9 @@ class BatchIterator(ABC, Generic[Item]):
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
     ) -> None:
+        self.output_map = self._named(output_map)
         self._turn = ForkSafeLock()
         self._pipelines = [pipelines] if isinstance(pipelines, Pipeline) else list(pipelines)
-        self.output_map = list(output_map)
         self._policy = _policy(last_batch_policy, fill_last_batch)
         self._auto_reset = _auto_reset(auto_reset)
         self.batch_size = self._common_batch_size()
@@ -67,7 +67,7 @@ class BatchIterator(ABC, Generic[Item]):
         self._has_stopped = False
         self._layouts: dict[str, str] = {}
         self._plan = self._plan_at(self._taken)
-        if (state := self._told_by_checkpoints()) is not None:
+        if (state := self._state_in_checkpoints()) is not None:
             self._stand_at(state)
         if self._plan is not None and self._plan.first == self._plan.stop:
             raise ArgumentError(
@@ -78,9 +78,13 @@ class BatchIterator(ABC, Generic[Item]):
         if prepare_first_batch:
             self._prepare()
 
+    def _named(self, output_map: Sequence[Any]) -> list[str]:
+        """The names of the outputs, before anything else is done with the arguments."""
+        return list(output_map)
+
     @abstractmethod
     def _item(self, batches: Sequence[tuple[Sequence[TensorList], int]]) -> Item:
-        """What the iterator gives for a step.
+        """The item of a step.
 
         Args:
             batches: for each pipeline its outputs, and the number of samples to take from each of
@@ -151,7 +155,7 @@ class BatchIterator(ABC, Generic[Item]):
             )
 
     def stats(self) -> RunStats:
-        """What the pipelines have done so far, see `Pipeline.stats`; all of them together.
+        """The statistics of all pipelines together so far, see `Pipeline.stats`.
 
         Where there are several, names of stages and operators begin with the number of theirs.
         """
@@ -159,7 +163,7 @@ class BatchIterator(ABC, Generic[Item]):
 
     @property
     def failures(self) -> list[SampleFailure]:
-        """What went wrong in the readers of the pipelines so far, see `Pipeline.failures`."""
+        """Failures in the readers of the pipelines so far, see `Pipeline.failures`."""
         return [failure for pipeline in self._pipelines for failure in pipeline.failures]
 
     @in_turn
@@ -240,8 +244,8 @@ class BatchIterator(ABC, Generic[Item]):
             epoch, first, start = state["plan"][:3]
             self._plan = replace(self._planner.plan(epoch, first), start=start)
 
-    def _told_by_checkpoints(self) -> Mapping[str, Any] | None:
-        """What the iterator told that made the checkpoints of the pipelines.
+    def _state_in_checkpoints(self) -> Mapping[str, Any] | None:
+        """The state of the iterator that made the checkpoints of the pipelines.
 
         None if there is none, or if they were made by an iterator with other epochs.
         """

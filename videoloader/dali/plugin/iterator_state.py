@@ -10,7 +10,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError
 __all__ = ["PLAN", "check_state"]
 
 PLAN = ("epoch", "first", "start", "stop", "end")
-"""What a state has of an `EpochPlan`."""
+"""Fields of an `EpochPlan` in a state."""
 
 _STATE = {
     "pipelines": "a list of texts",
@@ -21,16 +21,16 @@ _STATE = {
     "samples": "None or a number",
     "has_reader": "True or False",
 }
-"""What `state_dict` gives."""
+"""The items of `state_dict`."""
 
 
 def check_state(state: object) -> None:
     """Fail if this is not the state of an iterator; the error names what is wrong."""
-    told = "not what state_dict() of an iterator over pipelines gives"
+    expected = "not what state_dict() of an iterator over pipelines gives"
     if not isinstance(state, Mapping):
-        raise ArgumentTypeError(f"the state is {told}: it is a {type(state).__name__}")
+        raise ArgumentTypeError(f"the state is {expected}: it is a {type(state).__name__}")
     if missing := _STATE.keys() - state.keys():
-        raise ArgumentError(f"the state is {told}: it has no {', '.join(sorted(missing))}")
+        raise ArgumentError(f"the state is {expected}: it has no {', '.join(sorted(missing))}")
     pipelines, taken, plan = state["pipelines"], state["taken"], state["plan"]
     is_right = {name: isinstance(state[name], bool) for name in _STATE if name.startswith("has_")}
     is_right["taken"] = _is_count(taken)
@@ -46,14 +46,14 @@ def check_state(state: object) -> None:
     for name, is_so in is_right.items():
         if not is_so:
             raise ArgumentError(
-                f"the state is {told}: {name} is {_STATE[name]}, got {state[name]!r:.60}"
+                f"the state is {expected}: {name} is {_STATE[name]}, got {state[name]!r:.60}"
             )
     if plan is not None:
         _, first, start, stop, end = plan
         if not (first <= min(start, stop, taken) and max(start, stop, taken) <= end):
             raise ArgumentError(
-                f"the state is {told}: {taken} batches are taken in an epoch of batches {first} to "
-                f"{end}, which goes on with {start} and stops at {stop}"
+                f"the state is {expected}: {taken} batches are taken in an epoch of batches "
+                f"{first} to {end}, which goes on with {start} and stops at {stop}"
             )
     for each in pipelines:
         Checkpoint.read(each)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from videoloader.dali.pipeline import Pipeline
 from videoloader.dali.plugin.data_and_label import DataAndLabel
 from videoloader.dali.plugin.dense import dense
 from videoloader.dali.plugin.epoch_plan import LastBatchPolicy
@@ -47,32 +46,9 @@ class GenericIterator(BatchIterator[list[Tensors]]):
     The other arguments are those of `videoloader.dali.plugin.pytorch.GenericIterator`.
     """
 
-    def __init__(
-        self,
-        pipelines: Pipeline | Sequence[Pipeline],
-        output_map: Sequence[str | tuple[str, int]],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-    ) -> None:
+    def _named(self, output_map: Sequence[str | tuple[str, int]]) -> list[str]:
         _import_paddle()
-        super().__init__(
-            pipelines,
-            [_name(each) for each in output_map],
-            size,
-            reader_name,
-            auto_reset,
-            fill_last_batch,
-            dynamic_shape,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-        )
+        return [_name(each) for each in output_map]
 
     def _item(self, batches: Sequence[tuple[Sequence[TensorList], int]]) -> list[Tensors]:
         return [

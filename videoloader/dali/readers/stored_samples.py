@@ -103,7 +103,7 @@ class JointSamples(StoredSamples, Protocol):
     """A data set whose samples are made a whole batch at a time, since worker processes do it."""
 
     def read_all(self, numbers: Sequence[int]) -> list[tuple[Sample, ...] | Exception]:
-        """What `read` gives or raises for each of some samples."""
+        """The result or the error of `read` for each of some samples."""
         ...
 
 
@@ -155,7 +155,7 @@ class SampleReader:
         return ((place, self.order.number(place)) for place in self.order.behind(wanted[0]))
 
     def none_left(self, tries: int, error: VideoError) -> str:  # noqa: ARG002
-        """Says that no sample of the shard can be read."""
+        """Raise an error: no sample of the shard can be read."""
         return f"none of the {tries} samples of the shard can be read"
 
     def _failed(
@@ -235,7 +235,7 @@ class SampleReader:
         """Nothing to do: a reader never ends."""
 
     def meta(self) -> dict[str, Any]:
-        """What `Pipeline.reader_meta` gives."""
+        """The result of `Pipeline.reader_meta`."""
         return self.order.epochs.meta()
 
     def _read(

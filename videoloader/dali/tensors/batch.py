@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What is known of a batch without its data.
+    """Shapes, element type, layout and device of a batch, without its data.
 
     Attributes:
         shapes: of each sample.
@@ -114,7 +114,7 @@ class Batch:
 
     @property
     def data(self) -> torch.Tensor | list[Any]:
-        """What it was made of: the block, or the samples."""
+        """The block or the samples that it was made of."""
         return self.samples if self.block is None else self.block
 
     @property

@@ -302,7 +302,7 @@ class TensorList(Computable):
         return SampleTensor.of(batch.samples[position], batch.layout, info)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a row of frames for each sample that is a picture or a clip."""
+        """HTML for notebooks: a row of frames for each sample that is a picture or a clip."""
         pictures = []
         if {*"HW"} <= {*self._batch.layout}:
             pictures = [sample.cpu().numpy() for sample in self._batch]

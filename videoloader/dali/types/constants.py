@@ -58,7 +58,7 @@ class ScalarConstant:
 
     @property
     def shape(self) -> list[int]:
-        """Of a scalar: no dimensions."""
+        """The shape of a scalar: no dimensions."""
         return []
 
     def bool(self) -> ScalarConstant:

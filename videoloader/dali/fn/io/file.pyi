@@ -1,19 +1,10 @@
-# Written by `python -m videoloader.dali.fn.stubs`; do not edit.
+# Written by `make written`; do not edit.
 
-from collections.abc import Sequence as _Sequence
-from os import PathLike as _PathLike
-from typing import Any, TypeAlias
-from typing_extensions import deprecated as _deprecated
-
-_Data: TypeAlias = Any
-"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
-
-_Values: TypeAlias = Any
-"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
+from typing import Any
+from videoloader.dali.fn._annotations import _Data, _Floats, _Ints, _Path, _Values
 
 def read(
-    filepaths: _Data, /, *, device: str | None = None, name: str | None = None,
-    bytes_per_sample_hint: Any = ..., dont_use_mmap: Any = ..., preserve: Any = ...,
-    use_o_direct: Any = ...
+    filepaths: _Data, /, *, device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
+    dont_use_mmap: Any = ..., preserve: Any = ..., use_o_direct: Any = ...
 ) -> Any:
     """Read whole files; a path is a vector of its bytes in UTF-8, and may be a URL."""

@@ -1,4 +1,4 @@
-"""What each arithmetic function computes, and the element type of its result."""
+"""Arithmetic functions: computation, and element type of the result."""
 
 from __future__ import annotations
 

@@ -45,6 +45,6 @@ def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _range(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """What stands for 1, and for 0."""
+    """The values for 1 and for 0."""
     most = float(np.float32(np.iinfo(dtype).max))
     return (most / 2, most / 2) if dtype.kind == "u" else (most, 0.0)

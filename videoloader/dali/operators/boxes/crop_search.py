@@ -17,7 +17,7 @@ _PATIENCE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class SearchRules:
-    """What a window must satisfy.
+    """Conditions that a window must satisfy.
 
     Args:
         thresholds: least overlaps, of which one is drawn for `num_attempts` windows.
@@ -153,7 +153,7 @@ def _inside(boxes: Floats, start: Floats, stop: Floats) -> tuple[Floats, Floats]
 
 
 def _overlap(boxes: Floats, start: Floats, stop: Floats, rules: SearchRules) -> float:
-    """That of the worst box if all must overlap, else of the best."""
+    """The overlap of the worst box if all must overlap, else of the best."""
     if not len(boxes):
         return np.inf
     own, common = _inside(boxes, start, stop)

@@ -183,7 +183,7 @@ class _Rules:
     largest: int | None
 
     def boxes(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those that are large enough."""
+        """The objects that are large enough."""
         sides = parts[:, 1] - parts[:, 0]
         is_large = (sides >= np.array(self.least)).all(axis=1)
         parts, sides = parts[is_large], sides[is_large]

@@ -69,7 +69,7 @@ def _numbers(frames: Spec, given: Mapping[str, Any]) -> tuple[PerSample, ...]:
 def _offset(
     high: float, brightness: _Numbers, shift: _Numbers, contrast: _Numbers, center: _Numbers
 ) -> _Numbers:
-    """What is added to values times brightness and contrast; `high` is the range of the output."""
+    """The offset added after scaling by brightness and contrast; `high` is the output's range."""
     return shift * high + brightness * center * (1 - contrast)
 
 
@@ -92,12 +92,12 @@ class _Line:
 
     @cached_property
     def factors(self) -> list[Any]:
-        """Of each sample, or of each of its frames."""
+        """The factor of each sample, or of each of its frames."""
         return each_of(operator.mul, self.numbers[0], self.numbers[2])
 
     @cached_property
     def offsets(self) -> list[Any]:
-        """Likewise."""
+        """The offset of each sample, or of each of its frames."""
         return each_of(partial(_offset, largest(self.target)), *self.numbers)
 
     @cached_property
@@ -107,7 +107,7 @@ class _Line:
 
     @cached_property
     def lookups(self) -> list[Any]:
-        """Of each sample, or of each of its frames: see `_lookup`."""
+        """The table of each sample, or of each of its frames: see `_lookup`."""
         return each_of(partial(_lookup, self.target), self.factors, self.offsets)
 
     @cached_property

@@ -78,7 +78,7 @@ class _Run:
 
     @cached_property
     def stages(self) -> list[ColorStage]:
-        """Those of the launch; none if the kernel does not do what the operators do."""
+        """The outputs of the launch; none if the kernel cannot replace the operators."""
         if any(spec.dtype not in ELEMENTS for spec in self.specs):
             return []
         stages = []

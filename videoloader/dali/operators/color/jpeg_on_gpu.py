@@ -49,12 +49,12 @@ class Qualities:
 
     @cached_property
     def by_frame(self) -> list[bool]:
-        """Of each sample whether its frames differ."""
+        """Whether the frames of each sample differ."""
         return [len(set(own)) > 1 for own in self.each]
 
     @cached_property
     def scales(self) -> NDArray[np.int64]:
-        """Of the tables in percent, for each sample or each of its frames that differ."""
+        """Scale of the tables in percent, for each sample or each of its frames that differ."""
         pairs = zip(self.each, self.by_frame, strict=True)
         found = np.array([value for own, varies in pairs for value in (own if varies else own[:1])])
         scales: NDArray[np.int64] = np.where(found < 50, 5000 // found, 200 - 2 * found)

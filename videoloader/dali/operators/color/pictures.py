@@ -127,7 +127,7 @@ def _equalize_by_opencv(context: Context, frames: Batch) -> Batch:
 
 
 def _each_channel(picture: Picture, change: Callable[..., Any]) -> Picture:
-    """What `change` makes of each channel (H, W) of a picture, as one picture."""
+    """Apply `change` to each channel (H, W) of a picture."""
     planes = [np.ascontiguousarray(picture[..., at]) for at in range(picture.shape[-1])]
     return np.stack([change(plane) for plane in planes], axis=-1)
 

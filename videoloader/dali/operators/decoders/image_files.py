@@ -178,7 +178,7 @@ def _decode(
 def _read_headers(
     context: Context, encoded: Batch, find_window: FindWindow, form: ImageForm, operator: str
 ) -> tuple[dict[int, ImageRequest], dict[int, VideoError]]:
-    """What to decode, and the errors of images whose headers are damaged, by their positions."""
+    """Requests for images, and the errors of those with damaged headers, by position."""
     requests: dict[int, ImageRequest] = {}
     failed: dict[int, VideoError] = {}
     for position, value in enumerate(encoded):

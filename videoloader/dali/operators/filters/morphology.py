@@ -141,7 +141,7 @@ class _Rectangle(NamedTuple):
 
     @classmethod
     def of(cls, mask_size: Sequence[int], anchor: Sequence[int]) -> _Rectangle:
-        """That of arguments; -1 is the middle."""
+        """The anchor from the arguments; -1 is the middle."""
         size, given = _pair("mask_size", mask_size, 1), _pair("anchor", anchor, -1)
         if any(own >= side for own, side in zip(given, size, strict=True)):
             raise ArgumentError(f"anchor {given} is not in a mask of {size[0]} x {size[1]}")

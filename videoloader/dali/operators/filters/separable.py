@@ -163,7 +163,7 @@ class Term(NamedTuple):
 
 
 Terms = tuple[Term, ...]
-"""What is added up."""
+"""The terms of the sum."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from videoloader.dali.operators.kernels import (
 )
 from videoloader.dali.tensors.batch import Batch
 
-Window = NDArray[np.float32]
+Taps = NDArray[np.float32]
 T = TypeVar("T")
 
 _SUM, _LARGEST, _SMALLEST = range(3)  # as in filters.cu
@@ -38,8 +38,8 @@ _SEPARABLE = Kernel(
 class Pass(NamedTuple):
     """A window down the columns and one along the rows, each of odd length; factor of the sum."""
 
-    down: Window
-    across: Window
+    down: Taps
+    across: Taps
     factor: float = 1.0
 
 
@@ -78,7 +78,7 @@ def filter_on_gpu(
     starts = np.cumsum([0, *map(len, weights.values())]).tolist()
     first = dict(zip(weights, starts, strict=False))
 
-    def window_of(window: Window) -> tuple[int, int, int]:
+    def window_of(window: Taps) -> tuple[int, int, int]:
         return first[id(window)], len(window), len(window) // 2
 
     table = {

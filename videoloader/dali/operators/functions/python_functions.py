@@ -47,7 +47,7 @@ def _check(given: Any, arguments: Any) -> None:
 
 
 def _described(*, batch_processing: bool, extra: Sequence[Argument] = ()) -> dict[str, Any]:
-    """What the operators of this module have in common."""
+    """The common declaration of the operators of this module."""
     return {
         "inputs": (Input("inputs", is_optional=True, is_repeated=True),),
         "arguments": (

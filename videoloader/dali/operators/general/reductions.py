@@ -136,7 +136,7 @@ def _minimum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
 
 
 def _sum_type(dtype: torch.dtype) -> torch.dtype:
-    """Of the sum of elements: the largest type of their kind, but for floating point their own."""
+    """The type of a sum: the largest of the kind of its elements; of floating point their own."""
     if dtype.is_floating_point:
         return dtype
     is_signed = dtype != torch.bool and torch.iinfo(dtype).min < 0

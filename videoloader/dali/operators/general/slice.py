@@ -23,7 +23,7 @@ from videoloader.dali.operators.arguments import (
     PerSample,
 )
 from videoloader.dali.operators.axes import axis_numbers, for_each
-from videoloader.dali.operators.context import Context, Planned
+from videoloader.dali.operators.context import Context, Planned, once_for_equal
 from videoloader.dali.operators.deprecated import NO_IMAGE_TYPE, OUTPUT_DTYPE
 from videoloader.dali.operators.geometry.crop_windows_on_gpu import moves_from, windows_on_gpu
 from videoloader.dali.operators.inputs import UNNAMED_VOLUMES
@@ -49,7 +49,7 @@ _ENDS = ("end", "rel_end", "shape", "rel_shape")
 _NAMED = ("start", "rel_start", *_ENDS)
 
 
-class Window(NamedTuple):
+class Bounds(NamedTuple):
     """The positions `start` to `stop` of a dimension; they may lie outside of it."""
 
     start: int
@@ -108,7 +108,7 @@ def _axes(layout: str, ndim: int, axes: Sequence[int] | None, names: str | None)
     return found
 
 
-def slice_bounds(extent: int, given: Mapping[str, Any]) -> Window:
+def slice_bounds(extent: int, given: Mapping[str, Any]) -> Bounds:
     """Where a slice begins and ends in a dimension.
 
     Args:
@@ -118,7 +118,7 @@ def slice_bounds(extent: int, given: Mapping[str, Any]) -> Window:
     start, stop = map(_round, _exact_bounds(extent, given))
     if stop < start:
         raise ArgumentError(f"the slice ends before it begins: {start} to {stop}")
-    return Window(start, stop)
+    return Bounds(start, stop)
 
 
 def _exact_bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
@@ -149,12 +149,12 @@ def _exact_bounds(extent: int, given: Mapping[str, Any]) -> tuple[float, float]:
     return start, start + float(single(given["rel_shape"]) * single(extent))
 
 
-def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[Window, ...]:
+def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[Bounds, ...]:
     """The part of one sample, by dimension."""
     policy, values = arguments["out_of_bounds_policy"], arguments["values"]
     axes = _axes(layout, len(shape), arguments["axes"], arguments["axis_names"])
     spread = {name: for_each(name, value, len(axes)) for name, value in values.items()}
-    windows = [Window(0, extent) for extent in shape]
+    windows = [Bounds(0, extent) for extent in shape]
     for position, axis in enumerate(axes):
         own = {name: value[position] for name, value in spread.items()}
         own |= {name: arguments[name] for name in ("normalized_anchor", "normalized_shape")}
@@ -162,7 +162,7 @@ def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[W
         start, stop = slice_bounds(extent, own)
         if policy == "trim_to_shape":
             start, stop = (min(max(bound, 0), extent) for bound in (start, stop))
-        windows[axis] = Window(start, stop)
+        windows[axis] = Bounds(start, stop)
         if policy == "error" and not 0 <= start <= stop <= extent:
             raise ArgumentIndexError(
                 f"the slice {start} to {stop} of dimension {axis} is outside of shape {shape}; "
@@ -173,25 +173,26 @@ def _windows(shape: Shape, layout: str, arguments: Mapping[str, Any]) -> tuple[W
 
 def slice_windows(
     shapes: Sequence[Shape], layout: str, given: Mapping[str, Any]
-) -> list[tuple[Window, ...]]:
+) -> list[tuple[Bounds, ...]]:
     """The parts of samples of these shapes, by dimension, from the arguments of `SLICE_ARGUMENTS`.
 
     `given` has an `out_of_bounds_policy` too.
     """
-    known: dict[Any, tuple[Window, ...]] = {}
-    result = []
     common = {name: value for name, value in given.items() if not isinstance(value, PerSample)}
     varying = {name: value for name, value in given.items() if isinstance(value, PerSample)}
-    for position, shape in enumerate(shapes):
-        own = {name: value[position] for name, value in varying.items()}
-        numbers = (*(own.get("anchor") or ()), *(own.get("shape_input") or ()))
-        key = shape, tuple(own.values()), tuple(map(type, numbers))  # 1 is not 1.0 there
-        if key not in known:
-            taken = ("anchor", "shape_input", *_NAMED)
-            values = {name: own[name] for name in taken if own[name] is not None}
-            known[key] = _windows(shape, layout, {**common, **own, "values": values})
-        result.append(known[key])
-    return result
+
+    def windows_of(shape: Shape, _: object, *values: Any) -> tuple[Bounds, ...]:
+        own = dict(zip(varying, values, strict=True))
+        named = ("anchor", "shape_input", *_NAMED)
+        present = {name: own[name] for name in named if own[name] is not None}
+        return _windows(shape, layout, {**common, **own, "values": present})
+
+    numbers = [varying[name] for name in ("anchor", "shape_input") if name in varying]
+    types = [  # 1 is not 1.0 here
+        tuple(type(number) for each in numbers for number in each[position] or ())
+        for position in range(len(shapes))
+    ]
+    return once_for_equal(windows_of, shapes, types, *varying.values())
 
 
 class _Slicing(NamedTuple):
@@ -204,7 +205,7 @@ class _Slicing(NamedTuple):
         dtype: element type of the output; None for that of the data.
     """
 
-    windows: list[tuple[Window, ...]]
+    windows: list[tuple[Bounds, ...]]
     policy: str
     fill_values: tuple[float, ...]
     dtype: torch.dtype | None
@@ -344,8 +345,8 @@ def slice(context: Context, data: Batch, plan: _Slicing) -> Batch:  # noqa: A001
 SLICE = OPERATORS["slice"]
 
 
-def _inside(values: torch.Tensor, windows: Sequence[Window]) -> torch.Tensor:
-    """What of the windows lies inside of samples (n, ...); a view."""
+def _inside(values: torch.Tensor, windows: Sequence[Bounds]) -> torch.Tensor:
+    """The part of the windows inside samples (n, ...); a view."""
     bounds = zip(windows, values.shape[1:], strict=True)
     inner = (builtins.slice(max(start, 0), min(max(stop, 0), n)) for (start, stop), n in bounds)
     return values[(builtins.slice(None), *inner)]
@@ -353,7 +354,7 @@ def _inside(values: torch.Tensor, windows: Sequence[Window]) -> torch.Tensor:
 
 def _filled(
     part: torch.Tensor,
-    windows: Sequence[Window],
+    windows: Sequence[Bounds],
     shape: Shape,
     fill_values: tuple[float, ...],
     channel: int,
@@ -380,7 +381,7 @@ def _filled(
     return out
 
 
-def _folded(values: torch.Tensor, windows: Sequence[Window], policy: str) -> torch.Tensor:
+def _folded(values: torch.Tensor, windows: Sequence[Bounds], policy: str) -> torch.Tensor:
     """The windows with positions outside of the data mapped onto positions inside."""
     for axis, (start, stop) in enumerate(windows, 1):
         extent = values.shape[axis]

@@ -125,7 +125,7 @@ def _is_other(axis: Axis) -> bool:
 
 
 def _span(side: int, axis: Axis) -> _Span | None:
-    """What torch gets of a side, so that its output `skipped` is the first of ours."""
+    """Crop an axis so that torch's resampling starts at output pixel `skipped`."""
     scale = (axis.end - axis.start) / axis.size
     reach = math.ceil(max(scale, 1.0)) + 1
     low = min(max(math.floor(axis.start) - reach, 0), side - 1)

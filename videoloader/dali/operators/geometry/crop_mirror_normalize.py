@@ -119,7 +119,7 @@ class _Normalizing:
         return moves_of(self.windows, self.mirror)
 
     def lines(self, at: slice, channels: int) -> Lines:
-        """What the values of some samples go through; one row where they are alike."""
+        """Scale and shift of the values of some samples; one row where they are alike."""
         normals = self.normals[at]
         is_one = normals.count(normals[0]) == len(normals)
         return _lines(normals[:1] if is_one else normals, channels, self.scale, self.shift)
@@ -189,7 +189,7 @@ def _lines(
     scale: float,
     shift: float,
 ) -> Lines:
-    """What each channel is multiplied by, and what is added, for some pairs of mean and std."""
+    """Factor and offset of each channel, for some pairs of mean and std."""
     with np.errstate(all="ignore"):  # numbers may be infinite in float32
         factors = np.array(
             [[scale / value for value in _each("std", each, channels)] for _, each in normals],
@@ -206,7 +206,7 @@ def _tables(
     scale: float,
     shift: float,
 ) -> NDArray[np.float32]:
-    """What the 256 bytes become in each channel (C, 256), for one pair of mean and std."""
+    """Table of the normalized values of the 256 bytes in each channel (C, 256)."""
     lines = _lines(normals, channels, scale, shift)
     factor, offset = (torch.from_numpy(each.T) for each in lines)
     values = torch.empty(channels, 256)

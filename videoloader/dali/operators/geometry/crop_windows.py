@@ -72,13 +72,13 @@ BEYOND = (
         "what `pad` fills with, for all channels or each; truncated for integer outputs",
     ),
 )
-"""What happens to a window that reaches outside."""
+"""Policies for a window that reaches outside."""
 
 WINDOW = tuple(argument.name for argument in CROP_ARGUMENTS)
 """The names of the window arguments."""
 
 ABSORBED = tuple(name for name in WINDOW if name not in ("crop_d", "crop_pos_z"))
-"""Those that a decoder knows, which cuts no frames off a clip."""
+"""Arguments that decoders take, which cut no frames off a clip."""
 
 
 class Window(NamedTuple):

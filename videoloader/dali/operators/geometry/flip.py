@@ -46,7 +46,7 @@ class _Flipping:
 
     @cached_property
     def ways(self) -> list[tuple[Any, ...]]:
-        """What is swapped of each sample."""
+        """The mirrored axes of each sample."""
         return list(zip(*self.sides, strict=True))
 
     @cached_property

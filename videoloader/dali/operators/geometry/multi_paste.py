@@ -83,7 +83,7 @@ def _sources(inputs: Sequence[Spec], in_ids: PerSample, position: int) -> list[t
 
 
 def _origins(infos: Sequence[Sequence[str]], arguments: Mapping[str, Any]) -> Sequence[str]:
-    """What is known of the pasted frames, one after the other."""
+    """The specs of the pasted frames, one after the other."""
     count = max(map(len, infos))
     known = [info or [""] * count for info in infos]
     joined = []

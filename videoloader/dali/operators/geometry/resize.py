@@ -147,7 +147,7 @@ def _resize_on_gpu(context: Context, frames: Batch, plan: Resizing) -> Any:
 
 
 def _sides(context: Context, frames: Spec) -> Batch:
-    """What `save_attrs` gives: the sides of each sample."""
+    """The second output of `save_attrs`: the sides of each sample."""
     count = context.outputs[1].shapes[0][0] if len(frames) else 2
     table = [shape[-1 - count : -1] for shape in frames.shapes]
     return Batch(torch.tensor(table, dtype=torch.int32))

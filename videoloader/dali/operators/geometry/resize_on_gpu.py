@@ -117,7 +117,7 @@ def resize_on_gpu(
 
 
 class _Tables(NamedTuple):
-    """What is the same for all pixels of a batch: its axes, and their weights.
+    """The axes of a batch and their weights, which all pixels share.
 
     Attributes:
         axes: (samples, 2), or (1, 2) for samples that are alike.

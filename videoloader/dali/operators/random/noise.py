@@ -34,7 +34,7 @@ def _each(
     values: Batch,
     change: Callable[[np.random.Generator, int, torch.Tensor], torch.Tensor],
 ) -> Batch:
-    """What `change` makes of each sample, saturated to its type."""
+    """Apply `change` to each sample and saturate the result to its type."""
     return Batch(
         [
             saturate(change(context.random(position), position, value), value.dtype)

@@ -62,7 +62,7 @@ def _draw(
     draw: Callable[[np.random.Generator, int, tuple[int, ...]], Any],
     convert: Callable[[torch.Tensor], torch.Tensor] | None = None,
 ) -> Batch:
-    """What `draw` gives for each sample and its shape; converted together where shapes are alike.
+    """Draw the numbers of each sample by `draw`; convert them together where shapes are alike.
 
     Args:
         context: of the call.

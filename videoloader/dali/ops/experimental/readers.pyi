@@ -1,60 +1,6 @@
-# Written by `python -m videoloader.dali.ops.stubs`; do not edit.
-
-from collections.abc import Sequence as _Sequence
-from os import PathLike as _PathLike
-from typing import Any, TypeAlias
-from typing_extensions import deprecated as _deprecated
+# Written by `make written`; do not edit.
 
 from videoloader.dali.ops.operator_class import OperatorObject as _OperatorObject
 
-_Data: TypeAlias = Any
-"""A tensor, a TensorList, a list of tensors; in the definition of a pipeline a DataNode."""
-
-_Values: TypeAlias = Any
-"""Values for each sample: a list, a tensor, a TensorList; in a definition a DataNode too."""
-
-class Fits(_OperatorObject):
-    """Read images of FITS files."""
-    def __init__(
-        self, *, file_root: str | _PathLike[str] | None = None,
-        file_list: str | _PathLike[str] | None = None, files: Any = None, file_filter: str = '*.fits',
-        hdu_indices: int | _Sequence[int] = ..., dtypes: Any = None, random_shuffle: bool | int = False,
-        shuffle_after_epoch: bool | int = False, shuffle_after_epoch_seed: int | None = None,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, seed: int | None = None,
-        device: str | None = None, name: str | None = None, bytes_per_sample_hint: Any = ...,
-        dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ...,
-        prefetch_queue_depth: Any = ..., preserve: Any = ..., read_ahead: Any = ...,
-        skip_cached_images: Any = ..., tensor_init_bytes: Any = ..., use_o_direct: Any = ...
-    ) -> None: ...
-
-class Video(_OperatorObject):
-    """Read clips of videos."""
-    def __init__(
-        self, *, filenames: Any = None, dataset: Any = None, index: Any = None, filter: Any = None,
-        labels: Any = None, classes: Any = None, file_root: str | _PathLike[str] | None = None,
-        file_list: str | _PathLike[str] | None = None, file_list_format: str = 'timestamps',
-        file_list_rounding: str = 'start_down_end_up', file_list_include_end: bool | int = False,
-        file_list_frame_num: bool | int | None = None,
-        file_list_include_preceding_frame: bool | int | None = None, sequence_length: int | None = None,
-        stride: int = 1, step: int = -1, fps: float | None = None, clips_per_video: int | None = None,
-        clips_per_decode: int = 1, shuffle_buffer: int | None = None, weights: Any = None,
-        balanced: bool | int = False, uniform_sample: bool | int = False, sampler: Any = None,
-        pad_mode: str = 'none', pad_sequences: bool | int = False,
-        fill_value: int | _Sequence[int] = ..., resolution_change: str = 'error', matrix: str = 'auto',
-        color_range: str = 'auto', output: str = 'rgb', snap: str = 'none', max_pixels: int = 134217728,
-        time_limit: Any = 60.0, memory_limit: Any = 'auto', dtype: Any = ...,
-        normalized: bool | int = False, channels: int = 3, image_type: Any = ...,
-        enable_frame_num: str = 'none', enable_timestamps: bool | int = False,
-        enable_audio: bool | int = False, audio_sample_rate: int | None = None,
-        audio_channels: int | None = None, random_shuffle: bool | int = False,
-        shard_id: int | None = None, num_shards: int | None = None, stick_to_shard: bool | int = False,
-        pad_last_batch: bool | int = False, on_error: str | None = None, max_errors: Any = None,
-        error_log: str | _PathLike[str] | None = None, skip_known: Any = None,
-        cache: str | _PathLike[str] | None = None, cache_size: Any = '50GB', seed: int | None = None,
-        device: str | None = None, name: str | None = None, additional_decode_surfaces: Any = ...,
-        bytes_per_sample_hint: Any = ..., dont_use_mmap: Any = ..., initial_fill: Any = ...,
-        lazy_init: Any = ..., prefetch_queue_depth: Any = ..., preserve: Any = ...,
-        read_ahead: Any = ..., skip_cached_images: Any = ..., skip_vfr_check: Any = ...,
-        tensor_init_bytes: Any = ...
-    ) -> None: ...
+class Fits(_OperatorObject): ...
+class Video(_OperatorObject): ...

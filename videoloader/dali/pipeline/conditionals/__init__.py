@@ -8,14 +8,14 @@ from typing import Any
 from videoloader.dali.pipeline.conditionals import branches
 from videoloader.dali.pipeline.conditionals.convert import (
     NOT_A_DEFINITION,
-    Converter,
+    DefinitionConverter,
     do_not_convert,
 )
 from videoloader.dali.pipeline.graph.current import current_pipeline
 
 __all__ = ["NOT_A_DEFINITION", "converted", "converted_callee", "do_not_convert"]
 
-_CONVERTER = Converter({name: getattr(branches, name) for name in branches.__all__})
+_CONVERTER = DefinitionConverter({name: getattr(branches, name) for name in branches.__all__})
 
 
 def converted(definition: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""What rewritten definitions call: conditions that are plain values, or data nodes.
+"""Functions that rewritten definitions call, on plain values or data nodes.
 
 A condition that is a data node has a value for each sample. Both branches then run, one after the
 other: what they call runs on the samples of their branch. Afterwards each place that a branch
@@ -83,7 +83,7 @@ class Branches:
         ]
 
     def value(self, number: int) -> Any:
-        """What a place has to be given."""
+        """The value to assign to a place."""
         return self._values[number]
 
     def has(self, number: int) -> bool:
@@ -104,7 +104,7 @@ class Branches:
         return bool(self._given)
 
     def result(self) -> Any:
-        """What the function returns."""
+        """The value that the function returns."""
         if not self.splits:
             (value,) = self._given.values()
             return value

@@ -72,7 +72,7 @@ def do_not_convert(function: _Callable) -> _Callable:
     return unconverted  # type: ignore[return-value]  # in this package: it is not converted
 
 
-class Converter:
+class DefinitionConverter:
     """Converts functions, each once.
 
     Args:
@@ -95,7 +95,7 @@ class Converter:
         return called
 
     def callee(self, function: Any) -> Any:
-        """What a converted function calls, converted if it is code of the user."""
+        """Resolve a call of a converted function; user code is converted too."""
         match function:
             case FunctionType():
                 return self._of_user(function)

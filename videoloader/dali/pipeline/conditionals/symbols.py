@@ -1,4 +1,4 @@
-"""What statements assign: local names, and attributes and elements of objects."""
+"""The targets of assignments: local names, and attributes and elements of objects."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _kind(node: Node) -> StageKind:
 
 
 def _inputs(step: Step) -> list[DataNode]:
-    """What a step takes from other steps."""
+    """The inputs of a step that other steps make."""
     own = {node.ordinal for node in step.nodes}
     taken = [data for node in step.nodes for data in node.sources]
     return [data for data in taken if data.node.ordinal not in own]

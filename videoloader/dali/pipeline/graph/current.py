@@ -43,7 +43,7 @@ def current_pipeline() -> Definer | None:
 
 
 def current_eager() -> Eager | None:
-    """What runs the operators that the definition calls; None: they become a graph."""
+    """The runner of operators that the definition calls; None if they become a graph."""
     stack = _STACK.get()
     return stack[-1][1] if stack else None
 

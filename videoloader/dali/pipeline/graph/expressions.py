@@ -157,7 +157,7 @@ def _with_new_axes(data: DataNode, items: Sequence[Any]) -> DataNode:
 
 
 def _described(name: str, operand: Operand, device: str, **given: Any) -> DataNode:
-    """What an operator tells of samples wherever they are, on a device."""
+    """Call an operator that inspects samples on any device, with its output on one."""
     one_of("device", device, ("cpu", "gpu"))
     data = promote(operand, name)
     known = _call(OPERATORS[name], data, device="cpu", **given)

@@ -31,7 +31,7 @@ def reached(nodes: Sequence[Node]) -> set[Node]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """What a pipeline runs.
+    """The graph of a pipeline.
 
     Attributes:
         nodes: in the order of their making, which is an order to run them in.

@@ -70,7 +70,7 @@ class Branch:
 
 
 class Values(Protocol):
-    """What the nodes of a definition in debug mode have made so far."""
+    """The outputs so far of the nodes of a definition in debug mode."""
 
     def value(self, data: DataNode) -> Batch:
         """The values of a data node for the samples of its branch."""
@@ -78,7 +78,7 @@ class Values(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataNode(Operand):
-    """What will flow from one output of an operator: a batch, once the pipeline runs.
+    """One output of an operator in a graph: a batch, once the pipeline runs.
 
     Pass it on to operators: as an input, or as an argument, which then has its own value for
     each sample. In a `branch` of a condition it has values for the samples of that branch.
@@ -202,7 +202,7 @@ class Node:
 
     @property
     def outputs(self) -> tuple[DataNode, ...]:
-        """What will flow from it."""
+        """The data nodes of its outputs."""
         placed = "gpu" if self.device == "mixed" else self.device
         outputs = tuple(DataNode(self, at, placed, self.branch) for at in range(self.num_outputs))
         if self.operator.kind == "source":  # it runs for all samples, wherever it is called

@@ -125,7 +125,7 @@ def _arguments(node: Node) -> dict[str, Any]:
 
 
 def read_graph(text: str | bytes, *, trusted: bool) -> tuple[dict[str, Any], Callable[[], Any]]:
-    """What `write_graph` wrote.
+    """Read the text of `write_graph`.
 
     Args:
         text: as written.

@@ -322,7 +322,7 @@ class Part:
         return alone
 
     def _made(self, data: DataNode) -> Batch:
-        """What a node has made of these samples, those of its own branch."""
+        """The outputs of a node for these samples, those of its own branch."""
         key = (data.node.ordinal, data.output)
         made = self.values.get(key)
         if made is None:

@@ -70,12 +70,12 @@ class Checkpoint:
 
     def write(self) -> bytes:
         """As bytes, without default values."""
-        told = {
+        values = {
             field.name: getattr(self, field.name)
             for field in fields(self)
             if getattr(self, field.name) != field.default
         }
-        return json.dumps({"version": _VERSION, **told}, separators=(",", ":")).encode()
+        return json.dumps({"version": _VERSION, **values}, separators=(",", ":")).encode()
 
     def checked_seed(self, seed: int | None) -> int:
         """The seed to go on with; an error if another one is asked for."""
@@ -94,8 +94,8 @@ class Checkpoint:
             )
 
 
-def _division(told: list[Any]) -> Division:
-    size, num_shards, batch_size, stick, pad, ended = told
+def _division(values: list[Any]) -> Division:
+    size, num_shards, batch_size, stick, pad, ended = values
     before = tuple((index(shards), index(each), index(stop)) for shards, each, stop in ended)
     return Division(
         index(size), index(num_shards), index(batch_size), bool(stick), bool(pad), before
@@ -103,7 +103,7 @@ def _division(told: list[Any]) -> Division:
 
 
 @runtime_checkable
-class Reader(Protocol):
+class ShardedReader(Protocol):
     """A source with an order of its samples."""
 
     order: ReaderOrder
@@ -113,13 +113,13 @@ class Reader(Protocol):
         ...
 
 
-def readers(sources: Mapping[str, object]) -> dict[str, Reader]:
-    """Those of the sources of a pipeline that are readers."""
-    return {name: source for name, source in sources.items() if isinstance(source, Reader)}
+def readers(sources: Mapping[str, object]) -> dict[str, ShardedReader]:
+    """The readers among the sources of a pipeline."""
+    return {name: source for name, source in sources.items() if isinstance(source, ShardedReader)}
 
 
 def epochs_after(
-    own: Mapping[str, Reader], state: Checkpoint, *, beside_sources: bool
+    own: Mapping[str, ShardedReader], state: Checkpoint, *, beside_sources: bool
 ) -> dict[str, Epochs]:
     """The epochs of readers that go on where a pipeline stood.
 
@@ -149,14 +149,14 @@ def epochs_after(
 def _check_division(
     name: str, order: ReaderOrder, num_shards: int, state: Checkpoint, beside_sources: bool
 ) -> None:
-    told = f"the checkpoint is of reader {name!r} with {num_shards} shards"
+    origin = f"the checkpoint is of reader {name!r} with {num_shards} shards"
     if beside_sources:
         raise ArgumentError(
-            f"{told}, this one has {order.epochs.num_shards}; beside an external source the "
+            f"{origin}, this one has {order.epochs.num_shards}; beside an external source the "
             "number of shards must be the same"
         )
     if not state.has_seed and num_shards > 1 and order.depends_on_seed:
         raise ArgumentError(
-            f"{told}, each of which drew a seed of its own, so what the others have read is not "
+            f"{origin}, each of which drew a seed of its own, so what the others have read is not "
             "known; give the pipelines of all shards the same seed"
         )

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from videoloader.dali.operators.batch_source import Columns, Source, SourceContext
+from videoloader.dali.operators.batch_source import BatchSource, Columns, SourceContext
 from videoloader.dali.pipeline.graph.nodes import Node
 from videoloader.dali.pipeline.run.evaluate import failure
 from videoloader.dali.pipeline.run.run_options import RunOptions
@@ -20,12 +20,12 @@ from videoloader.errors import ArgumentError, TooManyFailuresError, UnsupportedE
 from videoloader.machinery.workers.python_pool import PythonPool
 
 Planned: TypeAlias = "Mapping[Node, Sequence[Any] | Columns]"
-"""What sources put into a batch."""
+"""The samples of a batch, by source."""
 
 NOTHING: Planned = MappingProxyType({})
 
 
-class Sources(Mapping[str, Source]):
+class Sources(Mapping[str, BatchSource]):
     """The sources that were opened, by the names of their operators.
 
     Args:
@@ -36,12 +36,12 @@ class Sources(Mapping[str, Source]):
     def __init__(self, options: RunOptions, python_pool: PythonPool | None) -> None:
         self._options = options
         self.python_pool = python_pool
-        self._opened: dict[str, Source] = {}
+        self._opened: dict[str, BatchSource] = {}
         self._nodes: list[Node] = []  # of these
         self._interrupted: dict[Node, Sequence[Any] | Columns] = {}
         self._external: list[FedSource] = []
 
-    def __getitem__(self, name: str) -> Source:
+    def __getitem__(self, name: str) -> BatchSource:
         return self._opened[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -78,7 +78,7 @@ class Sources(Mapping[str, Source]):
             self.python_pool.start(may_fork=not uses_cuda())
 
     def planned(self, node: Node, iteration: int) -> Sequence[Any] | Columns:
-        """What a source puts into a batch."""
+        """Draw the samples of a batch from a source."""
         try:
             return self._opened[node.name].plan(iteration)
         except StopIteration:
@@ -102,7 +102,7 @@ class Sources(Mapping[str, Source]):
         return [node for node in self._nodes if isinstance(self[node.name], FedSource)]
 
     def ask(self, iteration: int) -> Planned:
-        """What the sources that run in the thread of the caller put into a batch.
+        """Draw the samples of a batch from the sources that run in the thread of the caller.
 
         If Ctrl-C interrupts this, the next call goes on with the sources not asked yet.
         """
@@ -116,13 +116,13 @@ class Sources(Mapping[str, Source]):
         return items
 
     def planned_by_all(self, iteration: int, asked: Planned) -> Planned:
-        """What every source puts into a batch; `asked` has what `ask` gave."""
+        """Draw the samples of a batch from every source; `asked` is the result of `ask`."""
         return self._planned_by(self._nodes, iteration, dict(asked))
 
     def _planned_by(
         self, nodes: Sequence[Node], iteration: int, known: dict[Node, Sequence[Any] | Columns]
     ) -> Planned:
-        """What sources put into a batch; `known` holds what some gave already, and is completed."""
+        """Complete `known`, the samples of a batch that some sources gave already."""
         in_order = not known
         has_ended = False
         for node in nodes:
@@ -189,7 +189,7 @@ class Sources(Mapping[str, Source]):
 
     @property
     def parallel(self) -> list[ParallelSource]:
-        """What worker processes do for sources."""
+        """The sources that worker processes run."""
         return [source.parallel for source in self._external if source.parallel is not None]
 
     def memory_of_workers(self) -> dict[str, list[int]]:
@@ -228,7 +228,7 @@ class Sources(Mapping[str, Source]):
                 )
 
     def failures(self) -> dict[str, Failures]:
-        """What takes the failures of each reader, by name."""
+        """The failure logs of readers, by name."""
         found = {name: getattr(each, "failures", None) for name, each in self.items()}
         return {name: each for name, each in found.items() if isinstance(each, Failures)}
 

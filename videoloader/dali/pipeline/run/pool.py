@@ -171,7 +171,7 @@ class SampleSharing:
     def __init__(self, num_threads: int) -> None:
         self._num_threads = num_threads
         self._seconds: dict[CompiledStage, float] = {}
-        """Of work on the last batch, for each stage."""
+        """Seconds of work on the last batch, for each stage."""
 
     def is_little(self, compiled: CompiledStage) -> bool:
         """Whether a batch of the size of the last one is not worth its way to another thread."""

@@ -1,4 +1,4 @@
-"""What a profile of a run shows: the memory of outputs, and named ranges for NVIDIA's profilers."""
+"""Profiling of a run: memory of outputs, and named ranges for NVIDIA's profilers."""
 
 from __future__ import annotations
 

@@ -185,11 +185,11 @@ class Program:
         self.sources.resume(state.epoch, state.epoch_start)
 
     def failures(self) -> dict[str, Failures]:
-        """What takes the failures of each reader and decoder, by name."""
+        """The failure logs of readers and decoders, by name."""
         return {**self.sources.failures(), **self._failures}
 
     def engines(self) -> dict[str, int]:
-        """What the decoders are, see `RunStats`."""
+        """The kinds of the decoders, see `RunStats`."""
         found: dict[str, int] = {}
         for node in self._nodes:
             if node.operator.decoding:
@@ -197,7 +197,7 @@ class Program:
         return found
 
     def operator_stats(self) -> dict[str, OperatorStats]:
-        """What every operator has done so far, by name."""
+        """The statistics of every operator so far, by name."""
         failures = self.failures()
         return {
             node.name: replace(
@@ -208,7 +208,7 @@ class Program:
         }
 
     def stats(self, runner: RunStats, monitor: Monitor) -> RunStats:
-        """What was done since `monitor` began.
+        """The statistics since `monitor` began.
 
         Args:
             runner: where the time of the stages went.
@@ -235,12 +235,12 @@ class Program:
         """Run one node on a whole batch, here and now."""
         self._step_runner()(Step(node), part)
 
-    def _take_failures(self, node: Node, obstacle: str) -> None:
+    def _take_failures(self, node: Node, reason: str) -> None:
         """Take what fails in an operator that decodes samples, as the pipeline's policy says.
 
         Args:
             node: of any operator.
-            obstacle: why no sample can leave the batch; "" where it can.
+            reason: why no sample can leave the batch; "" where it can.
 
         Raises:
             ArgumentError: the policy cannot be followed.
@@ -248,10 +248,10 @@ class Program:
         policy, operator = self.options.errors, node.operator
         if operator.kind != "decode" and not operator.notes_failures:
             return
-        if obstacle and policy.on_error in ("skip", "replace"):
+        if reason and policy.on_error in ("skip", "replace"):
             raise ArgumentError(
                 f'{node.describe()}: on_error="{policy.on_error}" of the pipeline cannot be '
-                f'followed, since {obstacle}; use on_error="mask" or "raise" here, and give '
+                f'followed, since {reason}; use on_error="mask" or "raise" here, and give '
                 f'on_error="{policy.on_error}" to readers that are to take it'
             )
         self._failures[node.name] = Failures(policy)
@@ -261,7 +261,7 @@ class Program:
         return self._run(self.compiled[0], self.plan(iteration, asked), None)
 
     def plan(self, iteration: int, asked: Planned = NOTHING) -> BatchState:
-        """What every source puts into a batch.
+        """Draw the samples of a batch from every source.
 
         Args:
             iteration: its number.
@@ -336,7 +336,7 @@ class Program:
 
     @contextmanager
     def _scope(self, compiled: CompiledStage, name: str) -> Iterator[Any]:
-        """What the thread of a stage works with: a pool of threads, or a stream."""
+        """The resource of a stage's thread: a pool of threads, or a stream."""
         on_gpu = compiled.kind == "gpu" or any(
             step.node.device in ("gpu", "mixed") for step in compiled.steps
         )
@@ -378,7 +378,7 @@ class Program:
         return state
 
     def _step_runner(self) -> Callable[[Step, Part], None]:
-        """What sends a part of a batch, or a whole one, through a step."""
+        """The function that sends a part of a batch, or a whole one, through a step."""
         if self._mark is None:
             return self._run_step
         return functools.partial(self._run_marked, self._mark)

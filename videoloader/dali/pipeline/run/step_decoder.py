@@ -139,7 +139,7 @@ class StepDecoder:
         return media.clip_decoder(device, workers, **limits)
 
     def _setup(self, step: Step, arguments: Mapping[str, Any]) -> DecoderSetup:
-        """What a step decodes with, made for its first batch."""
+        """The decoder of a step, made for its first batch."""
         name = step.node.name
         if name not in self._setups:
             self._setups[name] = DecoderSetup.of(self.decoder(step.node), arguments, step.output)

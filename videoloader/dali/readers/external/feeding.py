@@ -1,4 +1,4 @@
-"""What sources have in common that `Pipeline.feed_input` may give their data."""
+"""Common base of the sources that `Pipeline.feed_input` feeds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FedSource:
         self.queue(self.prepared(data, layout, cuda_stream))
 
     def prepared(self, data: Any, layout: str | None = None, cuda_stream: Any = None) -> Any:
-        """What `queue` takes, of data as users give it; an error leaves the source as it is."""
+        """Convert a user's data for `queue`; an error leaves the source as it is."""
         raise NotImplementedError
 
     def queue(self, prepared: Any) -> None:

@@ -1,4 +1,4 @@
-"""What an external source draws from: a callable, an iterable or a generator function."""
+"""The origin of an external source: a callable, an iterable or a generator function."""
 
 from __future__ import annotations
 

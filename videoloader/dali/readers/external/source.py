@@ -117,7 +117,7 @@ class ExternalSource(FedSource):
         return self._last
 
     def _parts(self, number: int) -> Sequence[Any]:
-        """What the source gives for each output of a batch."""
+        """The data of the source for each output of a batch."""
         if self._by_batch:
             return self._values(self._give(BatchInfo(number, self._epoch)))
         first = number * self._batch_size
@@ -235,7 +235,7 @@ def _each_fed(given: Mapping[str, Any], name: str | None) -> Sequence[Mapping[st
 
 
 def _check(given: Collection[str], arguments: Mapping[str, Any]) -> None:
-    """What the arguments say together."""
+    """Check the arguments together."""
     source, is_parallel = arguments["source"], arguments["parallel"]
     if source is None:
         for name in ("cycle", "parallel"):

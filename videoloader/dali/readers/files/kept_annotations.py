@@ -108,7 +108,7 @@ def save_annotations(
 def load_annotations(
     folder: str, *, with_ids: bool, with_polygons: bool, with_masks: bool
 ) -> list[Annotated]:
-    """What `save_annotations` or DALI kept; boxes and vertices are as the reader gave them.
+    """Read the annotations kept by `save_annotations` or DALI; boxes as the reader gave them.
 
     Args:
         folder: to read.

@@ -86,7 +86,7 @@ def label_image(
 
 
 def _shapes(segmentation: Any, height: int, width: int) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Of each piece its pixels as (begin, end) of runs (N, 2), and the length of its outline."""
+    """The pixels of each piece as (begin, end) of runs (N, 2), and the length of its outline."""
     if isinstance(segmentation, dict):
         counts = segmentation.get("counts", ())
         counts = read_counts(counts) if isinstance(counts, str) else counts

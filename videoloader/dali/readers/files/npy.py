@@ -26,7 +26,7 @@ _MOST_DIMENSIONS = 32
 
 @dataclass(frozen=True, slots=True)
 class NpyHeader:
-    """What an NPY file holds: where its data begins, shape, element type and order."""
+    """The header of an NPY file: start of the data, shape, element type and order."""
 
     offset: int
     shape: tuple[int, ...]

@@ -64,7 +64,7 @@ def about(linear: Matrix, center: Sequence[float] | None) -> Matrix:
 
 
 def composed(first: Matrix, then: Matrix) -> Matrix:
-    """What the one, then the other does to a point."""
+    """Compose two transforms: the first, then the second."""
     if len(first) != len(then):
         raise ArgumentError(
             f"transforms of {len(first)} and of {len(then)} dimensions cannot follow each other"

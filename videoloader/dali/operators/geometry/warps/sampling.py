@@ -38,7 +38,7 @@ BORDERS: dict[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
     "reflect_101": _reflected_101,
     "wrap": lambda index, length: index % length,
 }
-"""What lies outside a picture: the pixel that stands in for one outside; a constant has none."""
+"""Border modes: the pixel used in place of one outside the picture; a constant has none."""
 
 _OPENCV_BORDERS = {
     "constant": "BORDER_CONSTANT",

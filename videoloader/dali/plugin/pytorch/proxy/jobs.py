@@ -90,7 +90,7 @@ class Feeder(threading.Thread):
         _feeders.add(self)
 
     def run(self) -> None:
-        """What the thread does."""
+        """The loop of the thread."""
         try:
             with stage_stream(self._device):  # copies to a GPU wait for no training step
                 while (job := self.jobs.get()) is not None:

@@ -83,7 +83,7 @@ class Server:
 
     @property
     def proxy(self) -> Proxy:
-        """What data sets call; it pickles into workers."""
+        """The callable for data sets; it pickles into workers."""
         return self._proxy
 
     def produce_data(self, data: Data) -> Data:
@@ -115,7 +115,7 @@ class Server:
 
     @property
     def failures(self) -> list[SampleFailure]:
-        """What went wrong in the pipeline so far, see `Pipeline.failures`."""
+        """Failures in the pipeline so far, see `Pipeline.failures`."""
         return self._pipeline.failures
 
     def start_thread(self) -> None:

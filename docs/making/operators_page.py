@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import videoloader.dali.fn  # noqa: F401  (importing this declares all operators)
 from videoloader.dali.fn.names import HIDDEN
 from videoloader.dali.operators.arguments import REQUIRED, Argument
 from videoloader.dali.operators.operator import OPERATORS, Operator
 
-__all__ = ["operators_page"]
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+PAGE = Path(__file__).parents[1] / "dali" / "operators.md"
 
 _HEAD = """# Operators
 
@@ -28,8 +34,8 @@ differs is listed in [Operators of DALI](dali-operators.md).
 """
 
 
-def operators_page() -> str:
-    """All operators and their arguments in Markdown: the text of `docs/dali/operators.md`."""
+def page() -> str:
+    """The page, in Markdown."""
     shown = [operator for name, operator in sorted(OPERATORS.items()) if name not in HIDDEN]
     return "\n".join([_HEAD, *map(_section, shown)])
 
@@ -65,3 +71,14 @@ def _row(argument: Argument) -> str:
     mark = "yes" if argument.per_sample else ""
     mark = "yes, per frame too" if argument.per_frame else mark
     return f"| `{argument.name}` | {argument.describe()} | {default} | {mark} | {argument.doc} |"
+
+
+def write(_: Sphinx) -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,7 @@
-"""Writes docs/dali/dali-operators.md: operators and arguments of DALI 2.4, and what is here.
+"""The page docs/dali/dali-operators.md: operators and arguments of DALI 2.4, and what is here.
 
-    python docs/dali/dali_table.py
-
-DALI's side is in dali_operators.json, ours are the declarations. Intended differences of values are
-in dali.md, by the names of operators in its table.
+DALI's side is in docs/dali/dali_operators.json, ours are the declarations. Intended differences of
+values are in docs/dali/from-dali.md, by the names of operators in its table.
 """
 
 from __future__ import annotations
@@ -26,15 +24,14 @@ from videoloader.dali.operators.arguments import REQUIRED, Argument
 from videoloader.dali.operators.operator import Operator
 from videoloader.dali.types import DataType
 
-FOLDER = Path(__file__).parent
-PAGE = FOLDER / "dali-operators.md"
+FOLDER = Path(__file__).parents[1] / "dali"
 
 _HEAD = """# Operators of DALI 2.4
 
 {there} of DALI's {count} operators exist here, with {present} of their {arguments} arguments.
 `device`, `name`, `preserve` and `bytes_per_sample_hint`, which every operator has, are not counted.
 [Operators](operators.md) describes them, and those that DALI lacks.
-`python docs/dali/dali_table.py` makes this page, and a test compares it with the declarations.
+`make written` makes this page, and a test compares it with the declarations.
 
 | mark | meaning |
 |---|---|
@@ -224,7 +221,3 @@ def _intended() -> tuple[str, ...]:
 
 def _differs_by_intent(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in _intended())
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

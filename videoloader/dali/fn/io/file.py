@@ -1,5 +1,0 @@
-"""Files whose paths are data."""
-
-from videoloader.dali.fn.names import namespace, public_functions
-
-globals().update(namespace(__name__, public_functions))

@@ -1,5 +1,0 @@
-"""Random numbers, one draw a sample."""
-
-from videoloader.dali.fn.names import namespace, public_functions
-
-globals().update(namespace(__name__, public_functions))

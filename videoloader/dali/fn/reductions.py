@@ -1,5 +1,0 @@
-"""Sums, means, deviations and extremes along dimensions of samples."""
-
-from videoloader.dali.fn.names import namespace, public_functions
-
-globals().update(namespace(__name__, public_functions))
