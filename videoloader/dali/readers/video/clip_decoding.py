@@ -30,7 +30,7 @@ from videoloader.sources.items import Item
 if TYPE_CHECKING:
     from videoloader.decoding.batch_decoder import BatchDecoder
 
-_COLORS = ("color_range", "matrix")
+_COLORS = ("chroma", "color_range", "matrix")
 _RULES = ("max_pixels", "resolution_change", "audio_rate", "audio_channels")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]
