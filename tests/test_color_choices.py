@@ -280,9 +280,11 @@ WAYS = {
 def test_every_way_in_gives_the_same_colours(tmp_path, way):
     path = tagged_video(tmp_path / "a.mp4", size=(720, 64))
     for options in (
-        {},
+        {"chroma": "nearest"},
+        {"chroma": "linear"},
+        {"chroma": "centered"},
         {"matrix": "swscale"},
-        {"matrix": "bt2020", "color_range": "full"},
+        {"matrix": "bt2020", "color_range": "full", "chroma": "nearest"},
     ):
         assert np.array_equal(WAYS[way](path, **options).numpy(), first(path, **options)), options
 

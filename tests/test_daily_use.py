@@ -272,7 +272,7 @@ def test_decoders_of_pipelines_take_the_shorter_side(clip, tmp_path):
             (1, 60, 80, 3),
             (1, 80, 60, 3),
         ]
-    with vl.Video(clip) as video:
+    with vl.Video(clip, chroma="centered") as video:
         expected = video.get_frames([1], size=(60, 80)).frames
     assert torch.equal(torch.as_tensor(np.asarray(frames.at(0))), expected)
     with pytest.raises(vl.errors.ArgumentError, match="give size or resize_shorter"):

@@ -1,6 +1,7 @@
-"""Pipelines of images and of clips beside DALI's, in one run, on a CPU or on a GPU.
+"""Pipelines of images, clips and sounds beside DALI's, in one run, on a CPU or on a GPU.
 
 Images: files, decoding, `random_resized_crop` and `crop_mirror_normalize`, together and in steps.
+Sounds: from 2 to 10 s at 16 kHz, to features for recognising speech.
 Clips: operators one by one, on clips of 16 frames of 224x224 and of 1080p. The libraries take
 turns, each in a process of its own, and a figure is the median of its turns::
 
@@ -33,7 +34,7 @@ from machine import processor_time
 THREADS = 2
 IMAGES = 1000
 FOLDER = Path(__file__).parents[1] / "data" / f"images-{IMAGES}"
-BATCHES = {"images": 32, "224": 8, "1080p": 2}
+BATCHES = {"images": 32, "sound": 16, "224": 8, "1080p": 2}
 SIZES = {"224": (224, 224), "1080p": (1080, 1920)}
 FRAMES = 16
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
@@ -83,6 +84,36 @@ IMAGE_CASES: dict[str, Graph] = {
     "files, image_random_crop, resize": _region,
     "files, image, random_resized_crop": _resized,
     "files, image, random_resized_crop, crop_mirror_normalize": _training,
+}
+
+RATE = 16000
+
+
+def _spectrogram(fn: Any, sounds: Any) -> Any:
+    return fn.spectrogram(sounds, nfft=512, window_length=400, window_step=160)
+
+
+def _mel(fn: Any, sounds: Any) -> Any:
+    return fn.mel_filter_bank(_spectrogram(fn, sounds), sample_rate=RATE, nfilter=80)
+
+
+def _decibels(fn: Any, sounds: Any) -> Any:
+    return fn.to_decibels(_mel(fn, sounds), cutoff_db=-80)
+
+
+def _mfcc(fn: Any, sounds: Any) -> Any:
+    return fn.mfcc(_decibels(fn, sounds), n_mfcc=40)
+
+
+SOUND_CASES: dict[str, Callable[[Any, Any], Any]] = {
+    "spectrogram": _spectrogram,
+    "spectrogram, mel_filter_bank": _mel,
+    "spectrogram, mel_filter_bank, to_decibels": _decibels,
+    "spectrogram, mel_filter_bank, to_decibels, mfcc": _mfcc,
+    "preemphasis_filter": lambda fn, sounds: fn.preemphasis_filter(sounds),
+    "power_spectrum": lambda fn, sounds: fn.power_spectrum(sounds, nfft=1 << 17),
+    "nonsilent_region": lambda fn, sounds: fn.nonsilent_region(sounds)[0],
+    "audio_resample": lambda fn, sounds: fn.audio_resample(sounds, in_rate=RATE, out_rate=22050),
 }
 
 CLIP_CASES: dict[str, dict[str, Any]] = {
@@ -146,6 +177,17 @@ def pipeline_of(package: str, group: str, case: str, device: str) -> Any:
     )
     if group == "images":
         pipeline = define(lambda: IMAGE_CASES[case](fn, types, device))()
+        pipeline.build()
+        return pipeline
+    if group == "sound":
+        random = np.random.default_rng(0)
+        lengths = random.integers(2 * RATE, 10 * RATE, BATCHES[group])
+        sounds = [random.normal(0, 0.1, length).astype(np.float32) for length in lengths]
+
+        def features() -> Any:
+            return SOUND_CASES[case](fn, fn.external_source(source=lambda: sounds, no_copy=True))
+
+        pipeline = define(features)()
         pipeline.build()
         return pipeline
     shape = (BATCHES[group], FRAMES, *SIZES[group], 3)
@@ -296,6 +338,8 @@ def main() -> None:
 
     make_images()
     cases = [("images", case) for case in IMAGE_CASES]
+    if arguments.device == "cpu":
+        cases += [("sound", case) for case in SOUND_CASES]
     cases += [(size, case) for size in SIZES for case in CLIP_CASES]
     with library(sys.executable, "videoloader.dali", arguments.device) as ours:
         libraries = {"videoloader": ours}

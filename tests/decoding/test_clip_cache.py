@@ -448,6 +448,7 @@ FORMATS = {
     "tone_map": ({}, {"tone_map": "hable"}),
     "matrix": ({}, {"matrix": "swscale"}),
     "color_range": ({}, {"color_range": "full"}),
+    "chroma": ({}, {"chroma": "linear"}),
     "output": ({}, {"output": "gray"}),
 }
 RULES = {

@@ -88,7 +88,10 @@ class Filter:
         if self._as_dali or period > _PERIOD:
             wholes, rests = self._places(start, stop)
             middles = np.ceil(rests)
-            return wholes + middles.astype(np.int64), self._weights(middles - rests)
+            at, distances = wholes + middles.astype(np.int64), middles - rests
+            if self._as_dali:
+                return at, _weights_of_dali(distances, self._lobes)
+            return at, self._weights(distances)
         numbers = np.arange(start, stop, dtype=np.int64)
         middles = -(-numbers * step // period)
         phases = middles * period - numbers * step
@@ -176,6 +179,30 @@ def _weights(
     if cutoff != 1:
         weights *= np.float32(cutoff)
     return weights
+
+
+def _weights_of_dali(distances: NDArray[np.float64], lobes: int) -> NDArray[np.float32]:
+    """Weights as `_weights` of a cutoff of 1, which lie whole steps of the table apart."""
+    rows, differences = _rows_of_dali(lobes)
+    places = (distances * _STEPS).astype(np.float32)
+    below = places.astype(np.int32)
+    # Rounded as places in the whole table are.
+    taps = (np.arange(2 * lobes) * _STEPS + 1).astype(np.float32)
+    shares = places[:, None] + taps
+    shares -= below.astype(np.float32)[:, None] + taps
+    weights = differences.take(below, axis=0)
+    weights *= shares
+    weights += rows.take(below, axis=0)
+    return weights
+
+
+@functools.lru_cache(maxsize=8)
+def _rows_of_dali(lobes: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Weights for distances of whole steps, (_STEPS + 1, 2 * lobes), and what a step adds."""
+    table = _lookup(lobes)
+    taps = np.arange(-lobes, lobes) * _STEPS + (lobes * _STEPS + 1)
+    at = (np.arange(_STEPS + 1)[:, None] + taps).clip(0, len(table) - 1)
+    return table[at], np.diff(table, append=table[-1:])[at]
 
 
 @functools.lru_cache(maxsize=8)

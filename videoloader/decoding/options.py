@@ -25,6 +25,7 @@ Interpolation: TypeAlias = Literal["nearest", "bilinear", "triangular", "bicubic
 ToneMap: TypeAlias = Literal["none", "reinhard", "hable"]
 Matrix: TypeAlias = Literal["auto", "bt601", "bt709", "bt2020", "swscale"]
 ColorRange: TypeAlias = Literal["auto", "limited", "full"]
+Chroma: TypeAlias = Literal["nearest", "linear", "centered"]
 Output: TypeAlias = Literal["rgb", "gray", "yuv"]
 ResolutionChange: TypeAlias = Literal["error", "scale"]
 OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
@@ -84,6 +85,11 @@ class StreamOptions(TypedDict, total=False):
             BT.601 at any size; 8 bits, with swscale's rounding, or on the CPU 16 bits as `uint16`.
         color_range: of the samples. `auto`: as the stream is tagged; untagged, limited. `limited`,
             `full`: this one, whatever the tag.
+        chroma: colour of the pixels that share a sample of chroma. `nearest`: that sample, where
+            8 bits become `uint8` at the picture's own size; elsewhere as `linear`. `linear`:
+            interpolated between the samples next to the pixel, by where the codec places them.
+            `centered`: likewise, with samples in the middle of their pixels whatever the codec,
+            as in DALI. Does not apply to `matrix="swscale"` at the picture's own size.
         resolution_change: what to do with frames of another size than the first where a stream
             changes it: `error`, or `scale` them to the first size. With `size` they are scaled.
         tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
@@ -94,6 +100,7 @@ class StreamOptions(TypedDict, total=False):
 
     matrix: Matrix
     color_range: ColorRange
+    chroma: Chroma
     resolution_change: ResolutionChange
     tone_map: ToneMap
     rotate: bool

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.options import (
     BatchOptions,
+    Chroma,
     ColorRange,
     ElementName,
     ElementType,
@@ -34,6 +35,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "tone_map": get_args(ToneMap),
     "matrix": get_args(Matrix),
     "color_range": get_args(ColorRange),
+    "chroma": get_args(Chroma),
     "output": get_args(Output),
 }
 
@@ -59,6 +61,7 @@ class OutputFormat:
     tone_map: ToneMap = "none"
     matrix: Matrix = "auto"
     color_range: ColorRange = "auto"
+    chroma: Chroma = "nearest"
     output: Output = "rgb"
 
     def __post_init__(self) -> None:

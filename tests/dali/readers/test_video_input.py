@@ -96,7 +96,7 @@ def film(demo_folder):
     ],
 )
 def test_videos_are_fed_as_paths_items_and_bytes(film, given):
-    with Video(film) as video:
+    with Video(film, chroma="centered") as video:
         expected = video[:24]
     with fed(8, batch_size=3) as pipe:
         pipe.feed_input("I", given(film))

@@ -99,6 +99,7 @@ def outputs(draw):
         (123.675, 116.28, 103.53) if normalised else None,
         (58.395, 57.12, 57.375) if normalised else None,
         draw(st.sampled_from(["nearest", "bilinear", "triangular"])),
+        chroma=draw(st.sampled_from(["nearest", "linear"])),
     )
 
 
@@ -137,7 +138,8 @@ def read_slot(after, before, shape, output):
 def repeats_chroma(picture, view, output):
     """Where 8 bits become uint8 at their own size, as the documentation has it."""
     taken = view.crop[2:] if view.crop else picture.displayed
-    return tuple(taken) == view.size and output.dtype == "uint8" and picture.bit_depth == 8
+    is_narrow = output.dtype == "uint8" and picture.bit_depth == 8
+    return output.chroma == "nearest" and is_narrow and tuple(taken) == view.size
 
 
 def check(slot, rgb, output):

@@ -111,8 +111,11 @@ def padded(
         wide = values.new_full(shape, fill)
         wide.narrow(axis, before, length).copy_(values)
         return wide
-    indices, _ = pad_frames(np.arange(-before, length + after), length, mode)
-    return values.index_select(axis, torch.from_numpy(indices).to(values.device))
+    ends = []
+    for outside in (np.arange(-before, 0), np.arange(length, length + after)):
+        indices, _ = pad_frames(outside, length, mode)
+        ends.append(values.index_select(axis, torch.from_numpy(indices).to(values.device)))
+    return torch.cat([ends[0], values, ends[1]], axis)
 
 
 def storable(value: torch.Tensor) -> torch.Tensor:

@@ -31,7 +31,7 @@ def converter_for(
         return _PlaneWriter(index.name)
     if output.output == "gray":
         return LumaConverter(index.color, orientation, output, index.name)
-    siting = chroma_siting(index.codec)
+    siting = chroma_siting(index.codec, output)
     return RgbConverter(index.color, orientation, siting=siting, output=output)
 
 

@@ -23,7 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.codecs.color import Color
-from videoloader.decoding.cpu.samples import Box, Planar, Resampler, coded_box, planar
+from videoloader.decoding.cpu.samples import (
+    Box,
+    Planar,
+    Resampler,
+    coded_box,
+    interpolate_chroma,
+    planar,
+)
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.pictures.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.pictures.surface import Surface
@@ -58,10 +65,10 @@ class RgbConverter:
     """Converts the surfaces of one video into slots of a batch. Not for sharing by threads.
 
     Within 2/255 of the formula of ITU-T H.273 (section 8.3) in float64 on smooth content. Chroma
-    is interpolated at its place, except where 8 bits become uint8 at the picture's own size: there
-    it is repeated for the pixels that share it, as players do for speed. With `matrix="swscale"`
-    swscale makes RGB of 8 bits, for uint16 of 16 bits, of the whole picture, and the rest is done
-    to that; `bicubic` without a crop resizes to 8 bits in the same pass.
+    is interpolated at its place, except with `chroma="nearest"` where 8 bits become uint8 at the
+    picture's own size: there it is repeated for the pixels that share it, as players do. With
+    `matrix="swscale"` swscale makes RGB of 8 bits, for uint16 of 16 bits, of the whole picture, and
+    the rest is done to that; `bicubic` without a crop resizes to 8 bits in the same pass.
 
     Args:
         color: description of the stream.
@@ -220,6 +227,12 @@ class RgbConverter:
         import cv2
 
         down, across = picture.down, picture.across
+        planes = picture.planes
+        if self._output.chroma != "nearest" and (down, across) != (1, 1):
+            chroma = interpolate_chroma(picture, box, self._siting, self._memory)
+            planes = [box.of(planes[0]), *chroma]
+            down = across = 1
+            box = Box(0, 0, *box[2:])
         # The part is widened to whole samples of chroma, and what is too much cut off at the end.
         above, before = box.top % down, box.left % across
         rows = slice(box.top - above, box.top + box.height)
@@ -229,10 +242,10 @@ class RgbConverter:
         else:
             shape = (rows.stop - rows.start, columns.stop - columns.start, CHANNELS)
             rgb = self._memory("whole", shape, np.uint8)
-        luma = picture.planes[0][rows, columns]
+        luma = planes[0][rows, columns]
         chroma = [
             plane[rows.start // down :, columns.start // across : -(-columns.stop // across)]
-            for plane in picture.planes[1:]
+            for plane in planes[1:]
         ]
         width = luma.shape[1]
         count = -(-len(luma) // down)  # rows of chroma

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from videoloader.indexing.packets import Orientation
 
 if TYPE_CHECKING:
     from av import VideoFrame
+
+
+Memory: TypeAlias = "Callable[[str, tuple[int, ...], Any], NDArray[Any]]"
+"""Memory by name, shape and type, the same each time."""
 
 
 class Box(NamedTuple):
@@ -120,6 +124,71 @@ def _directly(frame: VideoFrame) -> Planar | None:
         if max(down, across) > 2:
             return None
     return Planar(frame, chosen, kind, parts[0].bits, down, across)
+
+
+def interpolate_chroma(
+    picture: Planar, box: Box, siting: Siting, memory: Memory
+) -> list[NDArray[Any]]:
+    """Chroma of 8 bits for each pixel of a part of a picture, linear in both directions.
+
+    Rounded once, halves up, by exact arithmetic: equal on all processors. The sample at the border
+    of the picture stands for those outside; a part equals that part of the whole picture.
+
+    Args:
+        picture: with subsampled chroma.
+        box: the part, in pixels.
+        siting: where chroma lies.
+        memory: what is returned lies in it.
+    """
+    # One sample more on each side than lies inside, since pixels are between two of them.
+    cuts, wanted = [], []
+    for begin, length, step in zip(box[:2], box[2:], (picture.down, picture.across), strict=True):
+        first = max((begin - 1) // 2, 0) if step == 2 else begin
+        cuts.append(slice(first, (begin + length) // 2 + 1 if step == 2 else begin + length))
+        wanted.append(slice(begin - first * step, begin - first * step + length))
+    is_left = picture.across == 2 and siting == "left"
+    found = []
+    for number, plane in enumerate(picture.planes[1:]):
+        samples = plane[cuts[0], cuts[1]]
+        rows, columns = samples.shape[0] * picture.down, samples.shape[1] * picture.across
+        whole = memory(f"chroma {number}", (rows, columns), np.uint8)
+        if is_left:
+            _interpolate_from_left(samples, whole, memory)
+        else:
+            _enlarge(samples, whole)
+        found.append(whole[wanted[0], wanted[1]])
+    return found
+
+
+def _enlarge(samples: NDArray[np.uint8], whole: NDArray[np.uint8]) -> None:
+    """Interpolate once or twice the rows and columns, with samples in the middle of theirs."""
+    import cv2
+
+    cv2.resize(samples, whole.shape[::-1], whole, interpolation=cv2.INTER_LINEAR_EXACT)
+
+
+def _interpolate_from_left(
+    samples: NDArray[np.uint8], whole: NDArray[np.uint8], memory: Memory
+) -> None:
+    """Interpolate twice the columns, with samples on the left of two, and rows as `_enlarge`."""
+    import cv2
+
+    half = len(whole), samples.shape[1]
+    on_sample = memory("on a sample", half, np.uint8)
+    _enlarge(samples, on_sample)
+    # Eight times the mean of two neighbours, so that the quarters of rows are whole numbers.
+    sums = memory("sums", samples.shape, np.uint16)
+    np.add(samples[:, :-1], samples[:, 1:], out=sums[:, :-1], dtype=np.uint16)
+    np.multiply(samples[:, -1:], np.uint16(2), out=sums[:, -1:], dtype=np.uint16)
+    sums *= 4
+    tall = memory("tall", half, np.uint16)
+    # In floats, which hold these numbers; INTER_LINEAR_EXACT takes seven times as long.
+    cv2.resize(sums, half[::-1], tall, interpolation=cv2.INTER_LINEAR)
+    tall += 4
+    tall >>= 3
+    between = memory("between", half, np.uint8)
+    np.copyto(between, tall, casting="unsafe")
+    cv2.merge([on_sample, between], whole.reshape(*half, 2))
 
 
 class Resampler:

@@ -203,8 +203,8 @@ def _describe(
     record["format"] = code
     if own_size and output.tone_map == "none":
         is_swscale = output.matrix == "swscale"
-        # As on the CPU, where interpolating chroma would double the time.
-        if picture.bit_depth == 8 and (output.dtype == "uint8" or is_swscale):
+        repeats = output.chroma == "nearest" and output.dtype == "uint8"
+        if picture.bit_depth == 8 and (repeats or is_swscale):
             record["format"] |= _REPEAT_X | _REPEAT_Y
         elif is_swscale:
             record["format"] |= _REPEAT_X

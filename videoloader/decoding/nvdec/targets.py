@@ -92,6 +92,6 @@ def picture_of(index: VideoIndex, orientation: Orientation, output: OutputFormat
         matrix=matrix,
         range=color_range,
         transfer=index.color.transfer,
-        siting=chroma_siting(index.codec),
+        siting=chroma_siting(index.codec, output),
         orientation=orientation,
     )

@@ -77,11 +77,13 @@ def resolve(
     return matrix, "pc" if pixel_format.startswith("yuvj") else color_range or "tv"
 
 
-def chroma_siting(codec: str) -> Siting:
+def chroma_siting(codec: str, output: OutputFormat | None = None) -> Siting:
     """Where a sample of halved chroma lies: on the left one of its two pixels, or between them.
 
-    Vertically it lies between its two rows.
+    Vertically it lies between its two rows. An output may want it taken for centered.
     """
+    if output is not None and output.chroma == "centered":
+        return "center"
     return codec_of(codec).chroma_siting
 
 

@@ -33,6 +33,33 @@ def magnitude(spectrum: torch.Tensor, power: int) -> torch.Tensor:
     return spectrum.real.square() + spectrum.imag.square()
 
 
+def magnitudes(signals: torch.Tensor, length: int, power: int) -> torch.Tensor:
+    """|z| or |z|^2 of the frequencies of signals (n, values) of float32: (n, length // 2 + 1).
+
+    Signals longer than `length` are cut, shorter ones followed by zeros. On the CPU, OpenCV takes
+    half to a fifth of the time of torch, for lengths without large factors.
+    """
+    import cv2
+
+    is_quick = signals.device.type == "cpu" and length > 1 and signals.shape[1] and len(signals)
+    if not is_quick or cv2.getOptimalDFTSize(length) != length:
+        return magnitude(torch.fft.rfft(signals, length), power)
+    values = signals[:, :length]
+    if values.shape[1] < length:
+        values = torch.nn.functional.pad(values, (0, length - values.shape[1]))
+    # Packed: the real part of the first, both of the others, the real part of the last if even.
+    packed = torch.from_numpy(cv2.dft(values.contiguous().numpy(), flags=cv2.DFT_ROWS))
+    packed.square_()
+    found = signals.new_empty((len(signals), length // 2 + 1))
+    found[:, 0] = packed[:, 0]
+    torch.add(
+        packed[:, 1 : length - 1 : 2], packed[:, 2:length:2], out=found[:, 1 : -(-length // 2)]
+    )
+    if length % 2 == 0:
+        found[:, -1] = packed[:, -1]
+    return found.sqrt_() if power == 1 else found
+
+
 def mel_weights(
     bins: int, filters: int, rate: float, low: float, high: float, formula: str, *, normalize: bool
 ) -> torch.Tensor:

@@ -17,7 +17,7 @@ from videoloader.dali.operators.arguments import (
     PerSample,
     column,
 )
-from videoloader.dali.operators.audio.features import POWER, check_floating, magnitude
+from videoloader.dali.operators.audio.features import POWER, check_floating, magnitudes
 from videoloader.dali.operators.axes import axis_number
 from videoloader.dali.operators.context import Context, Planned
 from videoloader.dali.operators.operator import declare
@@ -65,12 +65,16 @@ def preemphasis_filter(
         flat = values.reshape(len(values), -1).to(kind)
         place = out.part(at)
         if flat.shape[1]:
-            before = flat.roll(1, dims=1)
-            first = {"zero": None, "clamp": 0, "reflect": 1}[border]
-            is_zero = first is None or first >= flat.shape[1]
-            before[:, 0] = 0 if is_zero else flat[:, first]
             weights = column(preemph_coeff.values[at], 2, str(values.device))
-            place.copy_(saturate(flat - weights * before, dtype).reshape(place.shape))
+            made = place.view(flat.shape) if place.dtype == kind else torch.empty_like(flat)
+            torch.mul(flat[:, :-1], weights, out=made[:, 1:])
+            torch.sub(flat[:, 1:], made[:, 1:], out=made[:, 1:])
+            first = {"zero": None, "clamp": 0, "reflect": 1}[border]
+            made[:, :1] = flat[:, :1]
+            if first is not None and first < flat.shape[1]:
+                made[:, :1] -= weights * flat[:, first : first + 1]
+            if place.dtype != kind:
+                place.copy_(saturate(made, dtype).reshape(place.shape))
     return out
 
 
@@ -113,8 +117,11 @@ def power_spectrum(context: Context, signal: Batch, plan: _Spectrum) -> Batch:
     """
     out = context.empty()
     for at in parts(signal, out):
-        spectrum = torch.fft.rfft(signal.part(at).float(), plan.nfft, dim=plan.axis)
-        out.part(at).copy_(magnitude(spectrum, plan.power))
+        values = signal.part(at).float().movedim(plan.axis, -1)
+        shape = values.shape[:-1]
+        length = plan.nfft or values.shape[-1]
+        found = magnitudes(values.flatten(0, -2), length, plan.power).unflatten(0, shape)
+        out.part(at).copy_(found.movedim(-1, plan.axis))
     return out
 
 
@@ -175,14 +182,20 @@ def nonsilent_region(
             begins.part(at).zero_()
             lengths.part(at).zero_()
             continue
-        power = _sums(values.square(), window) / window
-        power[_sums((values != 0).double(), window) == 0] = 0.0  # without what rounding leaves
+        power = _sums(values.square(), window).div_(window)
+        is_zero = values == 0
+        if window <= int(is_zero.sum()):  # without what rounding leaves of silence
+            power[_sums((~is_zero).double(), window) == 0] = 0.0
         reference = reference_power or power.amax(dim=1, keepdim=True)
         loud = power >= reference * 10 ** (cutoff_db / 10)
-        places = torch.arange(loud.shape[1], device=loud.device)
-        first = torch.where(loud, places, count).amin(dim=1)
-        last = torch.where(loud, places + window, 0).amax(dim=1)
-        is_silent = last == 0
+        is_silent = ~loud.any(dim=1)
+        if loud.is_cuda:
+            first, behind = (each.byte().argmax(dim=1) for each in (loud, loud.flip(1)))
+        else:  # NumPy stops at the first one, and looks from behind without a copy
+            table = loud.numpy()
+            both = table.argmax(axis=1), table[:, ::-1].argmax(axis=1)
+            first, behind = map(torch.from_numpy, both)
+        last = loud.shape[1] - 1 - behind + window
         begins.part(at).copy_(first.masked_fill(is_silent, 0))
         lengths.part(at).copy_((last - first).masked_fill(is_silent, 0))
     return begins, lengths

@@ -15,7 +15,7 @@ from videoloader.dali.operators.audio.features import (
     POWER,
     check_floating,
     cosines,
-    magnitude,
+    magnitudes,
     mel_weights,
 )
 from videoloader.dali.operators.axes import padded
@@ -134,8 +134,9 @@ def spectrogram(context: Context, signal: Batch, plan: _Transforming) -> Batch:
             before, border = length // 2, "reflect_101" if plan.is_mirrored else "constant"
             flat = padded(flat, 1, before, length - before, border)
         windows = flat.unfold(-1, length, plan.step)
-        spectrum = torch.fft.rfft(windows * plan.window.to(flat.device), plan.nfft)
-        result = magnitude(spectrum, plan.power)
+        shape = windows.shape[:2]
+        windows = (windows * plan.window.to(flat.device)).flatten(0, 1)
+        result = magnitudes(windows, plan.nfft, plan.power).unflatten(0, shape)
         place.copy_(result.transpose(1, 2) if has_frequencies_first else result)
     return out
 
@@ -235,9 +236,12 @@ def _multiplied(context: Context, spectra: Batch, products: Sequence[_Product]) 
     """The matrix of each sample applied, in float32."""
     out = context.empty()
     for at in parts(spectra, out):
-        values, (matrix, axis) = spectra.part(at), products[at.start]
-        product = values.float().movedim(axis, -1) @ matrix.to(values.device).T
-        out.part(at).copy_(product.movedim(-1, axis))
+        values, (matrix, axis) = spectra.part(at).float(), products[at.start]
+        matrix = matrix.to(values.device)
+        if axis == -2:
+            out.part(at).copy_(matrix @ values)
+        else:
+            out.part(at).copy_((values.movedim(axis, -1) @ matrix.T).movedim(-1, axis))
     return out
 
 
@@ -289,8 +293,9 @@ def to_decibels(
         else:
             largest = values.amax(dim=tuple(range(1, values.ndim)), keepdim=True)
             ratio = values / torch.where(largest == 0, 1.0, largest)
-            ratio = torch.where(largest < 0, least, ratio)
-        out.part(at).copy_(multiplier * ratio.clamp(min=least).log10())
+            if (largest < 0).any():
+                ratio = torch.where(largest < 0, least, ratio)
+        out.part(at).copy_(ratio.clamp_(min=least).log10_().mul_(multiplier))
     return out
 
 

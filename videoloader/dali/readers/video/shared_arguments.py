@@ -9,7 +9,7 @@ from videoloader.dali.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, A
 from videoloader.dali.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.dali.types import ImageType
 from videoloader.decoding import limits
-from videoloader.decoding.options import ColorRange, Matrix
+from videoloader.decoding.options import Chroma, ColorRange, Matrix
 from videoloader.errors import ArgumentError
 from videoloader.sampling import PAD_MODES, SNAPS
 
@@ -55,6 +55,15 @@ COLOR_RANGE = Argument(
     "of the samples: `auto` by the tags of the stream, `limited` or `full` whatever the tags",
     choices=get_args(ColorRange),
 )
+CHROMA = Argument(
+    "chroma",
+    TEXT,
+    "centered",
+    "colour of the pixels that share a sample of chroma: `centered`, interpolated as DALI does, "
+    "with samples in the middle of their pixels; `linear`, by where the codec places them; or "
+    "`nearest`, that sample, where 8 bits become uint8 at the picture's own size",
+    choices=get_args(Chroma),
+)
 OUTPUT = Argument(
     "output",
     TEXT,
@@ -78,7 +87,10 @@ MAX_PIXELS = Argument(
     "pixels of a picture; a file that claims more fails",
     least=1,
 )
-DECODING = (RESOLUTION, MATRIX, COLOR_RANGE, OUTPUT, SNAP, MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT)
+DECODING = (
+    *(RESOLUTION, MATRIX, COLOR_RANGE, CHROMA, OUTPUT, SNAP),
+    *(MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT),
+)
 """What goes to the batch decoder as it is, for whole files and for clips of a reader."""
 
 
