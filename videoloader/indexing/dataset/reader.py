@@ -197,6 +197,7 @@ class DatasetIndex(Selecting):
         names = self.column_names if wanted is None else wanted
         check_columns([*self.column_names, "index"], names, str(self.path))
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            self._cache.check_rows(file.metadata.num_rows)
             missing = {*names} - {*file.schema_arrow.names}  # in an older file
             if missing:
                 stored = ({*names} - missing) | {"path", "member"}
@@ -214,6 +215,7 @@ class DatasetIndex(Selecting):
             for name in wanted
         }
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            self._cache.check_rows(file.metadata.num_rows)
             first = 0
             for batch in file.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
                 for name, array in arrays.items():
