@@ -158,6 +158,40 @@ def test_values_that_a_file_repeats_do_not_fill_memory_and_disk(
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize("column", ["key", "path", "member", "error", "error_kind", "codec"])
+def test_bytes_that_are_no_text_are_refused(table, tmp_path, column):
+    at = table.schema.get_field_index(column)
+    values = pa.array([b"\xff\xfea"] * len(table), pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(table), values.buffers())
+    pq.write_table(table.set_column(at, table.schema.field(at), texts), tmp_path / "set.parquet")
+    with pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"):
+        _ = vl.open_dataset(tmp_path / "set.parquet").table
+
+
+@pytest.mark.parametrize("text", ["", "a\nb\x1b[31m", "\0", "\u202e"])
+def test_a_stored_error_names_its_file_on_one_line(table, tmp_path, text):
+    at = table.schema.get_field_index("error")
+    texts = pa.array([text] * len(table))
+    changed = table.set_column(at, table.schema.field(at), texts)
+    failures = pa.nulls(len(table), pa.large_binary())
+    changed = changed.set_column(table.schema.get_field_index("index"), "index", failures)
+    pq.write_table(changed, tmp_path / "set.parquet")
+    with vl.open_dataset(tmp_path / "set.parquet") as dataset:
+        for row in range(len(dataset)):
+            with pytest.raises(vl.VideoError) as caught:
+                dataset[row]
+            assert dataset.item(row).name in str(caught.value)
+            assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("times", [b"-1", b"x", b"9" * 5000])
+def test_a_number_of_splits_that_is_none_is_refused(table, tmp_path, times):
+    path = tmp_path / "set.parquet"
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"splits": times}), path)
+    with pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"):
+        vl.open_dataset(path).split(0.5)
+
+
 HEAD = struct.Struct("<8sQQQQII")  # of a cache, see `Cache`
 
 

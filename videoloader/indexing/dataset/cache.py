@@ -306,10 +306,11 @@ def _expanded(column: pa.Array, name: str) -> int:
     """Bytes of the values of a column that was read as a dictionary.
 
     Raises:
-        ValueError: one is longer than any that is written.
+        ValueError: one is longer than any that is written, or no text.
     """
     import pyarrow.compute as pc
 
+    column.validate(full=True)  # of text that is none, too
     lengths = pc.binary_length(column.dictionary)
     longest = pc.max(lengths).as_py() or 0
     if name in _OF_TEXT and longest > LONGEST_TEXT:
