@@ -10,6 +10,7 @@ from sequential import digest
 
 import videoloader as vl
 from videoloader.decoding.cpu.frame_decoder import CpuDecoder
+from videoloader.decoding.pictures.surface import Surface
 from videoloader.demo.videos import encode_video
 from videoloader.indexing import open_source
 from videoloader.sampling import plan_decode
@@ -21,16 +22,19 @@ GROUPS = {"g": "10"}
 B_FRAMES = {"g": "10", "bf": "2"}
 
 CLIPS = {
-    **{f"mpeg1.{end}": ("mpeg1video", B_FRAMES) for end in ("mpg", "ts", "mkv", "mp4")},
-    **{f"mpeg2.{end}": ("mpeg2video", B_FRAMES) for end in ("mpg", "ts", "mkv", "avi", "mxf")},
-    **{f"mpeg4.{end}": ("mpeg4", B_FRAMES) for end in ("ts", "mkv", "mp4", "avi", "nut")},
+    **{f"mpeg1.{end}": ("mpeg1video", B_FRAMES) for end in ("mpg", "ts", "mkv", "mp4", "asf")},
+    **{
+        f"mpeg2.{end}": ("mpeg2video", B_FRAMES)
+        for end in ("mpg", "ts", "mkv", "mp4", "avi", "asf", "mxf")
+    },
+    **{f"mpeg4.{end}": ("mpeg4", B_FRAMES) for end in ("ts", "mkv", "mp4", "avi", "asf", "nut")},
     "interlaced.ts": ("mpeg2video", B_FRAMES | {"flags": "+ildct+ilme"}),
     "interlaced.mkv": ("mpeg4", B_FRAMES | {"flags": "+ildct+ilme"}),
     "partitions.ts": ("mpeg4", {"g": "10", "data_partitioning": "1", "ps": "200"}),
     **{f"h263.{end}": ("h263", GROUPS) for end in ("3gp", "avi")},
     "h263_plus.avi": ("h263p", GROUPS),
     "sorenson.flv": ("flv", GROUPS),
-    **{f"jpeg.{end}": ("mjpeg", {}) for end in ("mkv", "mp4", "avi")},
+    **{f"jpeg.{end}": ("mjpeg", {}) for end in ("mkv", "mp4", "avi", "asf")},
     "wmv1.asf": ("wmv1", GROUPS),
     **{f"wmv2.{end}": ("wmv2", GROUPS) for end in ("asf", "avi")},
     **{f"msmpeg4.{end}": ("msmpeg4", GROUPS) for end in ("asf", "avi", "mkv")},
@@ -90,6 +94,11 @@ class Decode:
     is_told: bool = False
 
 
+def _bytes_of(frame):
+    planes = map(np.ascontiguousarray, Surface(frame).planes)
+    return b"".join(plane.tobytes() for plane in planes)
+
+
 def decode_by_ffmpeg(data):
     """Decode a file from its beginning to its end; None if FFmpeg does not open it."""
     found = Decode()
@@ -115,7 +124,7 @@ def decode_by_ffmpeg(data):
                 if packet is None:
                     break
                 continue
-            found.hashes += [digest(frame.to_ndarray().tobytes()) for frame in frames]
+            found.hashes += [digest(_bytes_of(frame)) for frame in frames]
             found.marked += [frame.is_corrupt for frame in frames]
     found.is_told |= any(found.marked)
     return found
@@ -129,19 +138,29 @@ class Found:
     given: dict[int, str]
     failed: set[int]
 
-    def silent(self, healthy, decode):
+    def wrong(self, healthy):
+        """Numbers of frames given without an error that are no frames of the healthy file."""
+        return {number for number, found in self.given.items() if found not in healthy}
+
+    def silent(self, sound, decode):
         """Frames given without a word although FFmpeg marks them, or what they are decoded from.
 
-        The latter are wrong if they are no frames of the healthy file.
+        The latter are wrong if they are no frames of the healthy file, whose decode is `sound`.
+        Frames that FFmpeg marks there too are none (see `SliceGaps`).
         """
-        wrong = {number for number, found in self.given.items() if found not in healthy}
+        healthy = {*sound.hashes}
+        gaps = {
+            each for each, is_marked in zip(sound.hashes, sound.marked, strict=True) if is_marked
+        }
+        wrong = self.wrong(healthy)
         if len(decode.marked) != self.index.num_frames:
             return wrong if decode.is_told else set()
         packets, starts = self.index.frame_packets, self.index.seek_packets
         marked = np.flatnonzero(decode.marked)
         places = packets[marked]
         told = {n for n in wrong if ((places >= starts[n]) & (places <= packets[n])).any()}
-        return told | ({*marked.tolist()} & {*self.given})
+        given = {int(n) for n in marked if n in self.given and self.given[n] not in gaps}
+        return told | given
 
 
 def read_all(data):

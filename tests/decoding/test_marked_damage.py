@@ -60,7 +60,7 @@ def test_healthy_files_have_no_errors(clip, name):
 @pytest.mark.parametrize("name", TRIED)
 def test_no_frame_that_ffmpeg_marks_is_given_in_silence(clip, name):
     data = clip(name).read_bytes()
-    healthy = {*decode_by_ffmpeg(data).hashes}
+    healthy = decode_by_ffmpeg(data)
     told = 0
     for way in WAYS:
         for seed in range(4):
@@ -263,7 +263,7 @@ def index_of(data, index):
 def test_damaged_vc1_is_told(file):
     """A codec that nothing here encodes; the beginning of a file."""
     data = file.path.read_bytes()[:150_000]
-    healthy = {*decode_by_ffmpeg(data).hashes}
+    healthy = decode_by_ffmpeg(data)
     told = 0
     for seed in range(4):
         changed = mutate(file.path.name, data, "noise", seed)

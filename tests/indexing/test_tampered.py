@@ -1,7 +1,11 @@
 """Indexes whose stored fields were changed: errors of ours, whatever they say."""
 
+import json
+import struct
+import zlib
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +14,7 @@ import pytest
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset import cache
 from videoloader.indexing.storage import FACTS
 
 TEXTS = ["", "aac", "srt", "png", "vp9", "no such", "h264\0", "x" * 200, "prefix:00", "demuxed"]
@@ -109,3 +114,135 @@ def test_a_changed_column_of_a_data_set_gives_errors_of_ours(table, tmp_path, na
             pq.write_table(changed, path)
             with suppress(vl.VideoError):
                 use(path)
+
+
+def write_repeated(table, path, column, value, rows):
+    """A file of rows that have the same value, which it stores once."""
+    at = table.schema.get_field_index(column)
+    whole = table.take([0] * rows)
+    values = pa.array([value], table.schema.field(at).type)
+    same = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), values)
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30}
+    pq.write_table(whole, path)
+    facts = pq.read_metadata(path).metadata
+    whole = whole.set_column(at, pa.field(column, same.type), same)
+    with pq.ParquetWriter(path, whole.schema, store_schema=False, **options) as writer:
+        writer.write_table(whole)
+        writer.add_key_value_metadata(facts)
+    assert pq.read_schema(path).field(column).type == values.type
+
+
+@pytest.mark.parametrize("column", ["path", "member", "error", "error_kind"])
+def test_a_text_that_no_index_is_written_with_is_refused(table, tmp_path, column):
+    path = tmp_path / "set.parquet"
+    write_repeated(table, path, column, "a" * (1 << 20), 500)
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(vl.errors.FormatError, match=rf"set\.parquet: .*a {column} has 1048576 b"):
+        vl.open_dataset(path)
+    assert pa.default_memory_pool().max_memory() < before + (64 << 20)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(("column", "size"), [("path", 4000), ("index", 64000)])
+def test_values_that_a_file_repeats_do_not_fill_memory_and_disk(
+    table, tmp_path, monkeypatch, column, size
+):
+    monkeypatch.setattr(cache, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(cache, "AT_ONCE", 1 << 20)
+    path = tmp_path / "set.parquet"
+    write_repeated(table, path, column, "a" * size if column == "path" else b"a" * size, 4000)
+    with pytest.raises(
+        vl.errors.FormatError, match=r"set\.parquet: .*far more bytes than the file"
+    ):
+        vl.open_dataset(path)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("column", ["key", "path", "member", "error", "error_kind", "codec"])
+def test_bytes_that_are_no_text_are_refused(table, tmp_path, column):
+    at = table.schema.get_field_index(column)
+    values = pa.array([b"\xff\xfea"] * len(table), pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(table), values.buffers())
+    pq.write_table(table.set_column(at, table.schema.field(at), texts), tmp_path / "set.parquet")
+    with pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"):
+        _ = vl.open_dataset(tmp_path / "set.parquet").table
+
+
+@pytest.mark.parametrize("text", ["", "a\nb\x1b[31m", "\0", "\u202e"])
+def test_a_stored_error_names_its_file_on_one_line(table, tmp_path, text):
+    at = table.schema.get_field_index("error")
+    texts = pa.array([text] * len(table))
+    changed = table.set_column(at, table.schema.field(at), texts)
+    failures = pa.nulls(len(table), pa.large_binary())
+    changed = changed.set_column(table.schema.get_field_index("index"), "index", failures)
+    pq.write_table(changed, tmp_path / "set.parquet")
+    with vl.open_dataset(tmp_path / "set.parquet") as dataset:
+        for row in range(len(dataset)):
+            with pytest.raises(vl.VideoError) as caught:
+                dataset[row]
+            assert dataset.item(row).name in str(caught.value)
+            assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("times", [b"-1", b"x", b"9" * 5000])
+def test_a_number_of_splits_that_is_none_is_refused(table, tmp_path, times):
+    path = tmp_path / "set.parquet"
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"splits": times}), path)
+    with pytest.raises(vl.errors.FormatError, match=r"set\.parquet: no data set index"):
+        vl.open_dataset(path).split(0.5)
+
+
+HEAD = struct.Struct("<8sQQQQII")  # of a cache, see `Cache`
+
+
+def write_cache(path, *, failed=(0,), root=None, place=None, rows=None):
+    """The cache of a data set index of two rows, changed, with the right checksums."""
+    data = path.read_bytes()
+    *state, count, failures, size, _ = HEAD.unpack_from(data)
+    begin = HEAD.size + 8 * (count + 1)
+    ends = np.frombuffer(data, "<u8", count + 1, HEAD.size)
+    records = [data[a:b] for a, b in pairwise(ends)]
+    if place is not None:
+        text = json.dumps(place).encode()
+        records[1] = struct.pack("<II", len(text), zlib.crc32(text)) + text
+    records = records[:rows]
+    if root is None:
+        root = data[begin + 8 * failures :][:size]
+    facts = np.array(failed, "<i8").tobytes() + root
+    begin = HEAD.size + 8 * (len(records) + 1) + len(facts)
+    ends = begin + np.cumsum([0, *map(len, records)])
+    head = HEAD.pack(*state, len(records), len(failed), len(root), zlib.crc32(facts))
+    path.write_bytes(head + ends.astype("<u8").tobytes() + facts + b"".join(records))
+
+
+PLACE = {"path": "a.mp4", "member": "", "offset": 0, "size": -1}
+CACHES = {
+    "same": {},
+    **{f"failed {each}": {"failed": each} for each in ((9,), (-1,), (1 << 62,), (1, 0), (0, 0))},
+    "root": {"root": b"\xff"},
+    "fewer": {"rows": 1, "failed": ()},
+    "surrogate": {"place": PLACE | {"path": "\ud800"}},
+    "error": {"place": PLACE | {"error": "\ud800", "kind": "FormatError"}},
+    "long": {"place": PLACE | {"path": "a" * (1 << 20)}},
+}
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_a_cache_with_right_checksums_and_wrong_content_gives_errors_of_ours(clip, tmp_path, name):
+    (clip.parent / "a-bad.mp4").write_bytes(b"no video")
+    out = tmp_path / "set.parquet"
+    vl.index_dataset([clip.parent / "a-bad.mp4", clip], out, 0).close()
+    write_cache(tmp_path / "set.parquet.cache", **CACHES[name])
+
+    def everything():
+        with vl.open_dataset(out) as dataset:
+            assert dataset.errors["row"].to_pylist() == [0]
+            assert dataset.videos.rows.tolist() == [1]
+            assert dataset[1].num_frames == dataset.videos.num_frames[0]
+            assert dataset.filter(min_frames=2).rows.tolist() == [1]
+
+    if name == "same":
+        everything()
+        return
+    with pytest.raises(vl.errors.FormatError, match=r"set\.parquet\.cache: damaged .* delete it"):
+        everything()

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError, FormatError, SourceError, VideoError
-from videoloader.indexing.dataset.rows import check_schema
+from videoloader.indexing.dataset.rows import LONGEST_TEXT, check_schema, is_stored
 from videoloader.machinery.system.address import is_url
 from videoloader.machinery.system.faults import raise_shortage, unreadable
 from videoloader.machinery.system.folders import check_owner, make_own, open_regular
@@ -43,6 +43,9 @@ _RANGE = struct.Struct("<QQ")
 _OF_VIDEO = {"path": str, "member": str, "offset": int, "size": int}
 _OF_FAILURE = {"error": str, "kind": str}
 _BATCH = 1024  # rows read at once
+FREE_BYTES, RATIO = 1 << 28, 256  # values may take so many bytes, and more in a larger file
+AT_ONCE = 1 << 30  # bytes of the indexes that are read at once, at most
+_OF_TEXT = ("key", "path", "member", "error", "error_kind")
 _COLUMNS = ["path", "member", "offset", "size", "error", "error_kind", "index"]
 
 
@@ -71,7 +74,13 @@ class Cache:
         if zlib.crc32(facts) != checksum:
             raise self.damaged("the check sum of its failed rows is wrong")
         self.failed: NDArray[np.int64] = np.frombuffer(facts[: 8 * failures], "<i8")
-        self.root = facts[8 * failures :].decode() or None
+        bordered = np.concatenate(([-1], self.failed, [self.count]))
+        if not (bordered[1:] > bordered[:-1]).all():
+            raise self.damaged("its failed rows are not ascending, or rows that it does not have")
+        try:
+            self.root = facts[8 * failures :].decode() or None
+        except UnicodeDecodeError as error:
+            raise self.damaged("its root is no text") from error
 
     def record(self, row: int) -> tuple[dict[str, Any], bytes]:
         """Place (with the error of a failure) and stored index of a row.
@@ -89,13 +98,23 @@ class Cache:
             raise self.damaged("a check sum is not that of what is there")
         return self._place(place), data[_PLACE.size + length :]
 
+    def check_rows(self, count: int) -> None:
+        """Check that it has as many rows as its data set index, unless it was closed.
+
+        Raises:
+            FormatError: it has others.
+        """
+        if self._let_go.alive and count != self.count:
+            raise self.damaged(f"it has {self.count} rows, its data set index {count}")
+
     def _place(self, text: bytes) -> dict[str, Any]:
         try:
             place = json.loads(text)
             kinds = {name: type(value) for name, value in place.items()}
         except (AttributeError, ValueError, RecursionError):
             kinds = {}
-        if kinds not in (_OF_VIDEO, _OF_VIDEO | _OF_FAILURE):
+        is_place = kinds in (_OF_VIDEO, _OF_VIDEO | _OF_FAILURE)
+        if not is_place or not all(is_stored(place[n]) for n in kinds if kinds[n] is str):
             raise self.damaged(f"{text!r:.80} is no place of a video")
         return dict(place)
 
@@ -241,20 +260,62 @@ def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[p
     Raises:
         FormatError: the file is not a data set index, or is damaged.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    with reading(path), pq.ParquetFile(path) as file:
+        kept, metadata = file.schema_arrow, file.metadata
+    check_schema(kept, path)
+    names = [name for name in kept.names if columns is None or name in columns]
+    texts = [name for name in names if pa.types.is_string(kept.field(name).type)]
+    left = FREE_BYTES + RATIO * path.stat().st_size
     with (
         reading(path),
         pq.ParquetFile(
             path,
+            metadata=metadata,
+            read_dictionary=texts,  # else a value that is stored once is copied for each row
             page_checksum_verification=True,
             pre_buffer=False,  # else all of it is in memory
         ) as file,
     ):
-        check_schema(file.schema_arrow, path)
-        there = file.schema_arrow.names
-        wanted = None if columns is None else [name for name in columns if name in there]
-        yield from file.iter_batches(batch_size=_BATCH, columns=wanted)
+        wanted = pa.schema([kept.field(name) for name in names], kept.metadata)
+        for batch in file.iter_batches(batch_size=_rows_at_once(metadata), columns=names):
+            left -= sum(
+                _expanded(column, name) if name in texts else column.nbytes
+                for name, column in zip(names, batch.columns, strict=True)
+            )
+            if left < 0:
+                raise ValueError("its values take far more bytes than the file")
+            columns_of = zip(batch.columns, wanted, strict=True)
+            plain = [column.cast(field.type) for column, field in columns_of]
+            yield pa.RecordBatch.from_arrays(plain, schema=wanted)
+
+
+def _rows_at_once(metadata: Any) -> int:
+    """Rows to read, few where the same large index may be stored once for all of them.
+
+    What damaged metadata says of single columns ends the process in pyarrow, so it is not asked.
+    """
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    largest = max((group.total_byte_size for group in groups), default=0)
+    return min(max(AT_ONCE // max(largest, 1), 1), _BATCH)
+
+
+def _expanded(column: pa.Array, name: str) -> int:
+    """Bytes of the values of a column that was read as a dictionary.
+
+    Raises:
+        ValueError: one is longer than any that is written, or no text.
+    """
+    import pyarrow.compute as pc
+
+    column.validate(full=True)  # of text that is none, too
+    lengths = pc.binary_length(column.dictionary)
+    longest = pc.max(lengths).as_py() or 0
+    if name in _OF_TEXT and longest > LONGEST_TEXT:
+        raise ValueError(f"a {name} has {longest} bytes")
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
 
 def _encode(row: dict[str, Any]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -206,7 +207,10 @@ def write_part(
 def stored_splits(path: Path) -> int:
     """How often the rows of a data set index were chosen by `split`."""
     with reading(path):
-        return int(read_metadata(path).get(_SPLITS, b"0"))
+        stored = read_metadata(path).get(_SPLITS, b"0")
+        if not re.fullmatch(rb"[0-9]{1,9}", stored):
+            raise ValueError(f"it was split {stored!r:.40} times")
+        return int(stored)
 
 
 def is_part(path: Path, shard: tuple[int, int]) -> bool:

@@ -18,7 +18,7 @@ from videoloader.indexing.dataset.joining import check_columns
 from videoloader.indexing.dataset.rows import as_error, text_at
 from videoloader.indexing.dataset.skipped import Skipped, stored_skipped
 from videoloader.indexing.index import VideoIndex, decode_index
-from videoloader.machinery.system.address import is_url, local_path, shown
+from videoloader.machinery.system.address import escaped, is_url, local_path, shown
 from videoloader.machinery.views import rows_table
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Source, as_check
@@ -80,8 +80,10 @@ class StoredRows:
         """
         place, data = self._record(row)
         if "error" in place:
-            text = text_at(place["error"], _stored(place), self._item(place))
-            raise as_error(place["kind"], text)
+            item = self._item(place)
+            text = escaped(text_at(place["error"], _stored(place), item))
+            is_told = text and item.name in text
+            raise as_error(place["kind"], text if is_told else f"{item.name}: {text or 'failed'}")
         try:
             index = decode_index(data)
         except FormatError as error:
@@ -172,11 +174,12 @@ class StoredRows:
         names = self.column_names if wanted is None else wanted
         check_columns([*self.column_names, "index"], names, str(self.path))
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            self._cache.check_rows(file.metadata.num_rows)
             missing = {*names} - {*file.schema_arrow.names}  # in an older file
             if missing:
                 stored = ({*names} - missing) | {"path", "member"}
-                return completed(file.read(sorted(stored))).select(names)
-            return file.read(names).select(names)
+                return completed(_checked(file.read(sorted(stored)))).select(names)
+            return _checked(file.read(names)).select(names)
 
     def numbers(self, wanted: list[str]) -> dict[str, NDArray[Any]]:
         """Some numeric columns as arrays, 0 for missing values; read in parts."""
@@ -189,6 +192,7 @@ class StoredRows:
             for name in wanted
         }
         with reading(self.path), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            self._cache.check_rows(file.metadata.num_rows)
             first = 0
             for batch in file.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
                 for name, array in arrays.items():
@@ -247,6 +251,16 @@ class StoredRows:
         if self._sign is None or not is_url(local_path(item.path)):
             return item
         return replace(item, signed=self._sign(item.path))
+
+
+def _checked(table: pa.Table) -> pa.Table:
+    """The table, whose texts were found to be text; Parquet files may hold any bytes.
+
+    Raises:
+        ArrowInvalid: one is not.
+    """
+    table.validate(full=True)
+    return table
 
 
 def _stored(place: dict[str, Any]) -> Item:

@@ -104,7 +104,7 @@ _OF_KIND = {  # types of the values of a column, and the bound of integers in it
 }
 _TYPES = {name: _OF_KIND[kind][0] for name, kind in _COLUMNS.items()}
 _BOUNDS = {name: _OF_KIND[kind][1] for name, kind in _COLUMNS.items()}
-_LONGEST = (1 << 31) // 4096 - 1  # bytes of a text: the texts of a row group are one array
+LONGEST_TEXT = (1 << 31) // 4096 - 1  # bytes of a text: the texts of a row group are one array
 _PLACE = ("path", "member", "offset", "size")
 _SHOWN = 10_000  # characters of an error
 _JSON = json.JSONEncoder(separators=(",", ":"))
@@ -223,9 +223,9 @@ def is_stored(text: str) -> bool:
     (True, False)
     """
     if text.isascii():
-        return len(text) <= _LONGEST
+        return len(text) <= LONGEST_TEXT
     try:
-        return len(text.encode()) <= _LONGEST
+        return len(text.encode()) <= LONGEST_TEXT
     except UnicodeEncodeError:
         return False
 
