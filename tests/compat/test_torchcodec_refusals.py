@@ -13,11 +13,17 @@ def path(tmp_path_factory):
 
 
 @pytest.mark.parametrize("error", [ValueError, RuntimeError])
-@pytest.mark.parametrize("number", [-1, 40])
-def test_a_stream_that_is_missing(path, number, error):
-    for decoder in (VideoDecoder, AudioDecoder):
-        with pytest.raises(error, match=f"{number} is not a valid stream"):
-            decoder(path, stream_index=number)
+@pytest.mark.parametrize(
+    ("decoder", "number"), [(VideoDecoder, 40), (AudioDecoder, 40), (AudioDecoder, -1)]
+)
+def test_a_stream_that_is_missing(path, decoder, number, error):
+    with pytest.raises(error, match=f"{number} is not a valid stream"):
+        decoder(path, stream_index=number)
+
+
+@pytest.mark.parametrize("number", [-1, -2])
+def test_a_negative_number_of_a_video_stream_is_that_of_the_best(path, number):
+    assert VideoDecoder(path, stream_index=number).stream_index == VideoDecoder(path).stream_index
 
 
 def test_a_stream_of_another_kind(path):

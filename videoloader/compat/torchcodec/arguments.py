@@ -17,6 +17,7 @@ __all__ = [
     "as_frame_numbers",
     "as_integer",
     "as_seconds",
+    "as_stream",
     "as_thread_count",
     "as_times",
     "check_mappings",
@@ -38,6 +39,16 @@ def as_integer(given: Any, name: str) -> int:
     except (TypeError, ValueError, OverflowError, RuntimeError):
         pass
     raise TypeRuntimeError(f"Expected a value of type 'int' for argument '{name}', got {given!r}")
+
+
+def as_stream(given: Any) -> int | None:
+    """The number of a stream; None, for FFmpeg's choice, also for negative numbers.
+
+    Raises:
+        TypeRuntimeError: it is no integer.
+    """
+    number = -1 if given is None else as_integer(given, "stream_index")
+    return None if number < 0 else number
 
 
 def as_seconds(given: Any, name: str) -> float:

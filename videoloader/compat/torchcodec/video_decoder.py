@@ -23,6 +23,7 @@ from videoloader.compat.torchcodec.arguments import (
     as_frame_numbers,
     as_integer,
     as_seconds,
+    as_stream,
     as_thread_count,
     as_times,
     check_mappings,
@@ -71,7 +72,8 @@ class VideoDecoder:
 
     Args:
         source: path, URL, bytes, uint8 tensor of the file, or an object with `read` and `seek`.
-        stream_index: number of the stream in the container; FFmpeg's best by default.
+        stream_index: number of the stream in the container; FFmpeg's best by default and
+            for negative numbers.
         dimension_order: `NCHW` gives views of frames stored as `NHWC`.
         num_ffmpeg_threads: decoder threads; 0 for the number of usable processors.
         device: of the frames; torch's default device by default.
@@ -112,7 +114,7 @@ class VideoDecoder:
                 "custom_frame_mappings is incompatible with seek_mode='approximate'; leave it out"
             )
         given = as_source(source)
-        stream = None if stream_index is None else as_integer(stream_index, "stream_index")
+        stream = as_stream(stream_index)
         index: VideoIndex | None = None
         matrix = MATRIX
         given_device = torch.get_default_device() if device is None else device
