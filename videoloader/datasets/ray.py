@@ -197,7 +197,7 @@ class _Plan:
             requests.counts is None and isinstance(requests.sampler, DenseClips)
         ):
             return None
-        count = framing.crops * math.prod(shape if requests.counts is None else shape[-1:])
+        count = framing.num_crops * math.prod(shape if requests.counts is None else shape[-1:])
         if framing.slot is not None:
             pixels = np.full(len(requests.videos), math.prod(framing.slot))
         elif isinstance(requests.videos, IndexedVideos):
