@@ -1,5 +1,6 @@
 """Tensors and batches of dynamic mode; numpy is the oracle."""
 
+import importlib
 import operator
 
 import numpy as np
@@ -378,7 +379,40 @@ def test_a_block_ends_with_an_error_too():
     assert ndd.EvalMode.current() is ndd.EvalMode.eager
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "compile", "Stream", "checkpoint", "ExternalSource"])
+def test_types_of_enumerations_and_bfloat16_are_named_as_in_dali():
+    enumerations = [ndd.DataType, ndd.ImageType, ndd.InterpType]
+    assert [str(each) for each in enumerations] == ["DataType", "ImageType", "InterpType"]
+    assert [each.type_id for each in enumerations] == [
+        types.DATA_TYPE,
+        types.IMAGE_TYPE,
+        types.INTERP_TYPE,
+    ]
+    assert {(each.kind, each.bits) for each in enumerations} == {(ndd.DType.Kind.enum, 32)}
+    half = ndd.bfloat16
+    assert (str(half), half.bits, half.significand_bits, half.exponent_bits, half.kind) == (
+        *("bfloat16", 16, 7, 8),
+        ndd.DType.Kind.float,
+    )
+    assert half == half
+    assert half not in (ndd.float16, ndd.float32)
+    with pytest.raises(ArgumentTypeError, match="bfloat16"):
+        ndd.tensor([1.5], dtype=half)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("decoders", "experimental.decoders", "experimental.readers", "io.file", "math", "noise"),
+        *("random", "readers", "reductions", "segmentation", "transforms"),
+    ],
+)
+def test_modules_are_imported_as_those_of_dali(name):
+    module = importlib.import_module(f"videoloader.dali.experimental.dynamic.{name}")
+    assert module is operator.attrgetter(name)(ndd)
+    assert any(callable(value) for value in vars(module).values())
+
+
+@pytest.mark.parametrize("name", ["compile", "Stream", "checkpoint", "ExternalSource"])
 def test_what_is_missing_says_what_to_use(name):
     with pytest.raises(AttributeError, match=f"no {name}: "):
         getattr(ndd, name)

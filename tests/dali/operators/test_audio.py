@@ -76,6 +76,17 @@ def test_a_spectrogram_without_overlap_keeps_the_energy_of_the_signal():
     torch.testing.assert_close(both / 16, (signal[0] ** 2).sum())
 
 
+@pytest.mark.parametrize("shape", [(64,), (1, 64), (64, 1), (1, 1, 64), (64, 1, 1)])
+def test_a_spectrogram_takes_one_channel_along_any_dimension(shape):
+    signal = torch.from_numpy(SIGNALS[0][:64].copy())
+    sizes = {"window_length": 16, "window_step": 5}
+    made, flat = (
+        fn.spectrogram(TensorList([each], ""), **sizes)[0]
+        for each in (signal.reshape(shape), signal)
+    )
+    assert torch.equal(made, flat)
+
+
 def test_time_may_come_first():
     sizes = {"window_length": 16, "window_step": 5}
     made = [fn.spectrogram(BATCHES["ragged"], **sizes, layout=each) for each in ("ft", "tf")]

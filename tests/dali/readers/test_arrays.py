@@ -96,6 +96,8 @@ def test_a_region_is_that_of_numpy_whatever_lies_outside(tmp_path_factory, data)
         ({"rel_roi_start": [0.3, 0.3], "rel_roi_end": [0.9, 0.9]}, np.s_[1:3, 1:4]),
         ({"rel_roi_start": [0.3, 0.3], "rel_roi_shape": [0.5, 0.5]}, np.s_[1:2, 1:3]),
         ({"roi_start": [1, 1], "rel_roi_shape": [0.5, 0.5]}, np.s_[1:3, 1:3]),
+        ({"roi_start": [], "roi_axes": []}, np.s_[:]),
+        ({"roi_start": 0, "roi_end": [2, 2]}, np.s_[:2, :2]),
     ],
 )
 def test_regions_are_those_of_dali(root, arguments, expected):

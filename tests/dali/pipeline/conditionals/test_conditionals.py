@@ -57,6 +57,28 @@ def test_every_sample_goes_its_own_way(seed, debug):
     assert [tuple(map(int, each)) for each in expected] == list(found), source
 
 
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("truth", [False, True])
+def test_constants_with_a_device_are_conditions_and_indices(truth, debug):
+    def definition():
+        constant = types.Constant(np.array(truth), device="cpu")
+        at = types.Constant(np.array(2), device="cpu")
+        chosen = numbers() * 0 - 1
+        if constant:
+            chosen = numbers()
+        other = numbers() if not constant else numbers(scale=2)
+        both, either = constant and numbers() % 2 == 0, constant or numbers() % 2 == 0
+        item = types.Constant(np.arange(5, dtype=np.int32), device="cpu")[at]
+        return chosen, other, both, either, item
+
+    chosen, other, both, either, item = scalars(definition, debug=debug, batches=1)
+    assert chosen == ([*range(BATCH)] if truth else [-1] * BATCH)
+    assert other == [n * 2 if truth else n for n in range(BATCH)]
+    assert both == [truth and n % 2 == 0 for n in range(BATCH)]
+    assert either == [truth or n % 2 == 0 for n in range(BATCH)]
+    assert item == [2] * BATCH
+
+
 def test_random_draws_in_a_branch_are_those_of_the_sample():
     def chosen():
         n = numbers()

@@ -16,6 +16,7 @@ Each operator of `videoloader.dali.fn` has its function here, under the same nam
 from __future__ import annotations
 
 import re
+import sys
 from os import PathLike
 from types import ModuleType
 from typing import Any
@@ -31,7 +32,11 @@ from videoloader.dali.experimental.dynamic.context import (
     set_num_threads,
 )
 from videoloader.dali.experimental.dynamic.dtypes import (
+    DataType,
     DType,
+    ImageType,
+    InterpType,
+    bfloat16,
     bool,  # noqa: A004  DALI's name
     dtype,
     float16,
@@ -59,13 +64,9 @@ from videoloader.dali.fn.names import public_modules
 from videoloader.machinery.system.spelling import no_attribute
 
 _ABSENT = {
-    "DataType": "enumerations are arguments of operators, not elements of tensors",
     "ExternalSource": "call operators on what the Python code gives, or use fn.external_source",
-    "ImageType": "enumerations are arguments of operators, not elements of tensors",
-    "InterpType": "enumerations are arguments of operators, not elements of tensors",
     "Stream": "use torch.cuda.Stream",
     "ThreadPool": "use EvalContext(num_threads=...)",
-    "bfloat16": "it is no element type of operators; convert with .torch().bfloat16()",
     "capture": "a videoloader.dali.Pipeline runs operators ahead",
     "checkpoint": "a videoloader.dali.Pipeline has checkpoints; an RNG has get_state()",
     "compile": "a videoloader.dali.Pipeline runs operators ahead",
@@ -99,11 +100,13 @@ def imread(filepaths: Any, **given: Any) -> Any:
 
 
 def _module(name: str) -> ModuleType:
-    """The module of this name below this package; made where no file has it."""
+    """The module of this name below this package; where no file has it, made and importable."""
     parent, _, short = name.rpartition(".")
     names = vars(_module(parent)) if parent else globals()
     if short not in names:
         names[short] = ModuleType(f"{__name__}.{name}", f"The operators of `fn.{name}`.")
+        names[short].__path__ = []  # it may have modules inside
+        sys.modules[f"{__name__}.{name}"] = names[short]
     found: ModuleType = names[short]
     return found
 
@@ -117,13 +120,17 @@ for _name in _modules:
 __all__ = [
     "Batch",
     "DType",
+    "DataType",
     "Device",
     "EvalContext",
     "EvalMode",
+    "ImageType",
+    "InterpType",
     "Tensor",
     "as_batch",
     "as_tensor",
     "batch",
+    "bfloat16",
     "bool",
     "device",
     "dtype",

@@ -11,7 +11,7 @@ import torch
 
 from videoloader.dali.experimental.dynamic.context import Device
 from videoloader.dali.experimental.dynamic.context import device as device_of
-from videoloader.dali.experimental.dynamic.dtypes import DType
+from videoloader.dali.experimental.dynamic.dtypes import DType, type_id
 from videoloader.dali.experimental.dynamic.random import RNG, seed_of_call
 from videoloader.dali.experimental.dynamic.values import Batch, Tensor, as_tensor, wrapped
 from videoloader.dali.fn.function import Function
@@ -26,6 +26,15 @@ __all__ = ["argument", "functions", "runs_on"]
 _ABSENT = ("constant", "python_function", "torch_python_function")
 """As in DALI, these are for graphs."""
 
+_DEPRECATED = (
+    "experimental.decoders.image",
+    "experimental.decoders.image_crop",
+    "experimental.decoders.image_random_crop",
+    "experimental.decoders.image_slice",
+    "experimental.peek_image_shape",
+)
+"""Deprecated names of `fn` that DALI's dynamic mode has too."""
+
 _WHOLE_BATCH = ("permute_batch",)
 """Operators whose lists have a value for each sample."""
 
@@ -33,11 +42,15 @@ _NOT_NUMBERS = (str, bytes, Path)
 
 
 def functions(module: str) -> dict[str, Callable[..., Any]]:
-    """The functions of a module below `dynamic`, by name; without readers and old names."""
+    """The functions of a module below `dynamic`, by name; without readers.
+
+    Of deprecated names those that DALI's dynamic mode has.
+    """
     return {
         name: _caller(function)
         for name, function in public_functions(module).items()
-        if not function.instead and function.operator.kind != "source" and name not in _ABSENT
+        if (not function.instead or f"{module}.{name}" in _DEPRECATED)
+        and (function.operator.kind != "source" and name not in _ABSENT)
     }
 
 
@@ -146,7 +159,7 @@ def argument(operator: Operator, name: str, value: Any, count: int) -> Any:
     if isinstance(value, Batch):
         return value.plain
     if isinstance(value, DType):
-        return value.type_id
+        return type_id(value)
     if isinstance(value, Device):
         return value.device_type
     if isinstance(value, Tensor):

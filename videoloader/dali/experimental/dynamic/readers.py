@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from videoloader.dali.experimental.dynamic.calls import runs_on
 from videoloader.dali.experimental.dynamic.context import EvalContext
-from videoloader.dali.experimental.dynamic.dtypes import DType
+from videoloader.dali.experimental.dynamic.dtypes import DType, type_id
 from videoloader.dali.experimental.dynamic.values import Batch, Tensor, wrapped
 from videoloader.dali.fn.function import Function
 from videoloader.dali.fn.names import public_functions
@@ -149,7 +149,7 @@ def _constant(value: Any) -> Any:
         raise ArgumentError("a reader takes no batches as arguments")
     if isinstance(value, Tensor):
         return value.torch().tolist()
-    return value.type_id if isinstance(value, DType) else value
+    return type_id(value) if isinstance(value, DType) else value
 
 
 def reader_classes(module: str) -> dict[str, type[Reader]]:

@@ -10,7 +10,7 @@ import torch
 
 from videoloader.dali.experimental.dynamic.context import Device, EvalMode
 from videoloader.dali.experimental.dynamic.context import device as device_of
-from videoloader.dali.experimental.dynamic.dtypes import DType, float32
+from videoloader.dali.experimental.dynamic.dtypes import DType, float32, type_id
 from videoloader.dali.experimental.dynamic.dtypes import dtype as dtype_of
 from videoloader.dali.experimental.dynamic.plain import array_of, copied, run, subscript
 from videoloader.dali.operators.operator import OPERATORS
@@ -81,7 +81,7 @@ class Value(Computable):
     def __repr__(self) -> str:
         """The elements and the properties, in the form that DALI prints."""
         text = str(self.plain).partition("(")[2]
-        name = f"DALIDataType.{self.dtype.type_id.name}"
+        name = f"DALIDataType.{type_id(self.dtype).name}"
         return f"{type(self).__name__}({text}".replace(name, str(self.dtype))
 
 
@@ -221,7 +221,7 @@ class Batch(Value):
             if dtype is None and not any(map(is_array, tensors)):  # [[1.5], [2]]: one type for all
                 dtype = float32 if any(each.dtype == float32 for each in samples) else None
                 samples = [_converted(sample, dtype, None, copy=False) for sample in samples]
-            tensors = samples or torch.empty(0, dtype=dtype_of(dtype).type_id.torch)
+            tensors = samples or torch.empty(0, dtype=type_id(dtype).torch)
         plain = TensorList(tensors, layout)
         self.plain = _converted(plain, dtype, device, copy=copy)
 
@@ -416,6 +416,6 @@ def _converted(plain: Any, dtype: Any, device: Any, *, copy: bool) -> Any:
     if device is not None:
         plain = wrapped(plain).to_device(device).plain
     if dtype is not None and dtype_of(plain.dtype) != dtype_of(dtype):
-        made = run(OPERATORS["cast"], plain, dtype=dtype_of(dtype).type_id)
+        made = run(OPERATORS["cast"], plain, dtype=type_id(dtype))
         plain = made if isinstance(made, TensorList) else PlainTensor(made, plain.layout())
     return copied(plain) if copy and plain is before else plain

@@ -76,9 +76,10 @@ def _infer_spectrogram(
     shapes = []
     for shape in signal.shapes:
         length = math.prod(shape)
-        if len(shape) not in (1, 2) or max(shape) != length or length == 0:
+        if not shape or max(shape) != length or length == 0:
             raise ArgumentError(
-                f"fn.spectrogram takes one channel, (n,), (n, 1) or (1, n), got shape {shape}"
+                "fn.spectrogram takes one channel, with all values along one dimension, "
+                f"got shape {shape}"
             )
         if not center_windows and length < window_length:
             raise ArgumentError(

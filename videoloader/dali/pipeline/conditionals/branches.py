@@ -17,7 +17,7 @@ import numpy as np
 from videoloader.dali.pipeline.conditionals.values import NOTHING, Lacking, merge_values
 from videoloader.dali.pipeline.graph.merging import merge, negation, predicate_node
 from videoloader.dali.pipeline.graph.nodes import Branch, DataNode, inside
-from videoloader.dali.pipeline.graph.promotion import promote
+from videoloader.dali.pipeline.graph.promotion import constant_node, promote
 from videoloader.dali.types import ArrayConstant, ScalarConstant
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
@@ -44,6 +44,7 @@ class Branches:
     def __init__(
         self, test: Any, texts: Sequence[str], readers: Sequence[Callable[[], Any]]
     ) -> None:
+        test = constant_node(test)
         self.splits = isinstance(test, DataNode)
         self.runs_body = self.splits or bool(test)
         self.runs_orelse = self.splits or not self.runs_body
@@ -154,6 +155,7 @@ def refuse(word: str, *branches: Branches) -> None:
 
 def not_(value: Any) -> Any:
     """`not value`: of a data node a data node."""
+    value = constant_node(value)
     if not isinstance(value, DataNode):
         return not value
     return negation(value)
@@ -171,6 +173,7 @@ def or_(first: Any, *others: Callable[[], Any]) -> Any:
 
 def _logical(word: Literal["and", "or"], first: Any, others: Sequence[Callable[[], Any]]) -> Any:
     goes_on = word == "and"  # where the left side is so, the right one decides
+    first = constant_node(first)
     if not others:
         return first
     if not isinstance(first, DataNode):
@@ -193,6 +196,7 @@ def _logical(word: Literal["and", "or"], first: Any, others: Sequence[Callable[[
 
 def if_expression(test: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
     """`body if test else orelse`, with values for all samples if `test` is a data node."""
+    test = constant_node(test)
     if not isinstance(test, DataNode):
         return body() if test else orelse()
     predicate = predicate_node(test, "the condition of an `if` expression")

@@ -19,7 +19,7 @@ from videoloader.dali.operators.general.subscript import (
 )
 from videoloader.dali.operators.operator import OPERATORS, Operator
 from videoloader.dali.pipeline.graph.nodes import DataNode, add_node
-from videoloader.dali.pipeline.graph.promotion import promote
+from videoloader.dali.pipeline.graph.promotion import constant_node, promote
 from videoloader.dali.types import Constant, Operand, ScalarConstant
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.machinery.system.checks import one_of
@@ -123,6 +123,7 @@ def _subscripts(items: Sequence[Any]) -> dict[str, Any]:
 
 def _position(value: Any) -> Any:
     """An integer or a node in an index."""
+    value = constant_node(value)
     if isinstance(value, DataNode):
         return value
     if isinstance(value, ScalarConstant):

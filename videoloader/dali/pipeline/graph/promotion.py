@@ -33,6 +33,15 @@ def promote(value: Any, what: str) -> DataNode:
     return _constant(value.array, value.dtype, value.layout, value.device, **value.arguments)
 
 
+def constant_node(value: Any) -> Any:
+    """The data node of an array constant; any other value as it is.
+
+    A constant that is an array, or has a device, is a data node in DALI, also where a number could
+    stand: as a condition and in an index.
+    """
+    return promote(value, "a constant") if isinstance(value, ArrayConstant) else value
+
+
 def returned(outputs: Any) -> tuple[Any, ...]:
     """The outputs of a definition: the tuple that it returns, or the outputs of one operator."""
     if outputs is None:

@@ -65,9 +65,10 @@ class _Arrays(StoredFiles):
 
 
 def _region(arguments: Mapping[str, Any]) -> Region:
-    start, start_part = arguments["roi_start"], arguments["rel_roi_start"]
-    end, shape = arguments["roi_end"], arguments["roi_shape"]
-    end_part, shape_part = arguments["rel_roi_end"], arguments["rel_roi_shape"]
+    # An empty list is no place, as in DALI.
+    start, start_part, end, end_part, shape, shape_part = (
+        arguments[name] or None for name in (*_STARTS, *_STOPS)
+    )
     return Region(
         start if start_part is None else start_part,
         end if end_part is None else end_part,
