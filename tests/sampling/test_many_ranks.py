@@ -61,7 +61,7 @@ def test_384_ranks_go_on_where_512_stopped(tmp_path):
     clips = vl.RandomClip(16)
     before = vl.Loader(dataset, clips, rank=0, num_ranks=RANKS, **options)
     done = 3
-    before._done = before.order.position(done)  # as after three batches
+    before._iterations._done = before.order.position(done)  # as after three batches
     state = json.dumps(before.state_dict())
     assert len(state) < 100
     after = vl.Loader(dataset, clips, rank=5, num_ranks=FEWER, **options)
