@@ -119,9 +119,10 @@ class Pipeline:
             type is an error. None takes any.
         output_ndim: number of dimensions of a sample, likewise.
         output_layout: layout of a sample, likewise.
-        exec_pipelined, exec_async, exec_dynamic, experimental_exec_dynamic, bytes_per_sample,
-            max_streams, default_cuda_stream_priority, stream_policy, concurrency: of DALI's
-            executors; see "Arguments without effect" in docs/dali/from-dali.md.
+        exec_pipelined, exec_async, exec_dynamic, experimental_exec_dynamic: of DALI's executors,
+            see "Arguments without effect" in docs/dali/from-dali.md.
+        bytes_per_sample, max_streams, default_cuda_stream_priority, stream_policy, concurrency:
+            likewise.
         debug: for functions of `pipeline_def`; here it must be False.
 
     Attributes:
