@@ -13,7 +13,7 @@ from videoloader.dali.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.dali.operators.operator import OPERATORS
 from videoloader.machinery.system.spelling import no_attribute
 
-__all__ = ["HIDDEN", "populate", "public_functions", "public_modules"]
+__all__ = ["HIDDEN", "make_module", "populate", "public_functions", "public_modules"]
 
 
 HIDDEN = (
@@ -94,7 +94,7 @@ _MODULES = {
     "segmentation": "Objects and polygons of segmentation masks.",
     "transforms": "Affine transforms of points, as matrices.",
 }
-"""The documentation of the modules of `fn` and `ops`."""
+"""The documentation of the modules of `fn`, `ops` and dynamic mode."""
 
 
 def public_functions(module: str) -> dict[str, Function]:
@@ -119,10 +119,27 @@ def public_modules() -> list[str]:
     return sorted({name.rpartition(".")[0] for name in names} - {""})
 
 
-def populate(package: str, members: Callable[[str], Mapping[str, Any]], *others: str) -> None:
-    """Put the operators into `fn` or `ops`, and into modules that are made there.
+def make_module(package: str, name: str) -> types.ModuleType:
+    """The module of a name in a package; where no file has it, a made one.
 
     A made module is imported as one with a file would be.
+
+    Args:
+        package: `fn`, `ops` or dynamic mode, by its `__name__`; it is being imported.
+        name: below the package, such as "io.file".
+    """
+    dotted = f"{package}.{name}"
+    if dotted not in sys.modules:
+        parent, _, short = name.rpartition(".")
+        made = types.ModuleType(dotted, _MODULES[name])
+        made.__path__ = []  # it may have modules inside
+        setattr(make_module(package, parent) if parent else sys.modules[package], short, made)
+        sys.modules[dotted] = made
+    return sys.modules[dotted]
+
+
+def populate(package: str, members: Callable[[str], Mapping[str, Any]], *others: str) -> None:
+    """Put the operators into `fn` or `ops`, and into modules that are made there.
 
     Args:
         package: its `__name__`; it is being imported.
@@ -130,14 +147,8 @@ def populate(package: str, members: Callable[[str], Mapping[str, Any]], *others:
         *others: public names that the package has besides.
     """
     names = {*public_modules(), *(name.partition(".")[0] for name in public_modules())}
-    modules = {"": sys.modules[package]}
-    for name in sorted(names):
-        parent, _, short = name.rpartition(".")
-        made = types.ModuleType(f"{package}.{name}", _MODULES[name])
-        made.__path__ = []  # it may have modules inside
-        modules[name] = sys.modules[made.__name__] = made
-        setattr(modules[parent], short, made)
-    for name, module in modules.items():
+    for name in ("", *names):
+        module = make_module(package, name) if name else sys.modules[package]
         inside = {each.rpartition(".")[2] for each in names if each.rpartition(".")[0] == name}
         found = members(name)
         listed = [*{*found, *inside, *(() if name else others)}]

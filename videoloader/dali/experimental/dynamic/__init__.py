@@ -16,9 +16,7 @@ Each operator of `videoloader.dali.fn` has its function here, under the same nam
 from __future__ import annotations
 
 import re
-import sys
 from os import PathLike
-from types import ModuleType
 from typing import Any
 
 from videoloader.dali.experimental.dynamic import math, random, readers
@@ -60,7 +58,7 @@ from videoloader.dali.experimental.dynamic.values import (
     batch,
     tensor,
 )
-from videoloader.dali.fn.names import public_modules
+from videoloader.dali.fn.names import make_module, public_modules
 from videoloader.machinery.system.spelling import no_attribute
 
 _ABSENT = {
@@ -95,27 +93,16 @@ def imread(filepaths: Any, **given: Any) -> Any:
     is_one = isinstance(filepaths, str | PathLike)
     names = [str(each).encode() for each in ([filepaths] if is_one else filepaths)]
     paths = as_batch([list(name) for name in names], dtype=uint8)
-    images = _module("decoders").image(_module("io.file").read(paths), **given)
+    read = make_module(__name__, "io.file").read
+    images = make_module(__name__, "decoders").image(read(paths), **given)
     return images.select(0) if is_one else images
-
-
-def _module(name: str) -> ModuleType:
-    """The module of this name below this package; where no file has it, made and importable."""
-    parent, _, short = name.rpartition(".")
-    names = vars(_module(parent)) if parent else globals()
-    if short not in names:
-        names[short] = ModuleType(f"{__name__}.{name}", f"The operators of `fn.{name}`.")
-        names[short].__path__ = []  # it may have modules inside
-        sys.modules[f"{__name__}.{name}"] = names[short]
-    found: ModuleType = names[short]
-    return found
 
 
 _functions = functions("")
 globals().update(_functions)
 _modules = [name for name in public_modules() if name.rpartition(".")[2] != "inputs"]
 for _name in _modules:
-    vars(_module(_name)).update({**functions(_name), **readers.reader_classes(_name)})
+    vars(make_module(__name__, _name)).update({**functions(_name), **readers.reader_classes(_name)})
 
 __all__ = [
     "Batch",
