@@ -24,7 +24,7 @@ from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options
 from videoloader.machinery.workers.on_ray import warn_of_missing_gpus
-from videoloader.sampling import ClipSampler, DenseClips
+from videoloader.sampling import ClipSampler, DenseClips, Draw
 from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.several_clips import usual_shape
 from videoloader.training.batch_content import batch_content
@@ -325,10 +325,10 @@ def _blocks(stored: list[Any], first: int, stop: int, rows: int) -> Iterator[Any
     decoder = shared_decoder(plan.device, plan.workers, **plan.limits._asdict())
     for begin in range(first, stop, rows):
         numbers, epochs = plan.samples(begin, min(begin + rows, stop))
-        keys = [(*key, 0) for key in zip(numbers.tolist(), epochs.tolist(), strict=True)]
+        keys = [*map(Draw, numbers.tolist(), epochs.tolist())]
         batch = samples.decode(decoder, keys)
         content = batch_content(batch, plan.requests, plan.output.layout, plan.labels)
-        content["epoch"] = torch.tensor([epoch for _, epoch, _ in batch.keys])
+        content["epoch"] = torch.tensor([key.epoch for key in batch.keys])
         if plan.policy.on_error != "raise":
             content["error"] = batch.errors
         yield BlockAccessor.batch_to_block({name: _array(each) for name, each in content.items()})

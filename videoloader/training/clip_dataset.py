@@ -304,7 +304,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
             self._records.own - failed,
         )
         return [
-            self._sample(clip, shape, Draw(*key), asked[place], error)
+            self._sample(clip, shape, key, asked[place], error)
             for clip, shape, key, place, error in zip(
                 batch.clips.clips, batch.shapes, batch.keys, batch.places, batch.errors, strict=True
             )

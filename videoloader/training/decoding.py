@@ -20,8 +20,9 @@ from videoloader.decoding.request import Blank, ClipRequest
 from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.sampling import Draw
 from videoloader.training.labels.table_columns import SampleColumns
-from videoloader.training.requests import SampleKey, SampleRequests
+from videoloader.training.requests import SampleRequests
 from videoloader.training.shaped_batches import ShapedBatches
 
 
@@ -41,7 +42,7 @@ class DecodedSamples:
     """
 
     clips: ClipBatch
-    keys: list[SampleKey]
+    keys: list[Draw]
     places: list[int]
     errors: list[str]
     shapes: list[tuple[int, ...]]
@@ -52,12 +53,12 @@ class DecodedSamples:
     @property
     def samples(self) -> NDArray[np.int64]:
         """The numbers of the samples."""
-        return np.array([sample for sample, _, _ in self.keys], dtype=np.int64)
+        return np.array([key.sample for key in self.keys], dtype=np.int64)
 
     @property
     def epoch(self) -> int:
         """The epoch of the samples."""
-        return self.keys[0][1]
+        return self.keys[0].epoch
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +84,7 @@ class SampleDecoder:
     cache: ClipCache | None = None
 
     def decode(
-        self, decoder: BatchDecoder, keys: Sequence[SampleKey], *, in_epochs: bool = True
+        self, decoder: BatchDecoder, keys: Sequence[Draw], *, in_epochs: bool = True
     ) -> DecodedSamples:
         """Decode the clips of some samples; failures are treated as the policy says.
 
@@ -134,13 +135,13 @@ class SampleDecoder:
     def _decode(
         self,
         decoder: BatchDecoder,
-        keys: Sequence[SampleKey],
+        keys: Sequence[Draw],
         places: Sequence[int],
         found: dict[int, _Found],
     ) -> ClipBatch:
         """The clips of samples, those that fail masked; `found` is by place."""
         videos = self.requests.videos
-        numbers = [self.requests.video(sample) for sample, _, _ in keys]
+        numbers = [self.requests.video(key.sample) for key in keys]
         files: Sequence[dict[str, Any] | VideoError] = [{}] * len(keys)
         if self.columns is not None:
             files = self.columns.beside(numbers)
@@ -155,7 +156,7 @@ class SampleDecoder:
 
         # The form of a masked clip; unspecified for clips that are not kept.
         is_kept = self.failures.policy.on_error == "mask" or self.batches is not None
-        blanks = [self.requests.blank(key[0]) if is_kept else Blank() for key in keys]
+        blanks = [self.requests.blank(key.sample) if is_kept else Blank() for key in keys]
         items, indexes = [*map(videos.item, numbers)], [*map(videos.index, numbers)]
         with decoder.open(items, indexes) as opened:
             requests = requests_for(opened, choose)
@@ -163,19 +164,17 @@ class SampleDecoder:
                 requests, opened, self.output, self.rules, blanks=blanks, cache=self.cache
             ).finish()
 
-    def _names(self, key: SampleKey, *, in_epochs: bool) -> Named:
-        sample, epoch, _ = key
-        videos, video = self.requests.videos, self.requests.video(sample)
-        return videos.item(video), videos.row(video), epoch if in_epochs else None
+    def _names(self, key: Draw, *, in_epochs: bool) -> Named:
+        videos, video = self.requests.videos, self.requests.video(key.sample)
+        return videos.item(video), videos.row(video), key.epoch if in_epochs else None
 
-    def after(self, wanted: SampleKey) -> Iterator[SampleKey]:
+    def after(self, wanted: Draw) -> Iterator[Draw]:
         """Replacements for a sample that fails, in order; with shapes, those of its shape.
 
         Where a batch would become empty, clips of other shapes follow.
         """
-        sample, epoch, draw = wanted
-        for other in self._others(sample):
-            yield other, epoch, draw
+        for other in self._others(wanted.sample):
+            yield wanted._replace(sample=other)
 
     def none_left(self, tries: int, error: VideoError) -> str:
         """Says that no video decodes."""

@@ -26,7 +26,7 @@ from videoloader.machinery.runtime.stage_thread import Stage
 from videoloader.machinery.runtime.stages import StageRunner
 from videoloader.machinery.system.checks import whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options
-from videoloader.sampling import Buckets, ClipSampler, Packing
+from videoloader.sampling import Buckets, ClipSampler, Draw, Packing
 from videoloader.sampling.orders.batch_order import OrderOptions, state_number
 from videoloader.training.batch_content import batch_content, batch_tensors, transformed_batch
 from videoloader.training.decoding import DecodedSamples, SampleDecoder
@@ -309,7 +309,7 @@ class Loader:
         epoch = self.epoch
         decoder = shared_decoder(self._device, self._workers, **self._limits._asdict())
         steps = range(min(whole_number("batches", batches), self.order.num_steps(0, epoch)))
-        keys = ([(n, epoch, 0) for n in self.order.batch(epoch, step).tolist()] for step in steps)
+        keys = ([Draw(n, epoch) for n in self.order.batch(epoch, step).tolist()] for step in steps)
         return plan_packets(self._samples, decoder, keys)
 
     @property
@@ -360,7 +360,7 @@ class Loader:
             return self.order.batch(epoch, step, start)
 
         def decode(samples: NDArray[np.int64], stream: Any) -> DecodedSamples:
-            keys = [(sample, epoch, 0) for sample in samples.tolist()]
+            keys = [Draw(sample, epoch) for sample in samples.tolist()]
             with monitor.meter.measure("decode", len(keys)):
                 batch = self._samples.decode(decoder, keys)
             monitor.meter.add_work(batch.clips.work)

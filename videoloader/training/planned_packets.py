@@ -8,9 +8,8 @@ from typing import NamedTuple
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.attempts import requests_for
 from videoloader.decoding.batch_decoder import BatchDecoder
-from videoloader.sampling import plan_decode
+from videoloader.sampling import Draw, plan_decode
 from videoloader.training.decoding import SampleDecoder
-from videoloader.training.requests import SampleKey
 
 
 class PlannedPackets(NamedTuple):
@@ -38,7 +37,7 @@ class PlannedPackets(NamedTuple):
 
 
 def plan_packets(
-    samples: SampleDecoder, decoder: BatchDecoder, batches: Iterable[Sequence[SampleKey]]
+    samples: SampleDecoder, decoder: BatchDecoder, batches: Iterable[Sequence[Draw]]
 ) -> PlannedPackets:
     """Plan some batches, without decoding them.
 
@@ -57,10 +56,10 @@ def plan_packets(
     return PlannedPackets(clips, packets, apart)
 
 
-def _assembly(samples: SampleDecoder, decoder: BatchDecoder, keys: Sequence[SampleKey]) -> Assembly:
+def _assembly(samples: SampleDecoder, decoder: BatchDecoder, keys: Sequence[Draw]) -> Assembly:
     """The clips of a batch, without memory."""
     requests, videos = samples.requests, samples.requests.videos
-    numbers = [requests.video(sample) for sample, _, _ in keys]
+    numbers = [requests.video(key.sample) for key in keys]
     items, indexes = map(videos.item, numbers), map(videos.index, numbers)
     with decoder.open([*items], [*indexes]) as opened:
         wanted = requests_for(opened, lambda at, index: requests.request(keys[at], index)[0])

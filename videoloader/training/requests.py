@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.checks import whole_number
 from videoloader.sampling import (
     ClipSampler,
+    Draw,
     PadMode,
     Snap,
     check_pad_mode,
@@ -32,9 +32,6 @@ from videoloader.sampling.several_clips import clip_at, usual_shape
 from videoloader.training.sources import IndexedVideos, ListedVideos
 
 _SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness
-
-SampleKey: TypeAlias = tuple[int, int, int]
-"""Which drawing of a sample: its number, the epoch, and the draw within that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +71,14 @@ class SampleRequests:
         check_pad_mode(self.pad_mode)
         check_snap(self.snap)
 
-    def request(self, key: SampleKey, index: VideoIndex) -> tuple[ClipRequest, tuple[int, ...]]:
+    def request(self, key: Draw, index: VideoIndex) -> tuple[ClipRequest, tuple[int, ...]]:
         """The request for a sample, and the shape of the frame numbers that the sampler gives."""
-        shape = None if self.shape is None else self.shape(self.video(key[0]))
+        shape = None if self.shape is None else self.shape(self.video(key.sample))
         sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
         if self.counts is None:
             frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
         else:
-            frames = self._one_clip(key[0], int(self.counts[self.video(key[0])]), index)
+            frames = self._one_clip(key.sample, int(self.counts[self.video(key.sample)]), index)
         displayed = self.framing.displayed(index)
         rng = self._rng(_FRAMING, *key)
         if shape is None:
@@ -89,7 +86,7 @@ class SampleRequests:
         else:
             view = self.framing.filling(shape[1:], displayed, rng)
         clip = ClipRequest(
-            self.videos.item(self.video(key[0])),
+            self.videos.item(self.video(key.sample)),
             frames.reshape(-1),
             pad_mode=self.pad_mode,
             fill_value=self.fill_value,
