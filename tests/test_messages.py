@@ -599,7 +599,7 @@ def test_iterating_on_a_gpu_tells_from_where_on_the_cpu_decodes(
         video.device = torch.device("cuda", 0)
         video._is_on_gpu = True
         assert numbers_of(video) == [0, 1, 2, 3] * 2
-    # Frames 3 to 6 are a chunk, of which frame 3 still has the first size.
+    # Frames 3 to 6 are decoded as one chunk; the pictures are larger from frame 4 on.
     assert "growing.h264: from frame 4 on decoded on the CPU (" in caplog.text
 
 

@@ -77,7 +77,7 @@ def encode(path: Path, codec: str, pixel_format: str, matrix: int, options: Any)
 
 
 def decode_by_dali(folder: str) -> None:
-    """Write the first frame of each video of a folder beside it. Runs in DALI's interpreter."""
+    """Decode the first frame of each video in a folder with DALI; save it as `<name>.npy` there."""
     from nvidia.dali import fn, pipeline_def
 
     for path in sorted(Path(folder).glob("*.*")):

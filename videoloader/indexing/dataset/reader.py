@@ -82,8 +82,9 @@ class StoredRows:
         if "error" in place:
             item = self._item(place)
             text = escaped(text_at(place["error"], _stored(place), item))
-            is_told = text and item.name in text
-            raise as_error(place["kind"], text if is_told else f"{item.name}: {text or 'failed'}")
+            names_item = text and item.name in text
+            text = text if names_item else f"{item.name}: {text or 'failed'}"
+            raise as_error(place["kind"], text)
         try:
             index = decode_index(data)
         except FormatError as error:

@@ -65,7 +65,7 @@ class _Arrays(StoredFiles):
 
 
 def _region(arguments: Mapping[str, Any]) -> Region:
-    # An empty list is no place, as in DALI.
+    # An empty list counts as not given, as in DALI.
     start, start_part, end, end_part, shape, shape_part = (
         arguments[name] or None for name in (*_STARTS, *_STOPS)
     )
