@@ -146,19 +146,23 @@ class Found:
         """Frames given without a word although FFmpeg marks them, or what they are decoded from.
 
         The latter are wrong if they are no frames of the healthy file, whose decode is `sound`.
-        Frames that FFmpeg marks there too are none (see `SliceGaps`).
+        FFmpeg also marks frames of healthy files that have gaps (see `SliceGaps`): a frame that it
+        marks there too is not one that it marks for damage. Where such a file has lost a frame, the
+        marks cannot be told apart.
         """
-        healthy = {*sound.hashes}
-        gaps = {
-            each for each, is_marked in zip(sound.hashes, sound.marked, strict=True) if is_marked
-        }
-        wrong = self.wrong(healthy)
+        wrong = self.wrong({*sound.hashes})
         if len(decode.marked) != self.index.num_frames:
             return wrong if decode.is_told else set()
+        marks = np.array(decode.marked)
+        if any(sound.marked):
+            if len(sound.marked) != len(marks):
+                return set()
+            marks &= ~np.array(sound.marked)
         packets, starts = self.index.frame_packets, self.index.seek_packets
-        marked = np.flatnonzero(decode.marked)
+        marked = np.flatnonzero(marks)
         places = packets[marked]
         told = {n for n in wrong if ((places >= starts[n]) & (places <= packets[n])).any()}
+        gaps = {found for found, is_gap in zip(sound.hashes, sound.marked, strict=True) if is_gap}
         given = {int(n) for n in marked if n in self.given and self.given[n] not in gaps}
         return told | given
 
