@@ -26,11 +26,12 @@ PYAV_TESTS := tests/audio tests/indexing tests/decoding tests/test_video.py test
 
 # Other processors, as variables of the libraries that choose code by what they find: OpenBLAS (of
 # NumPy), PyTorch, oneDNN and MKL (of PyTorch), OpenCV, NumPy; and the tests that they can touch.
-PROCESSORS ?= OPENBLAS_CORETYPE=Haswell OPENBLAS_CORETYPE=Nehalem \
-	ATEN_CPU_CAPABILITY=avx2 ATEN_CPU_CAPABILITY=default \
-	DNNL_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE \
-	OPENCV_CPU_DISABLE=AVX512-SKX OPENCV_CPU_DISABLE=AVX512-SKX,AVX2 \
-	NPY_DISABLE_CPU_FEATURES=AVX512_ICL,X86_V4 NPY_DISABLE_CPU_FEATURES=AVX512_ICL,X86_V4,X86_V3
+PROCESSORS ?= avx2 sse
+PROCESSOR_avx2 := OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=avx2 DNNL_MAX_CPU_ISA=AVX2 \
+	OPENCV_CPU_DISABLE=AVX512-SKX NPY_DISABLE_CPU_FEATURES=AVX512_ICL,X86_V4
+PROCESSOR_sse := OPENBLAS_CORETYPE=Nehalem ATEN_CPU_CAPABILITY=default DNNL_MAX_CPU_ISA=SSE41 \
+	MKL_CBWR=COMPATIBLE OPENCV_CPU_DISABLE=AVX512-SKX,AVX2 \
+	NPY_DISABLE_CPU_FEATURES=AVX512_ICL,X86_V4,X86_V3
 PROCESSOR_TESTS := tests/datasets tests/dali/operators tests/dali/auto_aug tests/audio tests/compat \
 	tests/decoding/cpu tests/decoding/images tests/decoding/test_color.py \
 	tests/decoding/test_swscale.py tests/test_video_outputs.py \
@@ -103,12 +104,9 @@ pyav: $(VENV)/.installed-test ## run the tests of decoding with each version of 
 		PYTHONPATH=build/pyav$$version $(VENV)/bin/python -m pytest -n auto $(PYAV_TESTS) || exit 1; \
 	done
 
-processors: $(VENV)/.installed-test ## run the tests that a processor can touch as on others; PROCESSORS="NAME=VALUE" takes some
-	@for processor in $(PROCESSORS); do \
-		echo "$$processor"; \
-		env "$$processor" $(VENV)/bin/python -m pytest $(WORKERS) -W ignore::ImportWarning \
-			$(PROCESSOR_TESTS) || exit 1; \
-	done
+processors: $(VENV)/.installed-test ## run the tests that a processor can touch as on others; PROCESSORS=sse takes one
+	@$(foreach name,$(PROCESSORS),echo "$(name)" && env $(PROCESSOR_$(name)) \
+		$(VENV)/bin/python -m pytest $(WORKERS) -W ignore::ImportWarning $(PROCESSOR_TESTS) &&) true
 
 matrix: $(MATRIX)/bin/uv ## run tests of the wheel with oldest and newest Python and dependencies
 	$(MATRIX)/bin/python tests/matrix.py --save $(ROWS)
