@@ -42,8 +42,8 @@ DALI_TESTS ?= ../shared/dali_tests
 # Modules to run, all when empty.
 MODULES ?=
 
-# One worker more than processors: many tests wait for processes of their own.
-WORKERS = -n $(shell echo $$(($$(nproc) + 1)))
+# Two workers more than processors: many tests wait for processes of their own.
+WORKERS = -n $(shell echo $$(($$(nproc) + 2)))
 
 # Tests of the core's pure layers: they start no process and decode little.
 QUICK := tests/sampling tests/codecs videoloader/errors.py videoloader/sampling videoloader/codecs

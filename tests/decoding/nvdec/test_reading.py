@@ -260,7 +260,7 @@ def test_chunks_of_changing_lengths_fail_no_session(open_video, fake_gpu, demo_f
 @pytest.mark.parametrize("name", ["h264.mp4", "h264_open_gop.mp4", "vp9.webm"])
 def test_no_walk_takes_a_lost_picture_for_the_next_one(open_video, fake_gpu, demo_folder, name):
     draw = random.Random(name)
-    for _ in range(12):
+    for _ in range(6):
         fake_gpu.drops = {draw.randrange(60), draw.randrange(60)}
         video, place = open_video(demo_folder / name), 0
         while place < 60:
