@@ -188,7 +188,7 @@ def test_packets_of_192_and_204_bytes_are_the_same_video(stream):
 
 
 def test_times_go_on_behind_33_bits(stream):
-    """The first time is moved to a second before the end, then to just over a minute before."""
+    """The wrap-around: the first time is a second before it, then just over a minute before."""
     for seconds, negative in ((1, True), (59, True), (61, False), (5000, False)):
         data = shifted(stream, (1 << 33) - 90000 * seconds - int(vl.index_video(stream).pts[0]))
         index, is_told = native(data)

@@ -138,7 +138,7 @@ def query(
     Exit code 2 if it is not a valid condition, or takes too much time or memory.
     """
     from videoloader.indexing.dataset import count_by, open_dataset, query_rows, write_part
-    from videoloader.indexing.tables import plain_table
+    from videoloader.indexing.drawing import plain_table
 
     with reported():
         if (out is not None) + count + (by is not None) > 1:
@@ -229,7 +229,7 @@ def _index_now(sources: list[str], *, headers: bool, as_json: bool) -> int:
     """Index and print, file after file; the exit code."""
     from videoloader.indexing.dataset import find_items
     from videoloader.indexing.dataset.skipped import Skipped
-    from videoloader.indexing.tables import video_table
+    from videoloader.indexing.drawing import video_table
 
     indexes, skipped = [], Skipped()
     with reported():

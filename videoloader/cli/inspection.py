@@ -35,7 +35,7 @@ def inspect(
     ] = None,
 ) -> None:
     """Print what is known of a video and draw its groups of pictures and frame sizes."""
-    from videoloader.indexing.tables import draw_timeline, gop_table, video_table
+    from videoloader.indexing.drawing import draw_timeline, gop_table, video_table
 
     with reported():
         made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
@@ -67,7 +67,7 @@ def sample(
     color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
-    from videoloader.indexing.tables import write_png
+    from videoloader.indexing.drawing import write_png
     from videoloader.machinery.views import contact_sheet
     from videoloader.sampling import RandomClip, generator, sample_frames
     from videoloader.video import Video

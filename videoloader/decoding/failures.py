@@ -261,7 +261,7 @@ class Failures:
         sample: int = -1,
         epoch: int | None = None,
     ) -> None:
-        """Record that a sample failed.
+        """Record that a sample failed. All records are made here.
 
         Raises:
             Exception: this error, where the policy is to raise it.

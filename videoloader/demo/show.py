@@ -26,7 +26,7 @@ from videoloader.demo.videos import make_videos
 from videoloader.errors import VideoError
 from videoloader.indexing import VideoIndex, index_video
 from videoloader.indexing.dataset import find_videos
-from videoloader.indexing.tables import video_table, write_png
+from videoloader.indexing.drawing import video_table, write_png
 from videoloader.machinery.system.writing import written
 from videoloader.machinery.views import contact_sheet
 from videoloader.sampling import RandomClip, sample_frames

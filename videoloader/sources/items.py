@@ -36,7 +36,7 @@ class Item:
             which the item was made, also in another process.
         member: name in the archive.
         offset: of the member in the archive.
-        size: of the member.
+        size: of the member; -1 for a whole file, whose size `state` tells.
         listed: state of the file in a listing; not part of the item's identity.
         problem: error found by the listing; not part of the item's identity either.
         signed: what to open it by, if `path` is not sufficient: a URL with its secrets, or the

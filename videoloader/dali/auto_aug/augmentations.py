@@ -1,6 +1,7 @@
 """The augmentations of the policies, for uint8 images and clips with channels last.
 
-Each takes a batch, a magnitude bin and the number of bins; see `core.augmentation`.
+They are no operators of `fn`, but made of them. Each takes a batch, a magnitude bin and the number
+of bins; see `core.augmentation`.
 """
 
 from __future__ import annotations

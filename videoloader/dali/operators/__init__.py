@@ -1,6 +1,9 @@
 """Operators: what they are, and what they do to batches. `videoloader.dali.fn` offers them.
 
-Every module of this package is imported along with it, so a new operator is one new declaration.
+Start at `operator.py` (`declare`). Every module of this package is imported along with it, so a new
+operator is one new declaration. On pictures: `color/` changes values, `geometry/` moves pixels,
+`filters/` looks at neighbourhoods, `fills/` fills regions. `general/` has operators on any tensor,
+`arithmetic/` those behind `+` and `*`; the other folders are named after what they take.
 """
 
 import importlib

@@ -1,1 +1,1 @@
-"""Operators that change the values of pixels, each by itself."""
+"""Operators on colours and values of pictures."""

@@ -1,4 +1,4 @@
-"""PES packets (ISO/IEC 13818-1, section 2.4.3.6): location on the packet grid, and times."""
+"""PES packets (ISO/IEC 13818-1, section 2.4.3.6): places on the grid of packets, and times."""
 
 from __future__ import annotations
 

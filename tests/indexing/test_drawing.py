@@ -6,7 +6,7 @@ import pytest
 
 import videoloader as vl
 from videoloader.demo.videos import encode_video
-from videoloader.indexing.tables import draw_timeline, write_png
+from videoloader.indexing.drawing import draw_timeline, write_png
 
 
 def test_a_picture_is_written_into_a_new_folder(tmp_path):
