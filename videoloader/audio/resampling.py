@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -17,7 +18,8 @@ from videoloader.errors import UnsupportedError
 
 _MOST_RATIO = 256
 _STEPS = 32  # entries of DALI's table from one input sample to the next
-_CHUNK = 1 << 17  # weights at a time
+_FIRST_POWER = 5  # below a place of 2**5 in it, rounding a share changes no weight by 1e-8
+_CHUNK = 1 << 20  # weights at a time
 _PERIOD = 1 << 15  # output samples after which weights repeat, at most
 _BLOCK = 256  # output samples whose positions DALI accumulates in float32
 
@@ -74,24 +76,60 @@ class Filter:
         for begin in range(start, stop, rows):
             end = min(begin + rows, stop)
             low, high = self.inputs(begin, end)
-            middles, weights = self._rows(begin, end)
             part = _part(signal, low - first, high - first)
             windows = sliding_window_view(part, taps, axis=1)
+            made = out[:, begin - start : end - start]
+            if self._as_dali:
+                self._sum_as_dali(windows, low, begin, made)
+                continue
+            middles, weights = self._rows(begin, end)
             at = middles - (self.reach + low)
-            for channel, row in zip(windows, out, strict=True):
-                np.einsum("nt,nt->n", channel[at], weights, out=row[begin - start : end - start])
+            for channel, row in zip(windows, made, strict=True):
+                np.einsum("nt,nt->n", channel[at], weights, out=row)
         return out
+
+    def _sum_as_dali(
+        self, windows: NDArray[np.float32], low: int, start: int, out: NDArray[np.float32]
+    ) -> None:
+        """Output samples from `start` on, with weights between two rows of DALI's table.
+
+        Those that lie between the same two rows are one product of matrices.
+
+        Args:
+            windows: of the input, (channels, n, 2 * reach).
+            low: input sample at which the first window begins.
+            start: first output sample.
+            out: (channels, n) output samples.
+        """
+        wholes, rests = self._places(start, start + out.shape[1])
+        middles = np.ceil(rests)
+        at = wholes + middles.astype(np.int64) - (self.reach + low)
+        shares = ((middles - rests) * _STEPS).astype(np.float32)
+        rows = shares.astype(np.uint8)
+        shares -= rows
+        order = np.argsort(rows, kind="stable")
+        at, shares = at[order], shares[order]
+        ends = np.bincount(rows, minlength=_STEPS + 1).cumsum().tolist()
+        tables = _tables_of_dali(self._lobes)
+        sums = np.empty((tables.shape[1], len(order)), np.float32)
+        for channel, row in zip(windows, out, strict=True):
+            for (begin, end), table in zip(pairwise([0, *ends]), tables, strict=True):
+                np.matmul(table, channel[at[begin:end]].T, out=sums[:, begin:end])
+            made = sums[0]
+            for power, steps in enumerate(sums[1:], _FIRST_POWER):
+                rounded = np.rint(shares * np.float32(2.0 ** (23 - power)))
+                rounded *= np.float32(2.0 ** (power - 23))
+                steps *= rounded
+                made += steps
+            row[order] = made
 
     def _rows(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """For output samples: the input sample at or after each, and the weights around it."""
         step, period = self.ratio.numerator, self.ratio.denominator
-        if self._as_dali or period > _PERIOD:
+        if period > _PERIOD:
             wholes, rests = self._places(start, stop)
             middles = np.ceil(rests)
-            at, distances = wholes + middles.astype(np.int64), middles - rests
-            if self._as_dali:
-                return at, _weights_of_dali(distances, self._lobes)
-            return at, self._weights(distances)
+            return wholes + middles.astype(np.int64), self._weights(middles - rests)
         numbers = np.arange(start, stop, dtype=np.int64)
         middles = -(-numbers * step // period)
         phases = middles * period - numbers * step
@@ -181,28 +219,24 @@ def _weights(
     return weights
 
 
-def _weights_of_dali(distances: NDArray[np.float64], lobes: int) -> NDArray[np.float32]:
-    """Weights as `_weights` of a cutoff of 1, which lie whole steps of the table apart."""
-    rows, differences = _rows_of_dali(lobes)
-    places = (distances * _STEPS).astype(np.float32)
-    below = places.astype(np.int32)
-    # Rounded as places in the whole table are.
-    taps = (np.arange(2 * lobes) * _STEPS + 1).astype(np.float32)
-    shares = places[:, None] + taps
-    shares -= below.astype(np.float32)[:, None] + taps
-    weights = differences.take(below, axis=0)
-    weights *= shares
-    weights += rows.take(below, axis=0)
-    return weights
-
-
 @functools.lru_cache(maxsize=8)
-def _rows_of_dali(lobes: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Weights for distances of whole steps, (_STEPS + 1, 2 * lobes), and what a step adds."""
+def _tables_of_dali(lobes: int) -> NDArray[np.float32]:
+    """Weights for distances of whole steps, and what the next step adds to them.
+
+    DALI adds a share of a step in float32 to the place in its table, which rounds the share, the
+    more the higher the place is. What a step adds therefore stands in the row of the power of two
+    of its place.
+
+    Returns:
+        (_STEPS + 1, 1 + powers, 2 * lobes): row 0 of each has the weights.
+    """
     table = _lookup(lobes)
-    taps = np.arange(-lobes, lobes) * _STEPS + (lobes * _STEPS + 1)
-    at = (np.arange(_STEPS + 1)[:, None] + taps).clip(0, len(table) - 1)
-    return table[at], np.diff(table, append=table[-1:])[at]
+    places = np.arange(_STEPS + 1)[:, None] + np.arange(2 * lobes) * _STEPS + 1
+    powers = np.maximum(np.frexp(places)[1] - 1, _FIRST_POWER)
+    at = places.clip(0, len(table) - 1)
+    steps = np.diff(table, append=table[-1:])[at]
+    found = range(_FIRST_POWER, int(powers.max()) + 1)
+    return np.stack([table[at], *(steps * (powers == power) for power in found)], axis=1)
 
 
 @functools.lru_cache(maxsize=8)

@@ -30,13 +30,14 @@ def from_ordered(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def copy_here(source: torch.Tensor, target: torch.Tensor) -> None:
-    """Copy, in this thread where both are bytes on the CPU.
+    """Copy, in this thread where both are of one type on the CPU.
 
-    For so little work torch's threads cost more than they gain, and its loop takes longer than that
-    of NumPy.
+    For so little work torch's threads cost more than they gain (they wait for each other where
+    others use the processors), and its loop takes longer than that of NumPy.
     """
-    if source.is_cpu and target.is_cpu and source.dtype == target.dtype == torch.uint8:
-        np.copyto(target.numpy(), source.numpy())
+    is_plain = source.is_cpu and target.is_cpu and source.dtype == target.dtype
+    if is_plain and source.dtype != torch.bfloat16:  # which NumPy does not have
+        np.copyto(target.numpy(), source.detach().numpy())
     else:
         target.copy_(source)
 
