@@ -53,6 +53,14 @@ CASES = (
     f"{_PICTURE}[np.array([1])]",
     f"{_PICTURE}[:, types.Constant(np.array(2)) :]",
     "fn.bbox_paste(B('', [[0.1, 0.2, 0.3, 0.4]]), paste_x=2.0, ratio=2.0)",
+    # Element types.
+    "types.Constant([1.5, 2.5, -1.5, 300.7, -40000.0], dtype=types.INT16)",
+    "types.Constant(np.array([1.5, 2.5, -1.5, 300.7], np.float32), dtype=types.UINT8)",
+    "types.Constant([300, -2], dtype=types.UINT8)",
+    "types.Constant(2.5, dtype=types.INT8, device='cpu')",
+    "types.Constant([0.4, 0.6], dtype=types.BOOL)",
+    "fn.cast(B('', R(2, 3)), dtype=int(types.FLOAT16))",
+    "fn.cast(B('', R(2, 3)), dtype=99)",
     # Layouts, and data without one.
     "fn.gaussian_blur(B('', R(6)), sigma=1.0)",
     "fn.equalize(B('', R(6, 7, 'u1')))",
