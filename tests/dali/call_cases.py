@@ -53,6 +53,10 @@ CASES = (
     f"{_PICTURE}[np.array([1])]",
     f"{_PICTURE}[:, types.Constant(np.array(2)) :]",
     "fn.bbox_paste(B('', [[0.1, 0.2, 0.3, 0.4]]), paste_x=2.0, ratio=2.0)",
+    f"fn.crop({_PICTURE}, crop=[0.3, 2.7])",
+    "fn.crop(B('HWC', R(6, 7, 3), R(5, 4, 3)), crop=[0.3, 2.7])",
+    f"fn.resize({_PICTURE}, size=[3.0, 5], max_size=-1)",
+    "fn.resize(B('HWC', R(6, 7, 3)), size=[3.0, 5], mode='not_smaller', max_size=[-1.0, 4])",
     # Element types.
     "types.Constant([1.5, 2.5, -1.5, 300.7, -40000.0], dtype=types.INT16)",
     "types.Constant(np.array([1.5, 2.5, -1.5, 300.7], np.float32), dtype=types.UINT8)",
