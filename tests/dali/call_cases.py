@@ -57,6 +57,7 @@ CASES = (
     "fn.crop(B('HWC', R(6, 7, 3), R(5, 4, 3)), crop=[0.3, 2.7])",
     f"fn.resize({_PICTURE}, size=[3.0, 5], max_size=-1)",
     "fn.resize(B('HWC', R(6, 7, 3)), size=[3.0, 5], mode='not_smaller', max_size=[-1.0, 4])",
+    "fn.to_decibels(B('', [0.0, 1e-30, 1]), multiplier=5.0)",
     # Element types.
     "types.Constant([1.5, 2.5, -1.5, 300.7, -40000.0], dtype=types.INT16)",
     "types.Constant(np.array([1.5, 2.5, -1.5, 300.7], np.float32), dtype=types.UINT8)",
