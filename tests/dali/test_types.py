@@ -52,7 +52,15 @@ def test_names_of_frameworks_have_their_meaning(name, dtype):
     assert types.to_dali_type(name) is dtype
 
 
-@pytest.mark.parametrize("dtype", ["text", "complex64", None, types.STRING, torch.bfloat16])
+def test_python_types_have_32_bits_or_are_refused():
+    assert types.to_dali_type(float) is types.DataType.of(float) is types.FLOAT
+    assert types.to_dali_type(bool) is types.BOOL
+    assert types.to_numpy_type(9) is np.float32
+
+
+@pytest.mark.parametrize(
+    "dtype", ["text", "complex64", None, int, 99, types.STRING, torch.bfloat16]
+)
 def test_what_no_tensor_has_is_refused(dtype):
     with pytest.raises((TypeError, ValueError)):
         types.to_torch_type(dtype)

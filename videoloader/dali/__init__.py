@@ -28,13 +28,21 @@ if TYPE_CHECKING:
         tfrecord,
         types,
     )
-    from videoloader.dali.pipeline import Pipeline, newaxis, pipeline_def
+    from videoloader.dali.pipeline import (
+        OperatorConcurrency,
+        Pipeline,
+        StreamPolicy,
+        newaxis,
+        pipeline_def,
+    )
     from videoloader.dali.tensors import TensorList
     from videoloader.machinery.system.eager_calls import eager
     from videoloader.sampling.seeding import seed
 
 __all__ = [
+    "OperatorConcurrency",
     "Pipeline",
+    "StreamPolicy",
     "TensorList",
     "auto_aug",
     "backend",
@@ -56,7 +64,9 @@ __all__ = [
 # Imported on first use, like the names of `videoloader`: a worker process that needs one reader
 # imports neither torch nor all operators. Names that are not here are modules of this package.
 _LAZY = {
+    "OperatorConcurrency": "videoloader.dali.pipeline",
     "Pipeline": "videoloader.dali.pipeline",
+    "StreamPolicy": "videoloader.dali.pipeline",
     "TensorList": "videoloader.dali.tensors",
     "eager": "videoloader.machinery.system.eager_calls",
     "newaxis": "videoloader.dali.pipeline",

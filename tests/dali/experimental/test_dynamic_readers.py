@@ -11,6 +11,7 @@ import videoloader as vl
 from videoloader.dali import fn, tfrecord
 from videoloader.dali.experimental import dynamic as ndd
 from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.machinery.workers.processors import usable_processors
 
 
 @pytest.fixture
@@ -167,7 +168,8 @@ def test_a_context_says_how_many_threads_read(reader_of):
         list(reader_of().next_epoch(ctx=ndd.EvalContext(num_threads=1)))
         assert ndd.get_num_threads() == 2
     finally:
-        ndd.context._threads = None
+        ndd.set_num_threads(None)
+    assert ndd.get_num_threads() == usable_processors()
 
 
 def test_wrong_arguments_are_errors_where_the_reader_is_made(files):

@@ -231,6 +231,14 @@ def test_types_meet_as_in_pipelines():
     assert ndd.math.clamp(ndd.as_batch([1, 9]), 2, 5).torch().tolist() == [2, 5]
 
 
+def test_operands_of_functions_have_the_names_of_dali():
+    assert ndd.math.sqrt(input=ndd.tensor(4)).item() == 2
+    assert ndd.math.pow(exponent=3, base=ndd.tensor(2)).item() == 8
+    assert ndd.math.clamp(9, hi=5, lo=2).item() == 5
+    with pytest.raises(TypeError, match="unexpected keyword argument 'x'"):
+        ndd.math.sqrt(4, x=4)
+
+
 def test_arithmetic_keeps_layouts():
     picture = ndd.tensor(np.zeros((4, 6, 3), np.uint8), layout="HWC")
     assert (1 - picture).layout == "HWC"

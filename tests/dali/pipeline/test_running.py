@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from videoloader.dali import fn, pipeline, types
-from videoloader.dali.pipeline import Pipeline, pipeline_def
+from videoloader.dali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError
 
 pytestmark = pytest.mark.usefixtures("no_threads_left")
@@ -127,6 +127,8 @@ def test_the_arguments_of_dali_come_in_its_order_and_are_properties():
     assert (pipe.max_streams, pipe.default_cuda_stream_priority) == (5, 1)
     plain = Pipeline(1)
     assert plain.exec_dynamic
+    assert (plain.stream_policy, plain.concurrency) == (None, None)
+    assert (plain.py_num_workers, plain.py_start_method) == (1, "fork")
     assert (plain.max_streams, plain.default_cuda_stream_priority) == (-1, 0)
     assert not plain.enable_memory_stats
     assert not plain.is_restored_from_checkpoint
@@ -135,6 +137,11 @@ def test_the_arguments_of_dali_come_in_its_order_and_are_properties():
     assert (both.cpu_queue_size, both.gpu_queue_size, both.prefetch_queue_depth) == (3, 2, 3)
     assert not both.exec_dynamic
     assert Pipeline(1, seed=-5).seed >= 0
+    policy = Pipeline(1, stream_policy=StreamPolicy.SINGLE, concurrency=OperatorConcurrency.FULL)
+    assert policy.stream_policy is StreamPolicy.SINGLE
+    assert policy.concurrency is OperatorConcurrency.FULL
+    with pytest.raises(ArgumentTypeError, match=r"concurrency .* OperatorConcurrency.FULL"):
+        Pipeline(1, concurrency=StreamPolicy.SINGLE)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from videoloader.dali import fn
+from videoloader.dali import fn, types
 from videoloader.dali.pipeline import pipeline_def
-from videoloader.dali.plugin.pytorch import LastBatchPolicy, RaggedIterator, feed_ndarray
+from videoloader.dali.plugin.pytorch import (
+    LastBatchPolicy,
+    RaggedIterator,
+    feed_ndarray,
+    to_torch_type,
+)
 from videoloader.dali.plugin.pytorch.outputs import packed, sparse_coo, sparse_list
 from videoloader.dali.tensors import TensorList
 from videoloader.errors import ArgumentError, UnsupportedError
@@ -109,6 +114,12 @@ def test_output_types_that_do_not_fit_are_named():
         epoch(SAMPLES, "csr")
     with pytest.raises(ArgumentError, match="output_types has 1 entries for 2 names"):
         RaggedIterator([], ["x", "y"], output_types=[DENSE])
+
+
+def test_types_of_dali_have_types_of_torch():
+    assert to_torch_type[types.FLOAT16] is torch.float16
+    assert to_torch_type[TensorList([torch.zeros(2)]).dtype] is torch.float32
+    assert types.NO_TYPE not in to_torch_type
 
 
 def test_feed_ndarray_copies_between_tensors_of_one_type_and_shape():

@@ -16,7 +16,7 @@ from videoloader.dali.tensors import (
     TensorListCPU,
     TensorListGPU,
 )
-from videoloader.errors import ArgumentError, UnsupportedError
+from videoloader.errors import ArgumentError, ArgumentIndexError, UnsupportedError
 
 PIXELS = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
 NUMERIC = [dtype for dtype in types.DataType if dtype.is_numeric]
@@ -70,6 +70,8 @@ def test_squeezing_drops_dimensions_and_their_letters(shape):
         assert tensor.squeeze(dim) == (len(kept) < len(shape))
         assert tensor.shape() == [shape[at] for at in kept]
         assert tensor.layout() == "".join(layout[at] for at in kept)
+    with pytest.raises(ArgumentIndexError, match=f"dimension 5 .* for {len(shape)} dimensions"):
+        Tensor(np.zeros(shape)).squeeze(5)
 
 
 def test_bytes_are_taken_for_another_type():

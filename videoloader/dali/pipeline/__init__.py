@@ -5,11 +5,14 @@ from videoloader.dali.pipeline.conditionals import do_not_convert
 from videoloader.dali.pipeline.definition import pipeline_def
 from videoloader.dali.pipeline.graph.expressions import newaxis
 from videoloader.dali.pipeline.graph.nodes import DataNode
+from videoloader.dali.pipeline.options import OperatorConcurrency, StreamPolicy
 from videoloader.dali.pipeline.pipeline import Pipeline
 
 __all__ = [
     "DataNode",
+    "OperatorConcurrency",
     "Pipeline",
+    "StreamPolicy",
     "do_not_convert",
     "experimental",
     "newaxis",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 from videoloader.dali.tensors import TensorList
 from videoloader.dali.types import DataType
@@ -12,12 +13,47 @@ from videoloader.machinery.system.checks import whole_number
 from videoloader.machinery.system.spelling import did_you_mean
 
 START_METHODS = ("fork", "spawn", "forkserver")
+_Member = TypeVar("_Member", bound=Enum)
 _QUEUES = ("cpu_size", "gpu_size")
 _MOST = {  # more is a mistake, or an attack; of other arguments, what queues can count
     "batch_size": 1 << 24,
     "prefetch_queue_depth": 1 << 16,
     "num_threads": 1 << 12,
 }
+
+
+class StreamPolicy(Enum):
+    """CUDA streams of DALI's executor; no effect.
+
+    >>> StreamPolicy.PER_BACKEND.name
+    'PER_BACKEND'
+    """
+
+    UNSPECIFIED = 0
+    SINGLE = 1
+    PER_BACKEND = 2
+    PER_OPERATOR = 3
+
+
+class OperatorConcurrency(Enum):
+    """Which operators DALI's executor runs at a time; no effect.
+
+    >>> OperatorConcurrency.FULL.name
+    'FULL'
+    """
+
+    UNSPECIFIED = 0
+    NONE = 1
+    BACKEND = 2
+    FULL = 3
+
+
+def member_or_none(name: str, value: Any, kind: type[_Member]) -> _Member | None:
+    """An argument of a pipeline that is a member of an enumeration, or None; checked."""
+    if value is None or isinstance(value, kind):
+        return value
+    members = ", ".join(map(str, kind))
+    raise ArgumentTypeError(f"{name} of a pipeline is one of {members}, or None; got {value!r}")
 
 
 def count_of(name: str, value: Any, *, least: int = 1) -> int:

@@ -26,9 +26,12 @@ from videoloader.dali.pipeline.graph.serialization import read_graph, refuse_unt
 from videoloader.dali.pipeline.options import (
     START_METHODS,
     ExpectedOutputs,
+    OperatorConcurrency,
+    StreamPolicy,
     check_names,
     count_of,
     device_number,
+    member_or_none,
     queue_depth,
     seed_or_none,
 )
@@ -128,7 +131,7 @@ class Pipeline:
     Attributes:
         batch_size, max_batch_size: largest number of samples in a batch.
         num_threads, device_id, seed, prefetch_queue_depth, set_affinity, enable_memory_stats,
-            enable_conditionals: as given or drawn, checked.
+            enable_conditionals, py_num_workers, py_start_method: as given or drawn, checked.
         exec_pipelined, exec_async, bytes_per_sample, max_streams, default_cuda_stream_priority,
             stream_policy, concurrency: as given; -1 and 0 are DALI's defaults.
         exec_dynamic: as given; by default whether DALI would choose its dynamic executor.
@@ -177,8 +180,8 @@ class Pipeline:
         output_layout: Any = None,
         exec_dynamic: bool | None = None,
         experimental_exec_dynamic: bool | None = None,
-        stream_policy: Any = None,
-        concurrency: Any = None,
+        stream_policy: StreamPolicy | None = None,
+        concurrency: OperatorConcurrency | None = None,
         debug: bool | None = False,
         **others: Any,
     ) -> None:
@@ -204,7 +207,8 @@ class Pipeline:
         self.bytes_per_sample = count_of("bytes_per_sample", bytes_per_sample or 0, least=0)
         self.max_streams = -1 if max_streams is None else max_streams
         self.default_cuda_stream_priority = default_cuda_stream_priority or 0
-        self.stream_policy, self.concurrency = stream_policy, concurrency
+        self.stream_policy = member_or_none("stream_policy", stream_policy, StreamPolicy)
+        self.concurrency = member_or_none("concurrency", concurrency, OperatorConcurrency)
         self.batch_size = self.max_batch_size = count_of("batch_size", batch_size)
         if num_threads in (None, -1):
             num_threads = usable_processors()
@@ -221,11 +225,10 @@ class Pipeline:
         self.enable_memory_stats = bool(enable_memory_stats)
         self.enable_conditionals = bool(enable_conditionals)
         self._has_checkpoints = bool(enable_checkpointing) or self._state is not None
-        self._python_workers = (
-            count_of("py_num_workers", 1 if py_num_workers is None else py_num_workers, least=0),
-            one_of("py_start_method", py_start_method, START_METHODS),
-            CallbackPickler.of(py_callback_pickler),
-        )
+        workers = 1 if py_num_workers is None else py_num_workers
+        self.py_num_workers = count_of("py_num_workers", workers, least=0)
+        self.py_start_method = one_of("py_start_method", py_start_method, START_METHODS)
+        self._pickler = CallbackPickler.of(py_callback_pickler)
         self._graph: Graph | None = None
         self._outputs: tuple[DataNode, ...] = ()
         self._kept: list[Node] = []
@@ -465,6 +468,9 @@ class Pipeline:
 
     def release_outputs(self) -> None:
         """Does nothing: the caller owns a batch that it has taken."""
+
+    def enable_api_check(self, enable: bool) -> None:
+        """Does nothing: `run`, `schedule_run` and iterators may be mixed."""
 
     def num_samples(self, count: int) -> int:
         """Samples of the last batch that are among the first `count` that it was to have.
@@ -794,7 +800,8 @@ class Pipeline:
             errors=self._errors,
             is_async=self.exec_async,
         )
-        pool = PythonPool(*self._python_workers) if self._python_workers[0] > 0 else None
+        workers = self.py_num_workers
+        pool = PythonPool(workers, self.py_start_method, self._pickler) if workers else None
         return Program(graph, options, pool)
 
     def _staged(self, program: Program) -> StagedRun:

@@ -13,7 +13,7 @@ from videoloader.dali.tensors.memory import copy_to_address
 from videoloader.dali.tensors.printing import print_tensor, type_name
 from videoloader.dali.tensors.sample import Count, SampleTensor
 from videoloader.dali.types import Computable, DataType
-from videoloader.errors import ArgumentError, NoGpuError
+from videoloader.errors import ArgumentError, ArgumentIndexError, NoGpuError
 
 
 class Tensor(Computable):
@@ -106,7 +106,9 @@ class Tensor(Computable):
             Whether any was dropped.
         """
         before = self._tensor.ndim
-        gone = range(before) if dim is None else [range(before)[dim]]
+        if dim is not None and not -before <= dim < before:
+            raise ArgumentIndexError(f"dimension {dim} is out of range for {before} dimensions")
+        gone = range(before) if dim is None else [dim % before]
         kept = [at for at in range(before) if at not in gone or self._tensor.shape[at] != 1]
         self._tensor = self._tensor.squeeze() if dim is None else self._tensor.squeeze(dim)
         self._layout = "".join(self._layout[at] for at in kept) if self._layout else ""

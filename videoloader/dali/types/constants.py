@@ -143,8 +143,9 @@ class ArrayConstant(Operand):
     """An array that is the same for every sample; a graph promotes it to a node.
 
     Attributes:
-        array: its elements, read-only, in the type of `dtype`; enumerations as DALI's numbers.
-        dtype: element type; `IMAGE_TYPE` and the like for enumerations.
+        array: its elements, read-only; enumerations as DALI's numbers.
+        dtype: element type of the node, which rounds and saturates to it; `IMAGE_TYPE` and the like
+            for enumerations.
         layout: meaning of its dimensions, "" when unknown.
         device: "cpu" or "gpu", where the node is.
         arguments: further arguments of `fn.constant`.
@@ -204,8 +205,6 @@ def Constant(  # noqa: N802  DALI's name
     array, own = _array(value)
     if kind is None:
         array, kind = (_narrowed(array), own) if own.is_numeric else (array, own)
-    elif kind.is_numeric:
-        array = array.astype(kind.numpy)
     if shape is not None:
         sides = (shape,) if isinstance(shape, int) else tuple(shape)
         count = int(np.prod(sides))

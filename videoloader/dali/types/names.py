@@ -109,20 +109,26 @@ class DataType(_Numbered):
 
     @classmethod
     def of(cls, dtype: Any) -> DataType:
-        """The member for a torch dtype, a numpy dtype, a name or a member.
+        """The member for a torch dtype, a numpy dtype, a name, DALI's number or a member.
+
+        As in DALI, Python's float has 32 bits, and its int is no element type.
 
         Raises:
             TypeError, ValueError: `dtype` names no element type that DALI has.
 
-        >>> DataType.of(torch.float32), DataType.of("uint8"), DataType.of(np.int64)
-        (DataType.FLOAT, DataType.UINT8, DataType.INT64)
+        >>> DataType.of(torch.float32), DataType.of("uint8"), DataType.of(np.int64), DataType.of(0)
+        (DataType.FLOAT, DataType.UINT8, DataType.INT64, DataType.UINT8)
         """
         if isinstance(dtype, cls):
             return dtype
         if isinstance(dtype, torch.dtype):
             return cls(str(dtype).removeprefix("torch."))
-        if dtype is None:  # numpy takes it for float64
-            raise TypeError("None is no element type")
+        if isinstance(dtype, int):
+            return cls(dtype)
+        if dtype is float:
+            return cls.FLOAT
+        if dtype is None or dtype is int:  # numpy takes them for float64 and int64
+            raise TypeError(f"{dtype} is no element type")
         return cls(np.dtype(dtype).name)
 
     def __eq__(self, other: object) -> bool:

@@ -155,8 +155,8 @@ class EvalMode(_Entered, Enum):
 _threads: int | None = None
 
 
-def set_num_threads(count: int) -> None:
-    """Set how many threads readers use that are made from now on.
+def set_num_threads(count: int | None) -> None:
+    """Set how many threads readers use that are made from now on; None for the default.
 
     >>> before = get_num_threads()
     >>> set_num_threads(3)
@@ -165,7 +165,7 @@ def set_num_threads(count: int) -> None:
     >>> set_num_threads(before)
     """
     global _threads
-    _threads = whole_number("num_threads", count, least=1)
+    _threads = None if count is None else whole_number("num_threads", count, least=1)
 
 
 def get_num_threads() -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,14 @@ __all__ = list(math.__all__)
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in __all__:
         raise no_attribute(__name__, name, __all__)
-    return partial(compute, name)
+    function = getattr(math, name)
+    bind = inspect.signature(function).bind
+
+    @wraps(function)
+    def call(*operands: Any, **named: Any) -> Any:
+        return compute(name, *bind(*operands, **named).args)
+
+    return call
 
 
 def compute(function: str, *operands: Any) -> Any:

@@ -284,7 +284,7 @@ def to_decibels(
 ) -> Batch:
     """Convert magnitudes to decibels: multiplier * log10(in / reference)."""
     out = context.empty()
-    least = max(10 ** (cutoff_db / multiplier), float(np.finfo(np.float32).tiny))
+    least = max(10 ** (cutoff_db / multiplier), float(np.finfo(np.float32).smallest_subnormal))
     for at in parts(magnitudes, out):
         values = magnitudes.part(at).float()
         if values.numel() == 0:

@@ -156,7 +156,7 @@ def crop_window(
 ) -> Window:
     """The window of (height, width) or (depth, height, width).
 
-    It is whole along a side whose size is missing or 0. Without a depth of its own it has two
+    It is whole along a side whose size is missing or below 1. Without a depth of its own it has two
     dimensions.
     """
     if crop is None:
@@ -169,7 +169,7 @@ def crop_window(
             )
     wanted = wanted[-len(sides) :]
     sides = sides[-len(wanted) :]
-    size = tuple(int(want or side) for want, side in zip(wanted, sides, strict=True))
+    size = tuple(int(want or 0) or side for want, side in zip(wanted, sides, strict=True))
     if out_of_bounds_policy == "error" and any(map(int.__gt__, size, sides)):
         raise ArgumentError(
             f"a window of {_times(size)} does not fit into a frame of {_times(sides)} "
@@ -221,9 +221,9 @@ def _windows_at_once(
         return None
     lengths = zip(values["crop_h"], values["crop_w"], strict=True)
     pairs = zip(values["crop"], lengths, strict=True)
-    wanted = np.array([[n or 0 for n in crop or own] for crop, own in pairs])
+    wanted = np.array([[int(n or 0) for n in crop or own] for crop, own in pairs])
     sides = np.array([shape[-3:-1] for shape in shapes])
-    size = np.where(wanted == 0, sides, wanted).astype(np.int64)
+    size = np.where(wanted == 0, sides, wanted)
     policy = values["out_of_bounds_policy"][0]
     room = sides - size
     if policy == "error" and (room < 0).any():

@@ -176,7 +176,8 @@ def resize_axes(
         wanted = list(for_each("size", size, count))
     else:
         wanted = [value or 0.0 for value in (resize_z, resize_y, resize_x)][-count:]
-    bounds = [bound or math.inf for bound in for_each("max_size", max_size or (0.0,), count)]
+    limits = for_each("max_size", max_size or (0.0,), count)
+    bounds = [limit if limit > 0 else math.inf for limit in limits]
     exact = _exact(wanted, lengths, bounds, mode)
     axes = []
     places = for_each("alignment", alignment, count)

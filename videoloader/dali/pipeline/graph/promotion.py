@@ -85,6 +85,6 @@ def _constant(
     **arguments: Any,
 ) -> DataNode:
     kind = dtype if dtype.is_numeric else DataType.INT32
-    data = "fdata" if kind.is_floating_point else "idata"
+    data = "fdata" if kind.is_floating_point or array.dtype.kind == "f" else "idata"
     given = {data: array, "shape": array.shape, "dtype": kind, "layout": layout, **arguments}
     return add_node(CONSTANT, (), CONSTANT.bind(given), {}, device, name)[0]

@@ -1,6 +1,6 @@
 """Pipelines as PyTorch iterators."""
 
-from videoloader.dali import ops
+from videoloader.dali import ops, types
 from videoloader.dali.plugin.epoch_plan import LastBatchPolicy
 from videoloader.dali.plugin.pytorch import experimental, proxy
 from videoloader.dali.plugin.pytorch.iterator import (
@@ -10,6 +10,7 @@ from videoloader.dali.plugin.pytorch.iterator import (
 )
 from videoloader.dali.plugin.pytorch.outputs import Packed, feed_ndarray
 
+to_torch_type = {dtype: dtype.torch for dtype in types.DataType if dtype.is_numeric}
 TorchPythonFunction = vars(ops)["TorchPythonFunction"]
 DALIClassificationIterator = ClassificationIterator
 DALIGenericIterator = GenericIterator
@@ -28,4 +29,5 @@ __all__ = [
     "experimental",
     "feed_ndarray",
     "proxy",
+    "to_torch_type",
 ]
