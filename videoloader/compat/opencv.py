@@ -7,6 +7,8 @@ opencv.install()  # cv2.VideoCapture of a file decodes with this library; camera
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
@@ -43,6 +45,7 @@ _UNKNOWN = -1.0  # what `get` gives for properties that a capture lacks
 _EXTRADATA = 1  # the flag of `retrieve` for the codec's parameters
 _MOST_THREADS = 16  # of OpenCV by itself
 _RAW = -1.0  # the format of packets that are not decoded
+_NUMBER = re.compile(r"%\d*d")  # of an image, in the pattern of a path
 _UNREAD = ord("?")  # type of the picture before the first one
 # Parameters of `open` that change nothing here.
 _ACCEPTED = (
@@ -54,12 +57,13 @@ _ACCEPTED = (
 class VideoCapture:
     """The frames of a video in order, as OpenCV gives them: (H, W, 3) uint8, BGR.
 
-    A camera number gives OpenCV's own capture, and so does `CAP_PROP_FORMAT` -1 among the
-    parameters, for packets that are not decoded. Not thread-safe.
+    A camera number gives OpenCV's own capture, and so do numbered images (`frame_%03d.png`, or
+    `CAP_IMAGES`), and `CAP_PROP_FORMAT` -1 among the parameters, for packets that are not decoded.
+    Not thread-safe.
 
     Args:
         filename: path, URL, bytes or open binary file.
-        apiPreference: without effect.
+        apiPreference: without effect, except `CAP_IMAGES`.
         params: pairs of a property and its value: `CAP_PROP_N_THREADS`, `CAP_PROP_CONVERT_RGB`;
             those of acceleration and time limits have no effect, others open nothing.
         index: number of a camera.
@@ -67,10 +71,13 @@ class VideoCapture:
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """A capture, or OpenCV's of a camera or of packets."""
+        """A capture, or OpenCV's of a camera, of images or of packets."""
         first = args[0] if args else kwargs.get("index", kwargs.get("filename"))
+        backend = kwargs.get("apiPreference", args[1] if len(args) > 1 else cv2.CAP_ANY)
         params = kwargs.get("params", args[2] if len(args) > 2 else ())
-        if isinstance(first, Integral) or _pairs(params).get(cv2.CAP_PROP_FORMAT) == _RAW:
+        are_images = backend == cv2.CAP_IMAGES or _are_numbered(first)
+        is_raw = _pairs(params).get(cv2.CAP_PROP_FORMAT) == _RAW
+        if isinstance(first, Integral) or are_images or is_raw:
             return _TheirCapture(*args, **kwargs)
         return super().__new__(cls)
 
@@ -283,6 +290,16 @@ _UNCONVERTED = (  # formats whose first plane OpenCV gives whole
     *("gray", "gray16le", "yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"),
     *("yuv410p", "yuv411p", "yuv440p"),
 )
+
+
+def _are_numbered(source: Any) -> bool:
+    """Whether a path is a pattern of numbered files, and not the name of one."""
+    return (
+        isinstance(source, str)
+        and _NUMBER.search(source) is not None
+        and "://" not in source
+        and not os.path.exists(source)
+    )
 
 
 def _pairs(params: Sequence[int]) -> dict[int, float]:
