@@ -79,8 +79,14 @@ def of_scenedetect(folder: Path) -> None:
         fps=Fraction(24000, 1001),
         options=_FAST,
     )
-    late = {"pts": [43 + 2 * number for number in range(50)], "time_base": Fraction(1, 40)}
-    encode_video(folder / "delayed.mp4", fps=20, frames=50, options=_FAST, **late)
+    encode_video(
+        folder / "delayed.mp4",
+        fps=20,
+        frames=50,
+        options=_FAST,
+        pts=[43 + 2 * number for number in range(50)],
+        time_base=Fraction(1, 40),
+    )
     path = encode_video(folder / "corrupt.mp4", fps=25, frames=596, options=_FAST)
     packet = vl.index_video(path).packets[300]
     data = bytearray(path.read_bytes())

@@ -140,10 +140,10 @@ def unpack(peer: Peer) -> Path:
     place = BUILD / _package(peer)
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
     variables = os.environ | dict(peer.variables)
-    source = ("--no-deps", "--no-binary", _package(peer), "--dest", place, *peer.install)
+    source = ("--no-deps", "--no-binary", _package(peer), "--dest", str(place), *peer.install)
     subprocess.run([*pip, "download", *source, peer.name], env=variables, check=True)
     (archive,) = place.glob("*.tar.gz")
-    subprocess.run([*pip, "install", *peer.install, archive], env=variables, check=True)
+    subprocess.run([*pip, "install", *peer.install, str(archive)], env=variables, check=True)
     with tarfile.open(archive) as file:
         file.extractall(place, filter="data")
     (tree,) = (path.parent for path in place.glob("*/PKG-INFO"))

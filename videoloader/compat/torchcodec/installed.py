@@ -53,7 +53,7 @@ class _Metadata(metadata.Distribution):
         return self._texts.get(filename)
 
     def locate_file(self, path: Any) -> Path:
-        return Path(__file__).parent / path
+        return Path(__file__).parent / str(path)
 
 
 class _MetadataFinder(metadata.DistributionFinder):
