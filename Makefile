@@ -16,6 +16,10 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
 	echo $$python && break; done)
 
 DALI := .venv-dali
+# Libraries with tests for our drop-ins, and what building them needs.
+PEER_TESTS := .venv-peers
+PEER_TOOLS := pytest pytest-timeout pillow torchcodec==0.13.0 \
+	setuptools setuptools_scm setuptools_rust wheel regex jinja2 cmake ninja
 MATRIX := .venv-matrix
 # Rows of tests/matrix.py, all when empty.
 ROWS ?=
@@ -61,7 +65,7 @@ PIP := -m pip --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test lint types format written integrations pyav processors matrix bench dropins docs fuzz attack soak dali clean
+.PHONY: help demo check quick test lint types format written integrations pyav processors matrix bench dropins peers docs fuzz attack soak dali clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -118,6 +122,9 @@ bench: $(BENCH)/.installed ## measure us beside our peers, in an environment of 
 dropins: $(BENCH)/.installed ## measure our drop-ins beside the libraries that they stand in for
 	$(BENCH)/bin/python benchmarks/dropins.py --save
 
+peers: $(PEER_TESTS)/.installed ## run tests of other libraries on our drop-ins and on their own readers
+	$(PEER_TESTS)/bin/python benchmarks/peers.py --save
+
 docs: $(DOCS)/.installed ## build the site in build/docs/html; a warning or a broken link fails
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -j auto -b html -d build/docs/doctrees docs build/docs/html
 	@echo "build/docs/html/index.html"
@@ -161,6 +168,11 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt
 $(BENCH)/.installed: pyproject.toml constraints.txt Makefile
 	$(call make-environment,$(BENCH))
 	@$(BENCH)/bin/python $(PIP) install --constraint constraints.txt --editable . $(PEERS)
+	@touch $@
+
+$(PEER_TESTS)/.installed: pyproject.toml constraints.txt Makefile
+	$(call make-environment,$(PEER_TESTS))
+	@$(PEER_TESTS)/bin/python $(PIP) install --constraint constraints.txt --editable . $(PEER_TOOLS)
 	@touch $@
 
 $(INTEGRATIONS)/.installed: pyproject.toml constraints.txt

@@ -1,6 +1,7 @@
 """The plugin for ImageIO, in ImageIO where it is installed, and by itself."""
 
 import io
+import sys
 from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
@@ -254,6 +255,20 @@ def test_writing_is_that_of_imageios_plugin(opened, monkeypatch, tmp_path):
     stand_in(monkeypatch, "imageio.plugins.pyav", **vars(writer))
     assert opened(str(tmp_path / "a.mp4"), mode="w", container="mp4") == "writer"
     assert made == [{"container": "mp4"}]
+
+
+def test_the_plugin_can_take_the_name_of_imageios_own(monkeypatch):
+    known = {}
+    stand_in(
+        monkeypatch, "imageio.config.plugins", known_plugins=known, PluginConfig=SimpleNamespace
+    )
+    hook.register()
+    hook.register("pyav")
+    for name in ("videoloader", "pyav"):
+        config = known[name]
+        assert config.name == name
+        module = sys.modules[config.module_name]
+        assert getattr(module, config.class_name) is hook.VideoPlugin
 
 
 def test_imageio_itself_reads_and_writes_with_it(clip, tmp_path):

@@ -45,6 +45,22 @@ def test_grabbed_frames_are_passed_over(clip):
             same(ours.retrieve(), theirs.retrieve())
 
 
+@pytest.mark.parametrize("options", [{}, {"apiPreference": cv2.CAP_IMAGES}])
+def test_numbered_images_are_read_by_opencv(tmp_path, options):
+    for number in range(5):
+        cv2.imwrite(str(tmp_path / f"{number:03}.png"), np.full((8, 8, 3), 50 * number, np.uint8))
+    first = "%03d.png" if not options else "000.png"
+    capture = VideoCapture(str(tmp_path / first), **options)
+    found = [int(capture.read()[1][0, 0, 0]) for _ in range(5)]
+    assert found == [0, 50, 100, 150, 200]
+
+
+def test_a_video_with_the_pattern_of_images_in_its_name_is_a_video(clip, tmp_path):
+    video = tmp_path / "100%d.mp4"
+    video.write_bytes(clip.read_bytes())
+    assert isinstance(VideoCapture(str(video)), VideoCapture)
+
+
 PROPERTIES = ["POS_FRAMES", "POS_MSEC", "FRAME_WIDTH", "FRAME_HEIGHT", "FPS", "FRAME_COUNT"]
 PROPERTIES += ["FOURCC", "BACKEND", "ORIENTATION_META", "ORIENTATION_AUTO", "CONVERT_RGB"]
 PROPERTIES += ["BRIGHTNESS", "SAR_NUM", "SAR_DEN", "BITRATE", "FORMAT", "CODEC_PIXEL_FORMAT"]

@@ -66,3 +66,24 @@ def test_importing_the_package_alone_changes_nothing():
         "import sys, videoloader.compat.torchcodec as t; assert 'torchcodec' not in sys.modules"
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_code_that_looks_up_the_version_of_torchcodec_finds_that_of_the_interface():
+    done = run(
+        """
+from importlib import metadata
+import videoloader.compat.torchcodec as ours
+
+try:
+    before = metadata.version("torchcodec")
+except metadata.PackageNotFoundError:
+    before = ours.__version__
+for _ in range(2):
+    ours.install()
+assert metadata.version("torchcodec") == before, before
+assert "torchcodec" in metadata.packages_distributions()
+assert [d.version for d in metadata.distributions(name="torchcodec")] == [before]
+metadata.version("numpy")
+"""
+    )
+    assert done.returncode == 0, done.stderr

@@ -225,3 +225,13 @@ def test_vllm_finds_the_plugin_by_an_entry_point():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     ((name, value),) = project["entry-points"]["vllm.general_plugins"].items()
     assert EntryPoint(name, value, "vllm.general_plugins").load() is hook.plugin
+
+
+@pytest.mark.parametrize("like", ["opencv", "opencv_dynamic", "qwen3_vl", "glm46v", "molmo2"])
+def test_vllm_itself_gets_the_frames_and_the_metadata_of_its_own_loaders(clip, like):
+    module = pytest.importorskip("vllm.multimodal.video", exc_type=ImportError)
+    data = clip.read_bytes()
+    theirs = module.VIDEO_LOADER_REGISTRY.load(like).load_bytes(data)
+    ours = hook.register("videoloader_here", like=like).load_bytes(data)
+    assert np.array_equal(ours[0], theirs[0])
+    assert ours[1] == {**theirs[1], "video_backend": "videoloader"}

@@ -42,15 +42,19 @@ _BYTE = 8  # bits
 _PACKED = {"rgb24": slice(None), "bgr24": slice(None, None, -1)}  # order of the channels
 
 
-def register() -> None:
-    """Add the plugin to those of ImageIO, under the name `videoloader`.
+def register(name: str = NAME) -> None:
+    """Add the plugin to those of ImageIO.
+
+    Args:
+        name: what `plugin=` takes then; `pyav` replaces ImageIO's own plugin, so that code that
+            names it, or names none, reads with this one.
 
     Raises:
         ImportError: ImageIO is not installed.
     """
     plugins: Any = importlib.import_module("imageio.config.plugins")
-    plugins.known_plugins[NAME] = plugins.PluginConfig(
-        name=NAME, class_name=VideoPlugin.__name__, module_name=__name__
+    plugins.known_plugins[name] = plugins.PluginConfig(
+        name=name, class_name=VideoPlugin.__name__, module_name=__name__
     )
 
 

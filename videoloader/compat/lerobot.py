@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.video_cache import VideoCache
 from videoloader.errors import DecodeError, VideoError
 from videoloader.machinery.workers.processors import usable_processors
@@ -83,9 +84,11 @@ def decode_video_frames(
     Raises:
         FrameTimestampError: a frame is further away than the tolerance; lists the requested times
             and those of the frames.
-        VideoError: the video does not decode.
+        FileNotFoundError: there is no such file.
+        RuntimeError: not a video, or it does not decode. All are also `VideoError`.
     """
-    with (default_cache() if cache is None else cache).lend(video_path) as video:
+    opened = default_cache() if cache is None else cache
+    with as_runtime_errors, opened.lend(video_path) as video:
         numbers = _nearest(video, timestamps, tolerance_s)
         if is_depth:
             return video.get_frames(numbers, layout="FCHW", output="gray", dtype="uint16").frames

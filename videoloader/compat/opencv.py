@@ -7,8 +7,10 @@ opencv.install()  # cv2.VideoCapture of a file decodes with this library; camera
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import cv2
@@ -28,6 +30,7 @@ from videoloader.compat.single_frames import FramesAhead, PictureTypes
 from videoloader.decoding.options import ElementType
 from videoloader.errors import (
     ArgumentError,
+    ArgumentTypeError,
     FrameRangeError,
     UnsupportedError,
     VideoError,
@@ -43,6 +46,7 @@ _UNKNOWN = -1.0  # what `get` gives for properties that a capture lacks
 _EXTRADATA = 1  # the flag of `retrieve` for the codec's parameters
 _MOST_THREADS = 16  # of OpenCV by itself
 _RAW = -1.0  # the format of packets that are not decoded
+_NUMBER = re.compile(r"%\d*d")  # of an image, in the pattern of a path
 _UNREAD = ord("?")  # type of the picture before the first one
 # Parameters of `open` that change nothing here.
 _ACCEPTED = (
@@ -54,12 +58,13 @@ _ACCEPTED = (
 class VideoCapture:
     """The frames of a video in order, as OpenCV gives them: (H, W, 3) uint8, BGR.
 
-    A camera number gives OpenCV's own capture, and so does `CAP_PROP_FORMAT` -1 among the
-    parameters, for packets that are not decoded. Not thread-safe.
+    A camera number gives OpenCV's own capture, and so do numbered images (`frame_%03d.png`, or
+    `CAP_IMAGES`), and `CAP_PROP_FORMAT` -1 among the parameters, for packets that are not decoded.
+    Not thread-safe.
 
     Args:
         filename: path, URL, bytes or open binary file.
-        apiPreference: without effect.
+        apiPreference: without effect, except `CAP_IMAGES`.
         params: pairs of a property and its value: `CAP_PROP_N_THREADS`, `CAP_PROP_CONVERT_RGB`;
             those of acceleration and time limits have no effect, others open nothing.
         index: number of a camera.
@@ -67,10 +72,13 @@ class VideoCapture:
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """A capture, or OpenCV's of a camera or of packets."""
+        """A capture, or OpenCV's of a camera, of images or of packets."""
         first = args[0] if args else kwargs.get("index", kwargs.get("filename"))
+        backend = kwargs.get("apiPreference", args[1] if len(args) > 1 else cv2.CAP_ANY)
         params = kwargs.get("params", args[2] if len(args) > 2 else ())
-        if isinstance(first, Integral) or _pairs(params).get(cv2.CAP_PROP_FORMAT) == _RAW:
+        are_images = backend == cv2.CAP_IMAGES or _are_numbered(first)
+        is_raw = _pairs(params).get(cv2.CAP_PROP_FORMAT) == _RAW
+        if isinstance(first, Integral) or are_images or is_raw:
             return _TheirCapture(*args, **kwargs)
         return super().__new__(cls)
 
@@ -99,8 +107,10 @@ class VideoCapture:
         """Open another file; True if it is a video.
 
         Raises:
-            cv2.error, VideoError: it is not a video, after `setExceptionMode(True)`.
+            cv2.error, VideoError: it is not a video, after `setExceptionMode(True)`; what is given
+                is of another type.
         """
+        _check_type("apiPreference", apiPreference, Integral)
         self.release()
         self._converts = True
         try:
@@ -109,6 +119,8 @@ class VideoCapture:
             self._show(given, int(options.get(cv2.CAP_PROP_N_THREADS, 0)))
             if not options.get(cv2.CAP_PROP_CONVERT_RGB, True):
                 self._leave_unconverted()
+        except ArgumentTypeError as error:
+            raise _as_theirs(error) from error
         except VideoError as error:
             self.release()
             return self._failed(error)
@@ -161,10 +173,14 @@ class VideoCapture:
 
         Raises:
             VideoError: the frame does not decode; OpenCV gives False, or another frame.
+            cv2.error, VideoError: none was grabbed, after `setExceptionMode(True)`; an argument is
+                of another type.
         """
+        _check_type("image", image, np.ndarray | None)
+        _check_type("flag", flag, Integral)
         video = self._video
         if video is None or not self._grabbed:
-            return False, None
+            return self._failed(FrameRangeError("no frame was grabbed")), None
         if flag == _EXTRADATA:
             parameters = video.index.extradata[0][1] if video.index.extradata else b""
             return True, np.frombuffer(parameters, np.uint8)[None].copy()
@@ -186,7 +202,11 @@ class VideoCapture:
         `POS_MSEC` is the time of the frame that was read last, relative to the first frame, and 0
         behind the last one. `POS_AVI_RATIO` is the share of the frames that are read. `FRAME_TYPE`
         decodes a GOP once more.
+
+        Raises:
+            TypeError, VideoError: it is no whole number.
         """
+        _check_type("propId", propId, Integral)
         known = _PROPERTIES.get(propId)
         return _UNKNOWN if known is None or self._video is None else float(known(self))
 
@@ -195,34 +215,41 @@ class VideoCapture:
 
         Seeks are exact. A time is rounded to a number by the frame rate, as OpenCV does. Returns
         False for other properties.
+
+        Raises:
+            cv2.error, VideoError: it is another property, or there is no video, after
+                `setExceptionMode(True)`.
+            TypeError, VideoError: an argument is no number.
         """
+        _check_type("propId", propId, Integral)
+        _check_type("value", value, Real)
         video = self._video
         if video is None:
-            return False
+            return self._failed(FrameRangeError("no video is open"))
         if propId == cv2.CAP_PROP_ORIENTATION_AUTO:
             self._upright = bool(value)
-            place = self._number, self._grabbed
+            kept = self._number, self._grabbed
             self.release()
             self._show(self._given, self._threads)
-            self._number, self._grabbed = place
+            self._number, self._grabbed = kept
             return True
         if propId == cv2.CAP_PROP_CONVERT_RGB:
             self._converts, self._ahead = True, FramesAhead(len(video))
             try:
                 if not value:
                     self._leave_unconverted()
-            except UnsupportedError:
-                return False
+            except UnsupportedError as error:
+                return self._failed(error)
             return True
         if propId == cv2.CAP_PROP_POS_FRAMES:
-            number = int(value)
+            place = float(value)
         elif propId == cv2.CAP_PROP_POS_MSEC:
-            number = int(value / 1000 * _rate(self) + 0.5)
+            place = value / 1000 * _rate(self) + 0.5
         elif propId == cv2.CAP_PROP_POS_AVI_RATIO:
-            number = math.floor(value * len(video))
+            place = value * len(video)
         else:
-            return False
-        self._number = min(max(number, 0), len(video))
+            return self._failed(ArgumentError(f"{video.name}: property {propId} is not set"))
+        self._number = 0 if math.isnan(place) else int(min(max(place, 0), len(video)))
         self._grabbed = self._number > 0
         return True
 
@@ -285,6 +312,16 @@ _UNCONVERTED = (  # formats whose first plane OpenCV gives whole
 )
 
 
+def _are_numbered(source: Any) -> bool:
+    """Whether a path is a pattern of numbered files, and not the name of one."""
+    return (
+        isinstance(source, str)
+        and _NUMBER.search(source) is not None
+        and "://" not in source
+        and not os.path.exists(source)
+    )
+
+
 def _pairs(params: Sequence[int]) -> dict[int, float]:
     return dict(zip(params[::2], params[1::2], strict=False))
 
@@ -311,6 +348,12 @@ def _turned(planes: torch.Tensor, index: VideoIndex) -> torch.Tensor:
     turn = index.orientation
     planes = planes.transpose(1, 2) if turn.transpose else planes
     return planes.flip([axis for axis, flips in ((1, turn.flip_y), (2, turn.flip_x)) if flips])
+
+
+def _check_type(name: str, value: Any, kind: Any) -> None:
+    """Raise an error that is a `TypeError` and a `cv2.error`, which OpenCV raises in turns."""
+    if not isinstance(value, kind):
+        raise _as_theirs(ArgumentTypeError(f"{name} is of another type, got {value!r:.80}"))
 
 
 def _as_theirs(error: VideoError) -> VideoError:

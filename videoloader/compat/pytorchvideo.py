@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from videoloader.compat.opening import open_first_video, open_sound
 from videoloader.compat.runtime_errors import as_runtime_errors
-from videoloader.errors import SourceError
 from videoloader.sampling.times import NANOSECOND
 from videoloader.sources.source import VideoSource
 from videoloader.video import Video
@@ -52,12 +51,7 @@ class EncodedVideo:
     ) -> None:
         self._name = video_name
         with as_runtime_errors:
-            try:
-                self._video: Video = open_first_video(file, device=device)
-            except SourceError as error:
-                if isinstance(error.__cause__, FileNotFoundError):
-                    raise _MissingFileError(str(error)) from error
-                raise
+            self._video: Video = open_first_video(file, device=device)
             try:
                 self._audio = open_sound(file, dtype="stored") if decode_audio else None
             except BaseException:
@@ -134,10 +128,6 @@ class EncodedVideo:
         self._video.close()
         if self._audio is not None:
             self._audio.close()
-
-
-class _MissingFileError(SourceError, FileNotFoundError):
-    """There is no such file."""
 
 
 def install() -> None:

@@ -39,6 +39,10 @@ class FileRuntimeError(SourceError, RuntimeError):
     """The bytes of a video cannot be read."""
 
 
+class MissingFileError(FileRuntimeError, FileNotFoundError):
+    """There is no such file."""
+
+
 class FormatRuntimeError(FormatError, RuntimeError):
     """The bytes are not a video, or the container is damaged."""
 
@@ -77,6 +81,8 @@ class RaisedAs:
             return
         for known, kind in self._kinds.items():
             if isinstance(error, known):
+                if kind is FileRuntimeError and isinstance(error.__cause__, FileNotFoundError):
+                    kind = MissingFileError
                 text = str(error)
                 for ours, theirs in self._words.items():
                     text = text.replace(ours, theirs)

@@ -20,6 +20,7 @@ from videoloader.compat.opening import (
     open_first_video,
     read_sound,
 )
+from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.torchvision_clips import VideoClips
 from videoloader.compat.torchvision_reader import VideoReader
 from videoloader.compat.torchvision_writer import write_video
@@ -64,7 +65,8 @@ def read_video(
         (1, 0) without sound; `video_fps` and, with sound, `audio_fps`.
 
     Raises:
-        VideoError: the video does not decode.
+        FileNotFoundError: there is no such file.
+        RuntimeError: not a video, or it does not decode. All are also `VideoError`.
         ValueError: the end is before the start, or an argument is invalid.
     """
     layout = layout_of(output_format)
@@ -73,7 +75,7 @@ def read_video(
         raise ArgumentError(
             f"end_pts is not before start_pts, got start_pts={start_pts} and end_pts={end_pts}"
         )
-    with open_first_video(filename) as video:
+    with as_runtime_errors, open_first_video(filename) as video:
         pts, tick = video.index.pts, video.index.time_base
         first_tick, last_tick = _ticks(start_pts, end, tick, pts_unit)
         first = int(np.searchsorted(pts, first_tick))
@@ -95,10 +97,11 @@ def read_video_timestamps(
     Nothing is decoded.
 
     Raises:
-        VideoError: the file is not a video.
+        FileNotFoundError: there is no such file.
+        RuntimeError: the file is not a video.
     """
     _check_unit(pts_unit)
-    with open_first_video(filename) as video:
+    with as_runtime_errors, open_first_video(filename) as video:
         index, rate = video.index, frame_rate(video) or None
     ticks: list[int] = index.pts.tolist()
     if pts_unit == "pts":

@@ -18,6 +18,7 @@ from videoloader.compat.opening import (
     open_video,
     stream_numbers,
 )
+from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video
@@ -37,7 +38,9 @@ class VideoReader:
         device: where frames are given.
 
     Raises:
-        VideoError: there is no such stream, or the file does not open.
+        FileNotFoundError: there is no such file.
+        RuntimeError: there is no such stream, or the file is not a video.
+        ValueError: an argument is invalid. All are also `VideoError`.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class VideoReader:
         self._opened: dict[str, Video | Audio] = {}
         self._closing: list[ClosedWhenCollected] = []
         self._parts: Generator[dict[str, Any], None, None] | None = None
-        self.set_current_stream(stream)
+        with as_runtime_errors:
+            self.set_current_stream(stream)
 
     def set_current_stream(self, stream: str) -> bool:
         """Read another stream from its beginning; returns True.

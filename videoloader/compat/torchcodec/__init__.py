@@ -33,8 +33,10 @@ def install() -> None:
     """Make `import torchcodec` import this package, in this process and its forks.
 
     Call it before the code that imports torchcodec; names imported earlier remain unchanged.
+    Without an installed torchcodec, `importlib.metadata` knows its version from then on, too.
     """
     installed.remember()
+    installed.provide_metadata(__version__)
     here = sys.modules[__name__]
     sys.modules["torchcodec"] = here
     for part in (decoders, encoders, samplers, transforms):

@@ -8,10 +8,13 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["find_name", "remember"]
+__all__ = ["find_name", "provide_metadata", "remember"]
 
 _OURS = __name__.rpartition(".")[0]
 _THEIRS = "torchcodec"
@@ -24,6 +27,49 @@ def remember() -> None:
     module = sys.modules.get(_THEIRS)
     if module is not None and module is not sys.modules[_OURS]:
         _found[:] = [module]
+
+
+def provide_metadata(version: str) -> None:
+    """Let `importlib.metadata` know a version of torchcodec where no torchcodec is installed.
+
+    transformers asks for it while it is imported.
+    """
+    try:
+        metadata.version(_THEIRS)
+    except metadata.PackageNotFoundError:
+        sys.meta_path.append(_MetadataFinder(version))
+
+
+class _Metadata(metadata.Distribution):
+    """Name and version of a package that has no files."""
+
+    def __init__(self, version: str) -> None:
+        self._texts = {
+            "METADATA": f"Metadata-Version: 2.1\nName: {_THEIRS}\nVersion: {version}\n",
+            "top_level.txt": f"{_THEIRS}\n",
+        }
+
+    def read_text(self, filename: str) -> str | None:
+        return self._texts.get(filename)
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(__file__).parent / str(path)
+
+
+class _MetadataFinder(metadata.DistributionFinder):
+    """Finds no modules, and the metadata of torchcodec."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+
+    def find_spec(self, *_: Any) -> None:
+        """Leave modules to other finders."""
+
+    def find_distributions(
+        self, context: metadata.DistributionFinder.Context | None = None
+    ) -> Iterator[_Metadata]:
+        if context is None or context.name in (None, _THEIRS):
+            yield _Metadata(self._version)
 
 
 def find_name(name: str, part: str = "") -> Any:
