@@ -150,13 +150,7 @@ def _scenes(
 
 
 def _dedupe(
-    source: Any,
-    out: Path,
-    *,
-    distance: float,
-    copies: bool,
-    shard: tuple[int, int],
-    **options: Any,
+    source: Any, out: Path, *, distance: float, copies: bool, shard: tuple[int, int], **options: Any
 ) -> _Result:
     """Find copies and near copies, or hash a part of the videos."""
     from videoloader.datasets.duplicates import find_duplicates, hash_videos

@@ -26,12 +26,7 @@ from videoloader.compat.opening import (
 )
 from videoloader.compat.single_frames import FramesAhead, PictureTypes
 from videoloader.decoding.options import ElementType
-from videoloader.errors import (
-    ArgumentError,
-    FrameRangeError,
-    UnsupportedError,
-    VideoError,
-)
+from videoloader.errors import ArgumentError, FrameRangeError, UnsupportedError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.video import Video
@@ -149,9 +144,7 @@ class VideoCapture:
         return True
 
     def retrieve(
-        self,
-        image: NDArray[Any] | None = None,
-        flag: int = 0,
+        self, image: NDArray[Any] | None = None, flag: int = 0
     ) -> tuple[bool, NDArray[Any] | None]:
         """The frame that was grabbed last.
 

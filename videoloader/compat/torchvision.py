@@ -14,12 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from videoloader.compat.opening import (
-    frame_rate,
-    layout_of,
-    open_first_video,
-    read_sound,
-)
+from videoloader.compat.opening import frame_rate, layout_of, open_first_video, read_sound
 from videoloader.compat.torchvision_clips import VideoClips
 from videoloader.compat.torchvision_reader import VideoReader
 from videoloader.compat.torchvision_writer import write_video

@@ -41,12 +41,7 @@ from videoloader.machinery.system.pickling import pickle_for_program
 from videoloader.sampling import ClipSampler, generator, sample_frames
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.source import Fingerprint
-from videoloader.training.sources import (
-    ClipSources,
-    IndexedVideos,
-    ListedVideos,
-    find_sources,
-)
+from videoloader.training.sources import ClipSources, IndexedVideos, ListedVideos, find_sources
 from videoloader.video import Video
 
 if TYPE_CHECKING:

@@ -29,12 +29,7 @@ from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.several_clips import usual_shape
 from videoloader.training.batch_content import batch_content
 from videoloader.training.decoding import SampleDecoder
-from videoloader.training.epoch_samples import (
-    ClipsPerVideo,
-    Weights,
-    find_samples,
-    find_weights,
-)
+from videoloader.training.epoch_samples import ClipsPerVideo, Weights, find_samples, find_weights
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.labels.label_values import VideoLabels

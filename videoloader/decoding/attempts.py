@@ -184,8 +184,7 @@ class Attempts(Generic[Wanted]):
 
 
 def requests_for(
-    videos: Sequence[OpenedVideo | VideoError],
-    choose: Callable[[int, VideoIndex], ClipRequest],
+    videos: Sequence[OpenedVideo | VideoError], choose: Callable[[int, VideoIndex], ClipRequest]
 ) -> list[ClipRequest | VideoError]:
     """The request for each clip, or why there is none.
 

@@ -25,12 +25,7 @@ from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.failures import FailurePolicy, Failures, name_choices
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
-from videoloader.decoding.limits import (
-    DEFAULT_LIMITS,
-    LimitOptions,
-    WorkerLimits,
-    check_limits,
-)
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, WorkerLimits, check_limits
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.opening.index_cache import IndexCache
@@ -169,9 +164,7 @@ class BatchDecoder:
                 raise
 
     def open(
-        self,
-        sources: Sequence[VideoSource | Source | Item],
-        indexes: Sequence[VideoIndex | None],
+        self, sources: Sequence[VideoSource | Source | Item], indexes: Sequence[VideoIndex | None]
     ) -> AbstractContextManager[list[OpenedVideo | VideoError]]:
         """Open the videos of a batch for `begin`, see `open_videos`."""
         return open_videos(sources, indexes, self._indexes)

@@ -173,12 +173,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         """Samples of each video, see `EpochSampler(together=)`."""
         self._size = len(self._videos) * clips_per_video
         self._requests = from_options(
-            SampleRequests,
-            options,
-            videos=self._videos,
-            sampler=clips,
-            framing=framing,
-            seed=seed,
+            SampleRequests, options, videos=self._videos, sampler=clips, framing=framing, seed=seed
         )
         self._records = SharedRecords()
         self._stats = WorkerStats(shared(torch.zeros(WorkerStats.SHAPE, dtype=torch.float64)))
@@ -343,9 +338,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if self._batches is None:
             limits = {} if self._limits is None else self._limits._asdict()
             kept = IndexCache(
-                Indexer(**limits) if limits else None,
-                limit=_READY_BYTES,
-                packed_limit=_KEPT_BYTES,
+                Indexer(**limits) if limits else None, limit=_READY_BYTES, packed_limit=_KEPT_BYTES
             )
             self._batches = BatchDecoder(workers=int(bool(limits)), indexes=kept, **limits)
         return self._batches

@@ -30,12 +30,7 @@ from videoloader.sampling import Buckets, ClipSampler, Draw, Packing
 from videoloader.sampling.orders.batch_order import OrderOptions, state_number
 from videoloader.training.batch_content import batch_content, batch_tensors, transformed_batch
 from videoloader.training.decoding import DecodedSamples, SampleDecoder
-from videoloader.training.epoch_samples import (
-    ClipsPerVideo,
-    Weights,
-    find_samples,
-    find_weights,
-)
+from videoloader.training.epoch_samples import ClipsPerVideo, Weights, find_samples, find_weights
 from videoloader.training.iterations import Iterations, LoaderIterator
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels

@@ -127,12 +127,7 @@ class VideoDecoder:
                         # swscale's conversion has 8 bits there; untagged, it takes BT.601.
                         matrix = "bt601" if index.color.matrix is None else "auto"
             self._video = Video(
-                given,
-                given_device,
-                index,
-                stream=stream,
-                threads=threads,
-                matrix=matrix,
+                given, given_device, index, stream=stream, threads=threads, matrix=matrix
             )
         self._closing = ClosedWhenCollected(self._video)
         try:

@@ -24,11 +24,7 @@ def has_frames(inputs: Sequence[Batch], arguments: Mapping[str, Any]) -> bool:
 
 
 def run_on_frames(
-    name: str,
-    apply: Apply,
-    context: Context,
-    inputs: Sequence[Batch],
-    arguments: Mapping[str, Any],
+    name: str, apply: Apply, context: Context, inputs: Sequence[Batch], arguments: Mapping[str, Any]
 ) -> tuple[Batch, ...]:
     """Run an operator on every frame, and put the results of a sample together again.
 

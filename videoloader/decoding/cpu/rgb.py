@@ -217,11 +217,7 @@ class RgbConverter:
         )
 
     def _convert(
-        self,
-        picture: Planar,
-        box: Box,
-        matrix: NDArray[np.float64],
-        slot: NDArray[Any] | None,
+        self, picture: Planar, box: Box, matrix: NDArray[np.float64], slot: NDArray[Any] | None
     ) -> NDArray[Any]:
         """A part of a picture of 8 bits at its own size; in the slot if it fits there as it is."""
         import cv2
@@ -351,11 +347,7 @@ class RgbConverter:
 
 
 def _repeat(
-    plane: NDArray[Any],
-    down: int,
-    across: int,
-    wide: NDArray[np.uint16],
-    tall: NDArray[np.uint8],
+    plane: NDArray[Any], down: int, across: int, wide: NDArray[np.uint16], tall: NDArray[np.uint8]
 ) -> NDArray[Any]:
     """Every sample of a plane of 8 bits for the pixels that share it, in memory that is given.
 

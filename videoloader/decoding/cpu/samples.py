@@ -348,9 +348,7 @@ def _chroma_places(
 
 
 def _pick(
-    picture: Planar,
-    maps: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
-    how: Interpolation,
+    picture: Planar, maps: list[tuple[NDArray[np.float32], NDArray[np.float32]]], how: Interpolation
 ) -> Iterator[NDArray[Any]]:
     import cv2
 

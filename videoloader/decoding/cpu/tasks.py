@@ -211,10 +211,7 @@ class Decoders:
         _close_all(self._opened)
 
     def _fill(
-        self,
-        frames: Iterator[tuple[int, Surface]],
-        task: CpuTask,
-        converter: SurfaceConverter,
+        self, frames: Iterator[tuple[int, Surface]], task: CpuTask, converter: SurfaceConverter
     ) -> float:
         """Write each frame into the first slot that wants it, and copy it to others of its view.
 

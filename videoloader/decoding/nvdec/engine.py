@@ -22,13 +22,7 @@ from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import (
-    ClosedError,
-    DecodeError,
-    FormatError,
-    UnsupportedError,
-    VideoError,
-)
+from videoloader.errors import ClosedError, DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import PacketFlags
 from videoloader.machinery.cuda.streams import as_cupy
@@ -120,10 +114,7 @@ class GpuEngine:
             self._end(submitted, assembly, None if is_done else began)
 
     def _end(
-        self,
-        submitted: Sequence[_Submitted],
-        assembly: Assembly,
-        stream: torch.cuda.Stream | None,
+        self, submitted: Sequence[_Submitted], assembly: Assembly, stream: torch.cuda.Stream | None
     ) -> None:
         """Cancel jobs and wait for those that have begun, also after an error.
 
@@ -288,10 +279,7 @@ class GpuEngine:
         return refused
 
     def _share(
-        self,
-        submitted: Sequence[_Submitted],
-        assembly: Assembly,
-        cpu: CpuEngine | LocalEngine,
+        self, submitted: Sequence[_Submitted], assembly: Assembly, cpu: CpuEngine | LocalEngine
     ) -> None:
         """Decode runs that no engine has begun on the CPU, shortest first, one by one."""
         for run, future, _ in sorted(submitted, key=lambda each: len(each.run.run.packets)):

@@ -194,11 +194,7 @@ def _earlier_rows(target: Path, root: str | None) -> Iterator[Row]:
 
 
 def _check_part(
-    target: Path,
-    every: list[Item],
-    items: list[Item],
-    shard: tuple[int, int],
-    root: str | None,
+    target: Path, every: list[Item], items: list[Item], shard: tuple[int, int], root: str | None
 ) -> None:
     """Refuse to write a part of the videos over an index of others of them.
 

@@ -139,12 +139,7 @@ class Augmentation:
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self.op).parameters
 
-    def _parameter(
-        self,
-        magnitude_bin: Any,
-        count: int | None,
-        device: str,
-    ) -> DataNode:
+    def _parameter(self, magnitude_bin: Any, count: int | None, device: str) -> DataNode:
         what = f"augmentation {self.name}"
         magnitudes = self._get_magnitudes(count)
         assert magnitudes is not None

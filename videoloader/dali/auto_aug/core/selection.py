@@ -15,10 +15,7 @@ __all__ = ["Draws", "select"]
 
 
 def select(
-    ops: Sequence[Callable[..., Any]],
-    selected_op_idx: DataNode,
-    *op_args: Any,
-    **op_kwargs: Any,
+    ops: Sequence[Callable[..., Any]], selected_op_idx: DataNode, *op_args: Any, **op_kwargs: Any
 ) -> DataNode:
     """Run for each sample the function that its index selects.
 

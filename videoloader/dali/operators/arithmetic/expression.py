@@ -78,10 +78,7 @@ class Expression:
         return constant.dtype
 
     def apply(
-        self,
-        kinds: tuple[DataType, ...],
-        inputs: Sequence[torch.Tensor],
-        out: torch.Tensor,
+        self, kinds: tuple[DataType, ...], inputs: Sequence[torch.Tensor], out: torch.Tensor
     ) -> None:
         """Compute into `out`.
 

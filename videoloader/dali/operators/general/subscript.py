@@ -194,11 +194,7 @@ def _infer_expand(
     infer=_infer_expand,
 )
 def expand_dims(
-    context: Context,
-    data: Batch,
-    *,
-    axes: Sequence[int],
-    new_axis_names: str | None,
+    context: Context, data: Batch, *, axes: Sequence[int], new_axis_names: str | None
 ) -> Batch:
     """Insert dimensions of size 1. The data is not copied."""
     if data.block is not None and len(data):

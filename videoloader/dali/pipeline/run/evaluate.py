@@ -153,11 +153,7 @@ class Evaluator:
                 slots[at].keep(part.start, outputs[data.output])
 
     def _apply(
-        self,
-        node: Node,
-        part: Part,
-        positions: Positions,
-        attempts: Attempts[int] | None = None,
+        self, node: Node, part: Part, positions: Positions, attempts: Attempts[int] | None = None
     ) -> tuple[Batch, ...]:
         operator = node.operator
         arguments = node.arguments(positions, part.value)
@@ -197,13 +193,7 @@ class Evaluator:
             seed, stage = self._options.seed, node.stage
         else:
             stage = 0  # operators with one seed draw the same numbers
-        return generator(
-            seed,
-            stage=stage,
-            sample=identity.sample,
-            epoch=identity.epoch,
-            into=into,
-        )
+        return generator(seed, stage=stage, sample=identity.sample, epoch=identity.epoch, into=into)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error, naming the first sample that also fails when run alone."""

@@ -26,13 +26,7 @@ class StagedRun:
         state: where to go on; None: at the beginning.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        at_first: int,
-        state: Checkpoint | None,
-    ) -> None:
+    def __init__(self, program: Program, *, at_first: int, state: Checkpoint | None) -> None:
         self.program = program
         self._at_first = at_first
         self._first = self._epoch = self._epoch_start = 0

@@ -49,10 +49,7 @@ class DecoderSetup:
 
     @classmethod
     def of(
-        cls,
-        decoder: BatchDecoder,
-        arguments: Mapping[str, Any],
-        output: OutputFormat | None = None,
+        cls, decoder: BatchDecoder, arguments: Mapping[str, Any], output: OutputFormat | None = None
     ) -> DecoderSetup:
         """For an operator.
 
@@ -252,12 +249,7 @@ class _Decoding:
             with setup.decoder.open(sources, indexes) as videos:
                 requests = requests_for(videos, partial(self._choose, wanted))
                 more = setup.decoder.begin(
-                    requests,
-                    videos,
-                    setup.output,
-                    setup.rules,
-                    blanks=blanks,
-                    cache=setup.cache,
+                    requests, videos, setup.output, setup.rules, blanks=blanks, cache=setup.cache
                 ).finish()
             if sharing.companions:
                 more = sharing.keep(more, self.outputs)

@@ -139,10 +139,7 @@ class Scopes:
         return np.array(found, dtype=np.int64)
 
     def _counted(
-        self,
-        sampler: DenseClips,
-        num_threads: int,
-        failures: Failures,
+        self, sampler: DenseClips, num_threads: int, failures: Failures
     ) -> NDArray[np.int64]:
         """Clips of each video, which are opened several at a time, each file once."""
         counts = np.zeros(len(self), dtype=np.int64)
