@@ -363,11 +363,9 @@ def _chosen(
 ) -> list[int]:
     """The requests whose clips make up a batch in which some failed."""
     attempts = Attempts(Failures(policy), range(len(requests)), may_be_empty=True)
-    attempts.note_clips(
-        range(len(requests)),
-        failed,
-        lambda place: (Item(source_name(requests[place].source)), -1, None),
-    )
+    for place, failure in failed.items():
+        item = Item(source_name(requests[place].source))
+        attempts.note_failure(place, item, failure.error, frame=failure.frame)
     if policy.on_error == "replace" and not attempts.kept:
         raise failed[0].error
     return attempts.chosen

@@ -214,7 +214,7 @@ class _Decoding:
         if not positions:
             return DecodedClips((Batch([], setup.output.layout),))
         try:
-            batch = self._decode()
+            batch = self.attempts.clips(self._decode, _names)
         except Exception as error:
             if self.attempts.ended_by is None:
                 raise
@@ -233,30 +233,23 @@ class _Decoding:
             outputs = tuple(output.each(torch.clone) for output in outputs)
         return DecodedClips(outputs, [positions[place] for place in left], batch.work)
 
-    def _decode(self) -> ClipBatch:
-        """The clips of `attempts.chosen`; those of later batches are handed over."""
+    def _decode(self, places: Sequence[int]) -> ClipBatch:
+        """The clips of some places; those of later batches are handed over."""
         attempts, sharing, setup = self.attempts, self.sharing, self.setup
-        batch: ClipBatch | None = None
-        for places in attempts.rounds():
-            wanted = [(attempts.wanted[place], place, sharing.own[place]) for place in places]
-            wanted += [  # along with the first ones
-                (each.planned, place, at)
-                for place, (each, at) in enumerate(sharing.companions, len(sharing.own))
-            ]
-            sources = [clip.source for clip, _, _ in wanted]
-            indexes = [clip.index for clip, _, _ in wanted]
-            blanks = [_blank(clip, self.arguments[at]) for clip, _, at in wanted]
-            with setup.decoder.open(sources, indexes) as videos:
-                requests = requests_for(videos, partial(self._choose, wanted))
-                more = setup.decoder.begin(
-                    requests, videos, setup.output, setup.rules, blanks=blanks, cache=setup.cache
-                ).finish()
-            if sharing.companions:
-                more = sharing.keep(more, self.outputs)
-            batch = more if batch is None else batch.replaced(places, more)
-            attempts.note_clips(places, more.failed, _names)
-        assert batch is not None
-        return batch.at(attempts.chosen) if attempts.left_out else batch
+        wanted = [(attempts.wanted[place], place, sharing.own[place]) for place in places]
+        wanted += [  # along with the first ones
+            (each.planned, place, at)
+            for place, (each, at) in enumerate(sharing.companions, len(sharing.own))
+        ]
+        sources = [clip.source for clip, _, _ in wanted]
+        indexes = [clip.index for clip, _, _ in wanted]
+        blanks = [_blank(clip, self.arguments[at]) for clip, _, at in wanted]
+        with setup.decoder.open(sources, indexes) as videos:
+            requests = requests_for(videos, partial(self._choose, wanted))
+            batch = setup.decoder.begin(
+                requests, videos, setup.output, setup.rules, blanks=blanks, cache=setup.cache
+            ).finish()
+        return sharing.keep(batch, self.outputs) if sharing.companions else batch
 
     def _choose(
         self, wanted: Sequence[tuple[PlannedClip, int, int]], number: int, index: VideoIndex
