@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 
-__all__ = ["write_video"]
-
 _LARGEST_DENOMINATOR = 1001  # of a frame rate; 30000/1001 is one
 
 

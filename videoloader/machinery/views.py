@@ -13,16 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "contact_sheet",
-    "facts_table",
-    "frames_view",
-    "image_uri",
-    "jpeg_uri",
-    "rows_table",
-    "timeline_svg",
-]
-
 _GAP = 4
 _CAPTION = 18
 _BARS = 600  # of a timeline, at most

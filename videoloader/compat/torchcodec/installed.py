@@ -11,8 +11,6 @@ import threading
 from types import ModuleType
 from typing import Any
 
-__all__ = ["find_name", "remember"]
-
 _OURS = __name__.rpartition(".")[0]
 _THEIRS = "torchcodec"
 _lock = threading.RLock()

@@ -38,8 +38,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
 from videoloader.video import Video
 
-__all__ = ["CpuFallbackStatus", "VideoDecoder"]
-
 _CHUNK = 16  # frames decoded at a time while iterating over transformed ones
 _BYTE = 8  # bits
 _WHITE = np.float32(65535)

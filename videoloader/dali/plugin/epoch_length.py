@@ -10,8 +10,6 @@ from videoloader.dali.plugin.epoch_plan import EpochPlanner, LastBatchPolicy
 from videoloader.errors import ArgumentError
 from videoloader.sampling.orders.reader_epochs import Epochs
 
-__all__ = ["EpochLength"]
-
 
 @dataclass(frozen=True, slots=True)
 class EpochLength:

@@ -7,8 +7,6 @@ from enum import Enum
 
 from videoloader.sampling.orders.reader_epochs import Epochs
 
-__all__ = ["EpochPlan", "EpochPlanner", "LastBatchPolicy"]
-
 
 class LastBatchPolicy(Enum):
     """Treatment of a last batch that the epoch does not fill.

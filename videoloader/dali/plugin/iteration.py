@@ -23,8 +23,6 @@ from videoloader.machinery.system.forking import ForkSafeLock, in_turn
 if TYPE_CHECKING:
     from videoloader.decoding.failures import SampleFailure
 
-__all__ = ["BatchIterator"]
-
 Item = TypeVar("Item")
 
 

@@ -22,8 +22,6 @@ from videoloader.dali.types import ArrayConstant, Constant, Operand, ScalarConst
 from videoloader.errors import ArgumentError
 from videoloader.machinery.system.checks import one_of, whole_number
 
-__all__ = ["Augmentation", "augmentation", "check_keywords"]
-
 _KEPT: Any = object()
 _DEVICES = ("cpu", "gpu", "auto")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

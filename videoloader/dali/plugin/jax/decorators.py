@@ -14,8 +14,6 @@ from videoloader.errors import ArgumentError
 if TYPE_CHECKING:
     import jax
 
-__all__ = ["data_iterator", "peekable_data_iterator"]
-
 _NUM_THREADS = 4  # of a pipeline, as in DALI
 
 

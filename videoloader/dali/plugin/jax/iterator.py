@@ -20,8 +20,6 @@ from videoloader.machinery.system.forking import in_turn
 if TYPE_CHECKING:
     import jax
 
-__all__ = ["ClassificationIterator", "GenericIterator", "PeekableIterator"]
-
 Arrays = dict[str, "jax.Array"]
 
 
