@@ -226,10 +226,6 @@ def map_clips(
 def map_video(task: tuple[int, Item], *, work: _Work) -> Row:
     """Call the function for the clips of one video; what goes wrong is returned.
 
-    Args:
-        task: number of the video, and where it is.
-        work: what to do.
-
     Raises:
         ResourceError: the machine lacks open files or the like, which ends the job.
     """

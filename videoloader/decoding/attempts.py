@@ -190,12 +190,7 @@ class Attempts(Generic[Wanted]):
 def requests_for(
     videos: Sequence[OpenedVideo | VideoError], choose: Callable[[int, VideoIndex], ClipRequest]
 ) -> list[ClipRequest | VideoError]:
-    """The request for each clip, or why there is none.
-
-    Args:
-        videos: as `BatchDecoder.open` gives them.
-        choose: makes the request of a number, with the index of its video.
-    """
+    """The request for each clip, or why there is none."""
     requests: list[ClipRequest | VideoError] = []
     for number, video in enumerate(videos):
         try:

@@ -44,10 +44,6 @@ class Damage(NamedTuple):
 def check_video(task: tuple[int, Item], *, dataset: DatasetIndex) -> list[Damage]:
     """Decode every frame of one video of a data set.
 
-    Args:
-        task: row of the video, and where it is.
-        dataset: that it is of.
-
     Returns:
         What is damaged, one entry for each cause.
     """

@@ -26,14 +26,7 @@ from videoloader.training.samples import divided, stacked
 def batch_content(
     batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: VideoLabels | None
 ) -> dict[str, Any]:
-    """A batch as the training loop gets it, see `Loader`; without its errors.
-
-    Args:
-        batch: decoded.
-        requests: what its samples are made of.
-        layout: of its clips.
-        labels: of all videos, if there are any.
-    """
+    """A batch as the training loop gets it, see `Loader`; without its errors."""
     videos = [requests.video(sample) for sample in batch.samples.tolist()]
     rows = torch.tensor([requests.videos.row(video) for video in videos])
     if batch.packed is None:

@@ -64,12 +64,6 @@ class _LumaConverter:
 
     Formats of grey have full range unless they are tagged otherwise, as swscale takes them; luma of
     the others has the range of its tag, limited by default.
-
-    Args:
-        color: description of the stream.
-        orientation: turn to apply.
-        output: what slots hold.
-        name: of the file, for errors.
     """
 
     def __init__(

@@ -69,12 +69,6 @@ class RgbConverter:
     picture's own size: there it is repeated for the pixels that share it, as players do. With
     `matrix="swscale"` swscale makes RGB of 8 bits, for uint16 of 16 bits, of the whole picture, and
     the rest is done to that; `bicubic` without a crop resizes to 8 bits in the same pass.
-
-    Args:
-        color: description of the stream.
-        orientation: turn to apply.
-        siting: where chroma lies.
-        output: what slots hold.
     """
 
     def __init__(

@@ -215,11 +215,6 @@ class Decoders:
     ) -> float:
         """Write each frame into the first slot that wants it, and copy it to others of its view.
 
-        Args:
-            frames: number and surface of each distinct frame of the task.
-            task: says what is filled.
-            converter: from surfaces to slots.
-
         Returns:
             The seconds that writing took.
         """

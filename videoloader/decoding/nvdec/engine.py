@@ -49,9 +49,6 @@ class GpuEngine:
     """Decodes runs on the NVDEC engines of a GPU, and unsupported ones on the CPU.
 
     Thread-safe.
-
-    Args:
-        device: the GPU.
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -101,13 +101,7 @@ class Function:
     def apply(
         self, kinds: tuple[DataType, ...], operands: tuple[torch.Tensor, ...], out: torch.Tensor
     ) -> None:
-        """Compute into `out`, of the type and shape of the result.
-
-        Args:
-            kinds: element types of the operands.
-            operands: tensors that broadcast.
-            out: where the result is written.
-        """
+        """Compute into `out`, of the type and shape of the result."""
         if self.compares:
             out.copy_(self._compare(kinds, operands))
             return

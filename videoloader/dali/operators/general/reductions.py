@@ -29,13 +29,7 @@ Reduction: TypeAlias = Callable[[torch.Tensor, tuple[int, ...]], torch.Tensor]
 
 
 class _Reducing(NamedTuple):
-    """Plan of a reduction.
-
-    Attributes:
-        axes: dimensions that are reduced.
-        keeps_axes: whether they stay, of size 1.
-        ddof: taken off the number of elements.
-    """
+    """Plan of a reduction."""
 
     axes: tuple[int, ...]
     keeps_axes: bool

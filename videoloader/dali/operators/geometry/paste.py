@@ -46,12 +46,7 @@ def _product(length: int, part: float) -> int:
 
 
 class _Pasting(NamedTuple):
-    """Plan of `paste`.
-
-    Attributes:
-        canvases: of each sample as a window of its frames.
-        fill_value: of the canvas, for all channels or each.
-    """
+    """Plan of `paste`."""
 
     canvases: list[Window]
     fill_value: tuple[float, ...]

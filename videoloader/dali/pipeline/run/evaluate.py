@@ -45,16 +45,7 @@ _LIBRARIES = (
 
 
 class Evaluator:
-    """Runs the maps of a graph.
-
-    Args:
-        options: of the pipeline.
-        outputs: of the pipeline, in whose memory results are written.
-        meter: counts samples and time.
-        memory: counts the memory of outputs; None: not counted.
-        recyclers: of the memory of each output of the pipeline.
-        failures: of operators that decode, by name.
-    """
+    """Runs the maps of a graph."""
 
     def __init__(
         self,

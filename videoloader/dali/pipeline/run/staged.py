@@ -133,12 +133,7 @@ class StagedRun:
         return has_ended
 
     def checkpoint(self, seed: int, *, has_seed: bool) -> Checkpoint:
-        """The state after the last batch that was taken.
-
-        Args:
-            seed: of the pipeline.
-            has_seed: whether the seed was given.
-        """
+        """The state after the last batch that was taken."""
         self.program.sources.check_has_no_state()
         divisions = tuple(epochs.division for epochs in self.program.epochs.values())
         place = self.next_batch, self._epoch, self._epoch_start
