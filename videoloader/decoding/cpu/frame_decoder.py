@@ -218,8 +218,9 @@ class CpuDecoder:
             yield number, Surface(frame)
         for number in wanted.values():
             self._check(number, damage)
+            packet = self._index.frame_packets[number]
             raise DecodeError(
-                f"{self._index.name}: frame {number} (packet {self._packet_of(number)}) was not "
+                f"{self._index.name}: frame {number} (packet {packet}) was not "
                 "given by the decoder, which named no error; the file may be damaged there"
             )
         if damage:
@@ -322,9 +323,6 @@ class CpuDecoder:
             )
             self._setup = setup
         return self._decoder
-
-    def _packet_of(self, number: int) -> int:
-        return int(self._index.frame_packets[number])
 
     def _check(self, number: int, damage: list[_Damage]) -> None:
         """Fail if a packet between a frame's keyframe and the frame itself is damaged."""
