@@ -25,12 +25,17 @@ from videoloader.decoding.opening.videos import (
     open_any,
     source_name,
 )
-from videoloader.decoding.options import FrameOptions, ResizeOptions, StreamOptions, as_device
+from videoloader.decoding.options import (
+    DecodingRules,
+    FrameOptions,
+    ResizeOptions,
+    StreamOptions,
+    as_device,
+)
 from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest, as_frame_numbers
-from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError

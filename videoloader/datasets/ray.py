@@ -17,9 +17,8 @@ from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, WorkerLimits, check_limits
-from videoloader.decoding.options import SampleOptions
+from videoloader.decoding.options import DecodingRules, SampleOptions
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options

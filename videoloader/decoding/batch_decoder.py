@@ -31,10 +31,9 @@ from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import OpenedVideo, open_videos, source_name
-from videoloader.decoding.options import BatchOptions, as_device
+from videoloader.decoding.options import BatchOptions, DecodingRules, as_device
 from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
-from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, ClosedError, ResourceError, VideoError
 from videoloader.machinery.system.checks import whole_number

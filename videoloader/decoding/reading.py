@@ -18,9 +18,9 @@ import torch
 from videoloader.decoding.batch_decoder import BatchDecoder, BegunBatch
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.machinery.system.forking import keep_forever
 

@@ -22,17 +22,15 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
-from videoloader.decoding.options import SampleOptions
+from videoloader.decoding.options import DecodingRules, SampleOptions
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import DecodingRules
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.runtime.worker_stats import WorkerStats
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options
 from videoloader.sampling import ClipSampler, Draw, check_pad_mode
-from videoloader.training.batch_content import transformed
-from videoloader.training.collating import collate_samples
+from videoloader.training.batch_content import collate_samples, transformed
 from videoloader.training.decoding import SampleDecoder
 from videoloader.training.epoch_samples import check_clips
 from videoloader.training.known_bad import kept_videos

@@ -15,9 +15,9 @@ from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.clip_cache import ClipCache
 from videoloader.decoding.failures import Failures
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import Draw

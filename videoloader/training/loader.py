@@ -15,9 +15,8 @@ from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_cl
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
-from videoloader.decoding.options import SampleOptions, as_device
+from videoloader.decoding.options import DecodingRules, SampleOptions, as_device
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError
 from videoloader.machinery.cuda.streams import stage_stream, wait_for
 from videoloader.machinery.runtime.monitor import STATS_INTERVAL, Monitor, OnStats

@@ -19,9 +19,9 @@ from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, ClipCache, open_clip_cache
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.framing import shorter_resized
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, DecodeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.runtime.run_stats import NO_WORK, Work
