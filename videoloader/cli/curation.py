@@ -170,7 +170,6 @@ def _dedupe(
 
 
 def _score(source: Any, out: Path, *, sound: bool, **options: Any) -> _Result:
-    """Score videos."""
     from videoloader.datasets.mapping import map_clips
     from videoloader.datasets.scores import score_video
 

@@ -178,7 +178,6 @@ def find_labels(
 def _given_labels(
     labels: Labels, videos: ClipSources, found: ListedVideos | IndexedVideos
 ) -> Sequence[Any] | NDArray[Any]:
-    """The label of each video, as it was given."""
     if isinstance(labels, Mapping | LabelColumn):
         return labels_of_paths(labels, found.paths())
     if callable(labels):

@@ -141,7 +141,6 @@ def _own_type(dtype: torch.dtype) -> torch.dtype:
 def _declare(
     name: str, reduce: Reduction, result: Callable[[torch.dtype], torch.dtype], doc: str
 ) -> None:
-    """Declare a reduction of one input."""
 
     def infer(
         context: Context,

@@ -81,7 +81,6 @@ def _arguments() -> tuple[Argument, ...]:
 
 
 def _indices(count: int, num_subscripts: int, given: Mapping[str, Any]) -> list[Index]:
-    """The index of each sample."""
     items: list[list[int | slice]] = [[] for _ in range(count)]
     for axis in range(num_subscripts):
         at, low, high, step = (given[f"{name}_{axis}"] for name in ("at", "lo", "hi", "step"))
