@@ -281,8 +281,7 @@ class Assembly:
 
         Args:
             choose: gives the numbers of the requests whose clips make up the batch, for the first
-                failure of each that failed; all of them by default. Memory of others is not
-                touched.
+                failure of each that failed; all of them by default. Other memory is not touched.
 
         Raises:
             VideoError: the first failure, if rules are strict.

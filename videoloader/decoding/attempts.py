@@ -1,8 +1,7 @@
 """The samples of one batch, and what becomes of those that fail.
 
 Whoever makes samples (loaders, data sets, readers, decoding operators, `decode_batch`) has an
-`Attempts` for each batch. It says what to make, is told what failed, and applies the policy of its
-`Failures`.
+`Attempts` for each batch. It says what to make, is told what failed, and applies the policy.
 """
 
 from __future__ import annotations

@@ -187,8 +187,7 @@ class BatchDecoder:
             videos: that of each, see `open`.
             output: form of all clips.
             rules: how videos are treated.
-            size: (height, width) of clips whose requests name none, or the length of their shorter
-                side.
+            size: (height, width) of clips whose requests name none, or the shorter side's length.
             blanks: how long and large each clip is where it fails, instead of what its request
                 says.
             cache: gives the clips that it has, and keeps the others.

@@ -79,8 +79,7 @@ def check_dataset(
     """Decode every frame of every video once and write what is damaged.
 
     The job may be interrupted at any moment: what is done is kept beside `out` in a journal, and
-    the same call goes on from there. Once it has come to its end, the next call checks everything
-    again.
+    the same call goes on from there. Once it has ended, the next call checks everything again.
 
     Args:
         dataset: to check; rows that are failures are left out.

@@ -117,10 +117,8 @@ class AudioOptions(TypedDict, total=False):
         audio: give each clip the sound of its time span, from the first moment of its earliest
             frame to the last of its latest one: float32 (samples, channels), -1 to 1, on the CPU.
             A video without a soundtrack has no samples. See docs/audio.md.
-        audio_sample_rate: samples a second that sounds are resampled to; those of each video by
-            default.
-        audio_channels: channels that sounds are mixed to, 1 for mono; those of each video by
-            default.
+        audio_sample_rate: samples a second that sounds are resampled to; by default as stored.
+        audio_channels: channels that sounds are mixed to, 1 for mono; by default as stored.
     """
 
     audio: bool
@@ -166,8 +164,7 @@ class FrameOptions(FormOptions, ClipOptions, AudioOptions, total=False):
     """Options of one clip: of `Video.get_frames`.
 
     Attributes:
-        crop: (top, left, height, width) in pixels of the picture as it is displayed, taken before
-            resizing.
+        crop: (top, left, height, width) in pixels of the displayed picture, taken before resizing.
         flip: mirror left and right.
     """
 
@@ -180,8 +177,7 @@ class SampleOptions(FormOptions, StreamOptions, ClipOptions, AudioOptions, total
     """Options of the samples of a data set: of `Loader` and `ClipDataset`.
 
     Attributes:
-        crop_size: (height, width), or one number for both, of the centre that is kept after
-            resizing.
+        crop_size: (height, width), or one number for both, of the centre kept after resizing.
         num_crops: that many parts of this size instead, spread evenly along the longer side: 3 for
             the ends and the centre, as tests average over. A sample has them as further clips, the
             crops of one clip after another: (clips * num_crops, F, ...), or (num_crops, F, ...).

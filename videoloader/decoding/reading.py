@@ -57,8 +57,7 @@ def read_frames(
         output: form of the frames, of uint8.
         rules: of the video.
         gpu: decodes them, on a GPU; a warning names the frame from which on it cannot.
-        threads: of the codec on the CPU; with several, the next chunk is decoded while one is
-            consumed.
+        threads: of the codec on the CPU; with several, the next chunk is decoded meanwhile.
 
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.

@@ -196,8 +196,7 @@ def _run_on_frames(
         context: of the call; its random numbers and its memory are not used.
         inputs: batches; the first has frames. Another one without frames is the same for all frames
             of a sample.
-        arguments: constants and `PerSample`s, in which a `PerFrame` has as many values as there are
-            frames.
+        arguments: constants and `PerSample`s, whose `PerFrame`s have a value for each frame.
     """
     name = operator.name
     counts = [_count(name, position, inputs, arguments) for position in range(context.count)]

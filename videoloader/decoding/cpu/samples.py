@@ -194,8 +194,7 @@ def _interpolate_from_left(
 class Resampler:
     """Brings crops of surfaces to the size of their slots. Not for sharing by threads.
 
-    `triangular` and `bicubic` are done by swscale, which is told where chroma lies; the others by
-    OpenCV.
+    `triangular` and `bicubic` are done by swscale, which knows where chroma lies, others by OpenCV.
 
     Args:
         siting: where chroma lies.

@@ -21,8 +21,7 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     """Index a raw AV1 stream.
 
     Returns:
-        The index, and whether each temporal unit shows one frame; None if the file is of another
-        format.
+        The index, and whether each temporal unit shows one frame; None for another format.
     """
     if stream not in (None, 0):
         return None
