@@ -367,9 +367,8 @@ def _joined(runs: Sequence[MergedRun]) -> MergedRun:
     """Runs of one video as one, for a session that decodes what is in between as well."""
     if len(runs) == 1:
         return runs[0]
-    names = ("packets", "frames", "frame_packets")
-    parts = (np.concatenate([getattr(run.run, name) for run in runs]) for name in names)
-    return MergedRun(runs[0].clip, Run(*parts), [want for run in runs for want in run.wants])
+    joined = Run.joined([run.run for run in runs])
+    return MergedRun(runs[0].clip, joined, [want for run in runs for want in run.wants])
 
 
 def _keep_until_converted(clips: object, future: Future[Any]) -> None:  # noqa: ARG001
