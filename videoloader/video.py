@@ -25,19 +25,20 @@ from videoloader.decoding.opening.videos import (
     open_any,
     source_name,
 )
-from videoloader.decoding.options import FrameOptions, ResizeOptions, StreamOptions, as_device
+from videoloader.decoding.options import (
+    DecodingRules,
+    FrameOptions,
+    ResizeOptions,
+    StreamOptions,
+    as_device,
+)
 from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest, as_frame_numbers
-from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    VideoError,
-)
+from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation, describe_size
 from videoloader.indexing.video import index_video
@@ -342,10 +343,7 @@ class Video:
         self._use.check()
         numbers, _ = pad_frames(as_frame_numbers(frames), len(self), "none", name=self.name)
         decoder = CpuDecoder(
-            self.index,
-            self._source,
-            threads=self._threads or 1,
-            max_pixels=self._rules.max_pixels,
+            self.index, self._source, threads=self._threads or 1, max_pixels=self._rules.max_pixels
         )
         return decoder.decode(plan_decode(self.index, numbers))
 

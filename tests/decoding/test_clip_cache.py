@@ -24,9 +24,9 @@ from videoloader.decoding import clip_cache
 from videoloader.decoding.assembly import Assembly
 from videoloader.decoding.clip_cache import ClipCache, clip_key
 from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation

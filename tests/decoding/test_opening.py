@@ -8,9 +8,9 @@ import torch
 
 import videoloader as vl
 from videoloader.decoding.opening import videos
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import FormatError, SourceError, StaleIndexError
 from videoloader.sources.opening import open_source
 

@@ -18,7 +18,7 @@ from videoloader.sampling import (
     aspect_buckets,
     sample_frames,
 )
-from videoloader.sampling.batches.clip_lengths import frames_offered
+from videoloader.sampling.batches.video_sizes import frames_offered
 
 SIDES = (64, 96, 128, 192, 256)
 

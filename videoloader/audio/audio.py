@@ -255,8 +255,7 @@ class Audio:
         if stop is not None and stop <= start:
             stop = start
         return self._read(
-            lambda _: start / self._speed,
-            _end if stop is None else lambda _: stop / self._speed,
+            lambda _: start / self._speed, _end if stop is None else lambda _: stop / self._speed
         )
 
     def get_range(self, start: int, stop: int) -> torch.Tensor:

@@ -31,8 +31,7 @@ class Piece:
     def number_at(self, seconds: Fraction, rate: int) -> Fraction:
         """Sample number of a time, extrapolated from this piece; may be outside the piece.
 
-        A time rounded to a float can be slightly after its sample, so a thousandth of a sample is
-        subtracted.
+        A time rounded to a float can lie slightly after its sample, hence a thousandth of a sample.
         """
         return self.number + (seconds - self.seconds) * rate - Fraction(1, 1000)
 

@@ -150,13 +150,7 @@ def _scenes(
 
 
 def _dedupe(
-    source: Any,
-    out: Path,
-    *,
-    distance: float,
-    copies: bool,
-    shard: tuple[int, int],
-    **options: Any,
+    source: Any, out: Path, *, distance: float, copies: bool, shard: tuple[int, int], **options: Any
 ) -> _Result:
     """Find copies and near copies, or hash a part of the videos."""
     from videoloader.datasets.duplicates import find_duplicates, hash_videos
@@ -176,7 +170,6 @@ def _dedupe(
 
 
 def _score(source: Any, out: Path, *, sound: bool, **options: Any) -> _Result:
-    """Score videos."""
     from videoloader.datasets.mapping import map_clips
     from videoloader.datasets.scores import score_video
 

@@ -198,12 +198,7 @@ def check(
     ):
         count = len(part_of(opened.videos.rows.tolist(), as_shard(shard)))
         table = check_dataset(
-            opened,
-            target,
-            workers=workers,
-            shard=as_shard(shard),
-            ray=ray,
-            progress=report,
+            opened, target, workers=workers, shard=as_shard(shard), ray=ray, progress=report
         )
     damage = table.to_pylist()
     if as_json:

@@ -29,9 +29,7 @@ def top(
             watch(console, interval)
 
 
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Say what this machine can decode, what is missing, and how to get it.
 
     A built-in clip is decoded on the CPU and, where there is a GPU, on NVDEC. Exit code 1 if

@@ -201,12 +201,10 @@ class Codec:
         matrix: FFmpeg's name of the matrix of untagged streams, if the codec prescribes one.
         ffmpeg: name of FFmpeg's decoder, if it differs from that of the codec.
         options: options of FFmpeg's decoder.
-        refuses_damage: with strict error detection, FFmpeg's decoder rejects damaged packets and
-            no others.
+        refuses_damage: with strict error detection, FFmpeg rejects damaged packets and no others.
         reports_damage: FFmpeg's decoder may give a damaged frame and mark it as such, or give none
             for a damaged packet without an error. Otherwise each packet tells by an error.
-        may_have_gaps: encoders may leave macroblocks between slices out, which FFmpeg marks as
-            damage.
+        may_have_gaps: encoders may omit macroblocks between slices, which FFmpeg marks as damage.
         has_motion_vectors: FFmpeg's decoder exports motion vectors.
         nvdec: NVDEC's name; None if NVDEC does not decode the codec, or decodes it wrongly.
     """

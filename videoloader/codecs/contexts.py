@@ -40,8 +40,7 @@ def open_decoder(
         width: picture width stated by the container, 0 if unknown.
         height: picture height stated by the container, 0 if unknown.
         threads: number of frame threads.
-        careful: reject packets that violate the codec's syntax; FFmpeg otherwise conceals the
-            damage.
+        careful: reject packets that violate the codec's syntax; else FFmpeg conceals the damage.
         max_pixels: reject pictures with more pixels.
         options: options of FFmpeg's decoder, in addition to those that the codec needs.
 

@@ -20,12 +20,7 @@ from videoloader.codecs.hevc.references import HevcReferences
 from videoloader.codecs.intra import parse_jpeg
 from videoloader.codecs.nal import is_random_access, length_units, split_units
 from videoloader.codecs.picture import PictureFormat
-from videoloader.codecs.records import (
-    avc_units,
-    hevc_units,
-    parse_avc_record,
-    parse_hevc_record,
-)
+from videoloader.codecs.records import avc_units, hevc_units, parse_avc_record, parse_hevc_record
 from videoloader.codecs.slice_counts import h264_counts, hevc_counts, shown_order
 from videoloader.errors import FormatError
 

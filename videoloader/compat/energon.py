@@ -76,11 +76,7 @@ class AVDecoder:
     """
 
     def __init__(
-        self,
-        stream: BinaryIO | bytes,
-        suppress_warnings: bool = False,
-        *,
-        device: Device = "cpu",
+        self, stream: BinaryIO | bytes, suppress_warnings: bool = False, *, device: Device = "cpu"
     ) -> None:
         self.stream = stream
         self.suppress_warnings = suppress_warnings

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-__all__ = ["codec_fourcc", "pixel_fourcc"]
-
 
 def codec_fourcc(codec: str, tag: str = "") -> int:
     """A codec's name if it has four letters, else its first tag in AVI or MOV.

@@ -153,12 +153,7 @@ class VideoPlugin:
         for frame in self._video:
             yield np.ascontiguousarray(frame.cpu().numpy()[..., order])
 
-    def properties(
-        self,
-        index: int | EllipsisType = ...,
-        *,
-        format: str | None = "rgb24",
-    ) -> Any:
+    def properties(self, index: int | EllipsisType = ..., *, format: str | None = "rgb24") -> Any:
         """ImageIO's `ImageProperties` of what `read` gives; nothing is decoded.
 
         Raises:

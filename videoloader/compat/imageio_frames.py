@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from av.filter import Graph
     from av.filter.context import FilterContext
 
-__all__ = ["Filter", "FilterGraph", "Filters", "Form", "FormatOSError", "as_array", "form_of"]
-
 
 class FormatOSError(UnsupportedError, OSError):
     """A pixel format whose samples do not fit into one array."""

@@ -11,7 +11,6 @@ import importlib
 import os
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from videoloader.compat.runtime_errors import as_runtime_errors
 from videoloader.compat.video_cache import VideoCache
 from videoloader.errors import DecodeError, VideoError
+from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.workers.processors import usable_processors
 from videoloader.sampling import frames_at_times
 from videoloader.sampling.arrays import real_numbers
@@ -139,12 +139,8 @@ def decode_camera_frames(
             cache=cache,
         )
 
-    cameras = list(video_paths)
-    count = min(len(cameras), usable_processors())
-    if count < 2:
-        return {camera: decode(camera) for camera in cameras}
-    with ThreadPoolExecutor(count) as pool:
-        return dict(zip(cameras, pool.map(decode, cameras), strict=True))
+    decoded = in_threads(decode, video_paths, usable_processors())
+    return dict(zip(video_paths, decoded, strict=True))
 
 
 def default_cache() -> VideoCache:

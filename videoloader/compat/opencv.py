@@ -161,9 +161,7 @@ class VideoCapture:
         return True
 
     def retrieve(
-        self,
-        image: NDArray[Any] | None = None,
-        flag: int = 0,
+        self, image: NDArray[Any] | None = None, flag: int = 0
     ) -> tuple[bool, NDArray[Any] | None]:
         """The frame that was grabbed last.
 

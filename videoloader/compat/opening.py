@@ -30,22 +30,6 @@ if TYPE_CHECKING:
     import torch
     from av.container import InputContainer
 
-__all__ = [
-    "MATRIX",
-    "ClosedWhenCollected",
-    "first_module",
-    "frame_rate",
-    "header_of",
-    "layout_of",
-    "nearest_samples",
-    "open_first_video",
-    "open_sound",
-    "open_video",
-    "read_sound",
-    "stated_rate",
-    "stream_numbers",
-]
-
 MATRIX: Matrix = "swscale"  # what PyAV, decord, torchcodec and OpenCV convert with
 _LARGEST_DENOMINATOR = 100_000  # 1001 is the usual one
 _headers: weakref.WeakKeyDictionary[Video, StreamHeader] = weakref.WeakKeyDictionary()

@@ -14,14 +14,6 @@ from videoloader.errors import (
     UnsupportedError,
 )
 
-__all__ = [
-    "PlayedOutsideError",
-    "RaisedAs",
-    "TypeRuntimeError",
-    "ValueRuntimeError",
-    "as_runtime_errors",
-]
-
 
 class ValueRuntimeError(ArgumentError, RuntimeError):
     """An invalid argument."""

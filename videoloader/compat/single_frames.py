@@ -17,8 +17,6 @@ from videoloader.errors import DecodeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.video import Video
 
-__all__ = ["FramesAhead", "KeptFrames", "PictureTypes"]
-
 _IN_A_ROW = 4  # consecutive single frames, after which more are decoded than asked for
 _AHEAD = 4  # frames decoded at a time
 LIMIT = 256 << 20  # bytes of frames kept
@@ -31,9 +29,6 @@ class FramesAhead:
 
     The Python cost of a request does not grow with its frames. Fewer frames are decoded in vain
     than were requested before. Threads may share it.
-
-    Args:
-        count: frames of the video.
     """
 
     def __init__(self, count: int) -> None:

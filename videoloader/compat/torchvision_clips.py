@@ -7,7 +7,6 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 
 from videoloader.compat.opening import frame_rate, layout_of, open_first_video
 from videoloader.errors import ArgumentError, VideoError
-
-__all__ = ["VideoClips"]
+from videoloader.machinery.runtime.threads import in_threads
 
 
 class VideoClips:
@@ -168,11 +166,7 @@ def _read_tables(paths: list[Any], threads: int) -> dict[str, Any]:
         except VideoError as error:
             return torch.empty(0, dtype=torch.int64), None, error
 
-    if threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            found = [*pool.map(read, paths)]
-    else:
-        found = [read(path) for path in paths]
+    found = in_threads(read, paths, threads)
     for _, _, error in found:
         if error is not None:
             warnings.warn(f"{error}; it has no clips", stacklevel=3)

@@ -23,8 +23,6 @@ from videoloader.errors import ArgumentError, FormatError
 from videoloader.sampling.times import NANOSECOND
 from videoloader.video import Video
 
-__all__ = ["VideoReader"]
-
 _SAMPLES = 1024  # in one part of sound
 
 

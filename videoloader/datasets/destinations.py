@@ -26,13 +26,7 @@ _STAGED = ".staged"
 
 
 class Folder:
-    """One file for each video, in folders and under names as those of the sources.
-
-    Args:
-        out: the folder.
-        items: the videos.
-        suffix: of the files.
-    """
+    """One file for each video, in folders and under names as those of the sources."""
 
     def __init__(self, out: Path, items: Sequence[Item], suffix: str) -> None:
         names = [_plain(item) for item in items]

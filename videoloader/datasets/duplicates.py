@@ -189,10 +189,7 @@ def _describe(video: Video, *, count: int) -> dict[str, Any]:
 
 
 def _copies(
-    videos: Videos | list[Item],
-    described: list[dict[str, Any]],
-    out: Path,
-    options: dict[str, Any],
+    videos: Videos | list[Item], described: list[dict[str, Any]], out: Path, options: dict[str, Any]
 ) -> tuple[list[list[int]], dict[int, str]]:
     """Groups of videos with the same packets, and errors, by number.
 

@@ -41,12 +41,7 @@ from videoloader.machinery.system.pickling import pickle_for_program
 from videoloader.sampling import ClipSampler, generator, sample_frames
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.source import Fingerprint
-from videoloader.training.sources import (
-    ClipSources,
-    IndexedVideos,
-    ListedVideos,
-    find_sources,
-)
+from videoloader.training.sources import ClipSources, IndexedVideos, ListedVideos, find_sources
 from videoloader.video import Video
 
 if TYPE_CHECKING:
@@ -230,10 +225,6 @@ def map_clips(
 
 def map_video(task: tuple[int, Item], *, work: _Work) -> Row:
     """Call the function for the clips of one video; what goes wrong is returned.
-
-    Args:
-        task: number of the video, and where it is.
-        work: what to do.
 
     Raises:
         ResourceError: the machine lacks open files or the like, which ends the job.

@@ -17,9 +17,8 @@ from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, WorkerLimits, check_limits
-from videoloader.decoding.options import SampleOptions
+from videoloader.decoding.options import DecodingRules, SampleOptions
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, UnsupportedError
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options
@@ -29,12 +28,7 @@ from videoloader.sampling.orders.sample_order import SampleOrder
 from videoloader.sampling.several_clips import usual_shape
 from videoloader.training.batch_content import batch_content
 from videoloader.training.decoding import SampleDecoder
-from videoloader.training.epoch_samples import (
-    ClipsPerVideo,
-    Weights,
-    find_samples,
-    find_weights,
-)
+from videoloader.training.epoch_samples import ClipsPerVideo, Weights, find_samples, find_weights
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.labels.label_values import VideoLabels

@@ -152,10 +152,6 @@ def write_rows(
 def _unified(schemas: Iterable[pa.Schema], names: Sequence[str] = ()) -> pa.Schema:
     """One schema for the rows of all videos: integers become floats where some are.
 
-    Args:
-        schemas: of each video.
-        names: of columns that are there even where no video has them.
-
     Raises:
         ArgumentError: a column has values that do not go together, such as texts and numbers.
     """

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from videoloader.audio import Audio
 from videoloader.datasets.pictures import AnyVideo, keyframes_of, opened, read_gray, spread
@@ -77,16 +76,12 @@ def score_video(video: AnyVideo, *, count: int = 8, sound: bool = False) -> Scor
     return Scores(
         brightness=float(firsts.mean()),
         black=float((firsts <= _BLACK).mean()),
-        blur=float(np.median([_sharpness(each) for each in firsts])),
+        blur=float(np.median([cv2.Laplacian(each, cv2.CV_64F).var() for each in firsts])),
         motion=float(moved.mean()) if len(moved) else None,
         static=float((moved < _STILL).mean()) if len(moved) else None,
         loudness=loudness,
         silence=silence,
     )
-
-
-def _sharpness(picture: NDArray[np.uint8]) -> float:
-    return float(cv2.Laplacian(picture, cv2.CV_64F).var())
 
 
 def _sound_levels(video: Video) -> tuple[float | None, float | None]:

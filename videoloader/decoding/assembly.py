@@ -19,10 +19,10 @@ from videoloader.decoding.framing import shorter_resized
 from videoloader.decoding.limits import batch_too_large, check_pixels, clip_too_large
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat, View, as_fill, normalize_size
 from videoloader.decoding.pictures.planes import PlaneShapes, planes_view
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.sound_spans import ClipSpans
 from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.indexing.index import VideoIndex
@@ -281,8 +281,7 @@ class Assembly:
 
         Args:
             choose: gives the numbers of the requests whose clips make up the batch, for the first
-                failure of each that failed; all of them by default. Memory of others is not
-                touched.
+                failure of each that failed; all of them by default. Other memory is not touched.
 
         Raises:
             VideoError: the first failure, if rules are strict.

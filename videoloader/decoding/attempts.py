@@ -1,17 +1,16 @@
 """The samples of one batch, and what becomes of those that fail.
 
 Whoever makes samples (loaders, data sets, readers, decoding operators, `decode_batch`) has an
-`Attempts` for each batch. It says what to make, is told what failed, and applies the policy of its
-`Failures`.
+`Attempts` for each batch. It says what to make, is told what failed, and applies the policy.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from videoloader.decoding.clip_batch import ClipFailure
+from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.request import ClipRequest
@@ -151,23 +150,27 @@ class Attempts(Generic[Wanted]):
         drop_frames(error)
         self.ended_by = None
 
-    def note_clips(
-        self,
-        places: Sequence[int],
-        failed: Mapping[int, ClipFailure],
-        names: Callable[[Wanted], Named],
-    ) -> None:
-        """Note clips that failed, as `note_failure` does.
+    def clips(
+        self, decode: Callable[[Sequence[int]], ClipBatch], names: Callable[[Wanted], Named]
+    ) -> ClipBatch:
+        """The clips of `chosen`; those that fail are noted as by `note_failure`.
 
         Args:
-            places: of a round.
-            failed: the first failure of each clip that failed, by its number in the round.
+            decode: the clips of some places, those that fail masked.
             names: says what failures of a sample name.
         """
-        for number, failure in failed.items():
-            place, frame = places[number], failure.frame
-            item, sample, epoch = names(self.wanted[place])
-            self.note_failure(place, item, failure.error, frame=frame, sample=sample, epoch=epoch)
+        batch: ClipBatch | None = None
+        for places in self.rounds():
+            more = decode(places)
+            batch = more if batch is None else batch.replaced(places, more)
+            for number, failure in more.failed.items():
+                place, frame = places[number], failure.frame
+                item, sample, epoch = names(self.wanted[place])
+                self.note_failure(
+                    place, item, failure.error, frame=frame, sample=sample, epoch=epoch
+                )
+        assert batch is not None
+        return batch.at(self.chosen) if self.left_out else batch
 
     def _may_leave_out(self, place: int) -> bool:
         return self._may_be_empty or len(self.left_out | {place}) < len(self.wanted)
@@ -184,15 +187,9 @@ class Attempts(Generic[Wanted]):
 
 
 def requests_for(
-    videos: Sequence[OpenedVideo | VideoError],
-    choose: Callable[[int, VideoIndex], ClipRequest],
+    videos: Sequence[OpenedVideo | VideoError], choose: Callable[[int, VideoIndex], ClipRequest]
 ) -> list[ClipRequest | VideoError]:
-    """The request for each clip, or why there is none.
-
-    Args:
-        videos: as `BatchDecoder.open` gives them.
-        choose: makes the request of a number, with the index of its video.
-    """
+    """The request for each clip, or why there is none."""
     requests: list[ClipRequest | VideoError] = []
     for number, video in enumerate(videos):
         try:

@@ -25,21 +25,15 @@ from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.failures import FailurePolicy, Failures, name_choices
 from videoloader.decoding.framing import check_resizing
 from videoloader.decoding.images.request import ImageForm, ImageRequest
-from videoloader.decoding.limits import (
-    DEFAULT_LIMITS,
-    LimitOptions,
-    WorkerLimits,
-    check_limits,
-)
+from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, WorkerLimits, check_limits
 from videoloader.decoding.nvdec.engine import GpuEngine
 from videoloader.decoding.nvdec.utilisation import nvdec_use
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import OpenedVideo, open_videos, source_name
-from videoloader.decoding.options import BatchOptions, as_device
+from videoloader.decoding.options import BatchOptions, DecodingRules, as_device
 from videoloader.decoding.output import OutputFormat, normalize_size
 from videoloader.decoding.request import Blank, ClipRequest, as_request
-from videoloader.decoding.rules import DecodingRules
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, ClosedError, ResourceError, VideoError
 from videoloader.machinery.system.checks import whole_number
@@ -169,9 +163,7 @@ class BatchDecoder:
                 raise
 
     def open(
-        self,
-        sources: Sequence[VideoSource | Source | Item],
-        indexes: Sequence[VideoIndex | None],
+        self, sources: Sequence[VideoSource | Source | Item], indexes: Sequence[VideoIndex | None]
     ) -> AbstractContextManager[list[OpenedVideo | VideoError]]:
         """Open the videos of a batch for `begin`, see `open_videos`."""
         return open_videos(sources, indexes, self._indexes)
@@ -195,8 +187,7 @@ class BatchDecoder:
             videos: that of each, see `open`.
             output: form of all clips.
             rules: how videos are treated.
-            size: (height, width) of clips whose requests name none, or the length of their shorter
-                side.
+            size: (height, width) of clips whose requests name none, or the shorter side's length.
             blanks: how long and large each clip is where it fails, instead of what its request
                 says.
             cache: gives the clips that it has, and keeps the others.
@@ -370,11 +361,9 @@ def _chosen(
 ) -> list[int]:
     """The requests whose clips make up a batch in which some failed."""
     attempts = Attempts(Failures(policy), range(len(requests)), may_be_empty=True)
-    attempts.note_clips(
-        range(len(requests)),
-        failed,
-        lambda place: (Item(source_name(requests[place].source)), -1, None),
-    )
+    for place, failure in failed.items():
+        item = Item(source_name(requests[place].source))
+        attempts.note_failure(place, item, failure.error, frame=failure.frame)
     if policy.on_error == "replace" and not attempts.kept:
         raise failed[0].error
     return attempts.chosen

@@ -44,10 +44,6 @@ class Damage(NamedTuple):
 def check_video(task: tuple[int, Item], *, dataset: DatasetIndex) -> list[Damage]:
     """Decode every frame of one video of a data set.
 
-    Args:
-        task: row of the video, and where it is.
-        dataset: that it is of.
-
     Returns:
         What is damaged, one entry for each cause.
     """
@@ -83,8 +79,7 @@ def check_dataset(
     """Decode every frame of every video once and write what is damaged.
 
     The job may be interrupted at any moment: what is done is kept beside `out` in a journal, and
-    the same call goes on from there. Once it has come to its end, the next call checks everything
-    again.
+    the same call goes on from there. Once it has ended, the next call checks everything again.
 
     Args:
         dataset: to check; rows that are failures are left out.

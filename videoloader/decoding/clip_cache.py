@@ -30,8 +30,8 @@ from videoloader.sources.items import Item
 
 if TYPE_CHECKING:
     from videoloader.decoding.assembly import Assembly, OpenClip
+    from videoloader.decoding.options import DecodingRules
     from videoloader.decoding.output import OutputFormat
-    from videoloader.decoding.rules import DecodingRules
 
 # Raise it where a request gets other pixels or another sound than before, or files another form.
 _FORMAT = 3

@@ -18,12 +18,7 @@ from videoloader.machinery.system.faults import as_video_error
 
 
 def decode_clip_sounds(assembly: Assembly, engine: CpuEngine | LocalEngine) -> None:
-    """Decode the sounds of a batch; what several clips hear of one video is decoded once.
-
-    Args:
-        assembly: of the batch; takes the sounds, and the failures.
-        engine: decodes them.
-    """
+    """Decode the sounds of a batch; what several clips hear of one video is decoded once."""
     together: dict[Hashable, list[int]] = {}
     for number, clip in assembly.clips.items():
         if not clip.is_cached:

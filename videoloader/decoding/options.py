@@ -6,11 +6,14 @@ They become `OutputFormat`, `DecodingRules`, `Framing` and `ClipRequest`, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 
+from videoloader.decoding.limits import MAX_PIXELS
 from videoloader.errors import ArgumentError, NoGpuError
+from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented
 from videoloader.sampling import PadMode, Snap
 
@@ -114,10 +117,8 @@ class AudioOptions(TypedDict, total=False):
         audio: give each clip the sound of its time span, from the first moment of its earliest
             frame to the last of its latest one: float32 (samples, channels), -1 to 1, on the CPU.
             A video without a soundtrack has no samples. See docs/audio.md.
-        audio_sample_rate: samples a second that sounds are resampled to; those of each video by
-            default.
-        audio_channels: channels that sounds are mixed to, 1 for mono; those of each video by
-            default.
+        audio_sample_rate: samples a second that sounds are resampled to; by default as stored.
+        audio_channels: channels that sounds are mixed to, 1 for mono; by default as stored.
     """
 
     audio: bool
@@ -163,8 +164,7 @@ class FrameOptions(FormOptions, ClipOptions, AudioOptions, total=False):
     """Options of one clip: of `Video.get_frames`.
 
     Attributes:
-        crop: (top, left, height, width) in pixels of the picture as it is displayed, taken before
-            resizing.
+        crop: (top, left, height, width) in pixels of the displayed picture, taken before resizing.
         flip: mirror left and right.
     """
 
@@ -177,8 +177,7 @@ class SampleOptions(FormOptions, StreamOptions, ClipOptions, AudioOptions, total
     """Options of the samples of a data set: of `Loader` and `ClipDataset`.
 
     Attributes:
-        crop_size: (height, width), or one number for both, of the centre that is kept after
-            resizing.
+        crop_size: (height, width), or one number for both, of the centre kept after resizing.
         num_crops: that many parts of this size instead, spread evenly along the longer side: 3 for
             the ends and the centre, as tests average over. A sample has them as further clips, the
             crops of one clip after another: (clips * num_crops, F, ...), or (num_crops, F, ...).
@@ -210,3 +209,37 @@ def as_device(device: str | torch.device) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise NoGpuError(f'device={str(device)!r}, but torch sees no GPU; use device="cpu"')
     return chosen
+
+
+@documented(BatchOptions)
+@dataclass(frozen=True, slots=True)
+class DecodingRules:
+    """How a batch treats its videos: options of `decode_batch`, checked.
+
+    Args:
+        in_order: batches are the chunks of one video, in order; a decoder stays behind the last
+            frame of each. On the CPU its codec has all threads. What a GPU cannot decode is an
+            error, and not decoded on the CPU.
+        is_strict: the first failure ends the batch; else clips that fail are masked and reported.
+    """
+
+    rotate: bool = True
+    resolution_change: ResolutionChange = "error"
+    hybrid: bool = False
+    max_pixels: int = MAX_PIXELS
+    audio: bool = False
+    audio_sample_rate: int | None = None
+    audio_channels: int | None = None
+    in_order: bool = False
+    is_strict: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("resolution_change", self.resolution_change, get_args(ResolutionChange))
+        whole_number("max_pixels", self.max_pixels, least=1)
+        for name in ("audio_sample_rate", "audio_channels"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not self.audio:
+                raise ArgumentError(f"{name}={value!r} goes with audio=True")
+            whole_number(name, value, least=1)

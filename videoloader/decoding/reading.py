@@ -18,9 +18,9 @@ import torch
 from videoloader.decoding.batch_decoder import BatchDecoder, BegunBatch
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.opening.videos import OpenedVideo
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.machinery.system.forking import keep_forever
 
@@ -57,8 +57,7 @@ def read_frames(
         output: form of the frames, of uint8.
         rules: of the video.
         gpu: decodes them, on a GPU; a warning names the frame from which on it cannot.
-        threads: of the codec on the CPU; with several, the next chunk is decoded while one is
-            consumed.
+        threads: of the codec on the CPU; with several, the next chunk is decoded meanwhile.
 
     Raises:
         DecodeError: a frame, or one that it needs, is damaged.

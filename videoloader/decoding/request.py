@@ -145,12 +145,7 @@ class Blank(NamedTuple):
 
 
 def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
-    """A request as it may be given: itself, or (source, frames).
-
-    Args:
-        request: what was given.
-        place: its number, for messages.
-    """
+    """A request as it may be given: itself, or (source, frames)."""
     if isinstance(request, ClipRequest):
         return request
     if isinstance(request, tuple | list) and len(request) == 2:

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from videoloader.dali import Pipeline, fn, pipeline_def
+from videoloader.dali import fn, pipeline_def
 from videoloader.dali.plugin.pytorch import GenericIterator, LastBatchPolicy
 from videoloader.demo.videos import make_videos
 from videoloader.errors import VideoError
@@ -127,7 +127,9 @@ def run_pipeline(files: list[Path], *, threads: int) -> Result:
                 for (batch,) in batches:
                     _take(result, batch["clips"])
                     progress.advance(task)
-        _read_stats(result, pipe)
+        for name, stats in pipe.stats().items():
+            result.times[name] = stats.seconds
+            result.failures += stats.failures
     return result
 
 
@@ -232,12 +234,6 @@ def _take(result: Result, clips: torch.Tensor) -> None:
     if not result.first:
         result.first = [clip.clone() for clip in clips]
     result.clips += len(clips)
-
-
-def _read_stats(result: Result, pipe: Pipeline) -> None:
-    for name, stats in pipe.stats().items():
-        result.times[name] = stats.seconds
-        result.failures += stats.failures
 
 
 def _speed_table(results: dict[str, Result]) -> Table:

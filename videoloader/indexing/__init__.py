@@ -3,8 +3,7 @@
 Start at `video.py` (`index_video`) and `index.py` (`VideoIndex`). `containers/` parses files; what
 it leaves goes to `demuxing.py`, by FFmpeg. `order/` finds the order of frames if timestamps are
 missing or wrong. `packets.py` has the table in memory, `storage.py` and `columns.py` the index on
-disk; `payloads.py` and `packing.py` read the bytes of packets. `dataset/` indexes many
-files.
+disk; `payloads.py` and `packing.py` read the bytes of packets. `dataset/` indexes many files.
 
 For `videoloader.dali`: `index.py`.
 

@@ -122,10 +122,7 @@ class _Demuxed(NamedTuple):
 
 
 def _tabulate(
-    packets: Iterator[Packet],
-    codec: str,
-    source: Source,
-    is_one: PictureCheck | None,
+    packets: Iterator[Packet], codec: str, source: Source, is_one: PictureCheck | None
 ) -> _Demuxed:
     """Tabulate all packets. `is_one` is from `Codec.picture_check`.
 

@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "contact_sheet",
-    "facts_table",
-    "frames_view",
-    "image_uri",
-    "jpeg_uri",
-    "rows_table",
-    "timeline_svg",
-]
-
 _GAP = 4
+_HEIGHT = 96  # of a thumbnail in a contact sheet, in pixels
 _CAPTION = 18
 _BARS = 600  # of a timeline, at most
 _TIMELINE = (600, 90)  # width, height
@@ -83,25 +74,18 @@ def timeline_svg(sizes: NDArray[np.integer[Any]], keyframes: NDArray[np.integer[
     )
 
 
-def contact_sheet(
-    rows: Sequence[tuple[str, Sequence[NDArray[Any]]]], *, height: int = 96
-) -> NDArray[np.uint8]:
-    """One picture with a captioned row of thumbnails for each clip.
-
-    Args:
-        rows: caption and frames, each uint8 RGB (H, W, 3).
-        height: of a thumbnail in pixels.
-    """
+def contact_sheet(rows: Sequence[tuple[str, Sequence[NDArray[Any]]]]) -> NDArray[np.uint8]:
+    """One picture with a row of thumbnails for each caption and frames, uint8 RGB (H, W, 3)."""
     import cv2
 
     strips = []
     for caption, frames in rows:
         thumbnails = []
         for frame in frames:
-            width = max(round(frame.shape[1] * height / frame.shape[0]), 1)
-            small = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
+            width = max(round(frame.shape[1] * _HEIGHT / frame.shape[0]), 1)
+            small = cv2.resize(frame, (width, _HEIGHT), interpolation=cv2.INTER_AREA)
             thumbnails.append(np.pad(small, ((0, 0), (0, _GAP), (0, 0))))
-        strip = np.concatenate(thumbnails, axis=1) if thumbnails else np.zeros((height, 1, 3))
+        strip = np.concatenate(thumbnails, axis=1) if thumbnails else np.zeros((_HEIGHT, 1, 3))
         strip = np.pad(strip.astype(np.uint8), ((_CAPTION, _GAP), (_GAP, 0), (0, 0)))
         place = (_GAP, _CAPTION - 5)
         cv2.putText(

@@ -20,13 +20,7 @@ from videoloader.sampling.batches.batch_plan import BatchList, BatchPlan
 from videoloader.sampling.batches.buckets import Buckets, aspect_buckets
 from videoloader.sampling.batches.packs import Packing
 from videoloader.sampling.batches.video_sizes import VideoSizes
-from videoloader.sampling.clips import (
-    DenseClips,
-    EvenClips,
-    RandomClip,
-    SegmentClip,
-    UniformClip,
-)
+from videoloader.sampling.clips import DenseClips, EvenClips, RandomClip, SegmentClip, UniformClip
 from videoloader.sampling.orders.batch_order import BatchOrder
 from videoloader.sampling.orders.sample_order import EpochSamples
 from videoloader.sampling.padding import FILLED, PAD_MODES, PadMode, check_pad_mode, pad_frames

@@ -63,6 +63,14 @@ class Run:
     frames: NDArray[np.int64]
     frame_packets: NDArray[np.int64]
 
+    @staticmethod
+    def joined(runs: Sequence[Run]) -> Run:
+        """Runs that follow on one another as one."""
+        if len(runs) == 1:
+            return runs[0]
+        names = ("packets", "frames", "frame_packets")
+        return Run(*(np.concatenate([getattr(run, name) for run in runs]) for name in names))
+
 
 @dataclass(frozen=True, slots=True)
 class DecodePlan:

@@ -37,11 +37,7 @@ class ClipSampler(Protocol):
     """
 
     def frames(
-        self,
-        num_frames: int,
-        *,
-        fps: float | None = None,
-        rng: np.random.Generator | None = None,
+        self, num_frames: int, *, fps: float | None = None, rng: np.random.Generator | None = None
     ) -> Frames:
         """Frame numbers of the clip, shape (F,), or of all clips, shape (clips, F).
 

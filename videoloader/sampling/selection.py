@@ -75,8 +75,7 @@ def select_at_rate(
         video: its index.
         fps: target rate, above 0.
         start: first frame, at least 0; it may be past the end.
-        stop: end, exclusive: all times are before that of this frame; by default the end of the
-            video.
+        stop: end, exclusive: all times are before that of this frame; by default that of the video.
         count: number of frames, instead of `stop`.
 
     >>> from videoloader import index_video

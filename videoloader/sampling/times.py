@@ -55,8 +55,7 @@ def frames_at_times(
     A rounded time may be just before the start of its frame. So a frame is already returned for
     times slightly before its start: by 0.55 ticks, or by 6e-5 s plus 1e-6 of the time, whichever
     is more, but at most by 1/8 of the duration of the previous frame. Then times in float32 or
-    rounded to 4 digits find their frame. Of frames with equal presentation times, the last is
-    returned.
+    rounded to 4 digits find their frame. Of frames with equal times, the last is returned.
 
     Args:
         times: presentation times in seconds, any shape.

@@ -9,6 +9,8 @@ from videoloader.machinery.system.address import escaped, is_url, local_path
 from videoloader.sources.local import MemorySource, open_file, open_path
 from videoloader.sources.source import Fingerprint, Source, VideoSource
 
+_HEADERS = 1 << 13  # bytes to request for headers of an archive
+
 
 def open_member(
     path: str | os.PathLike[str],
@@ -70,3 +72,12 @@ def open_source(source: VideoSource | Source, *, known: Fingerprint | None = Non
             f"{type(source).__name__} {source!r:.80}"
         )
     return open_file(source)
+
+
+def open_archive(path: str) -> Source:
+    """Open a tar archive for its headers, which are small: a URL is read in small requests."""
+    if not is_url(local_path(path)):
+        return open_source(path)
+    from videoloader.sources.remote import open_url
+
+    return open_url(path, block=_HEADERS)

@@ -15,13 +15,13 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from videoloader.errors import SourceError, StaleIndexError, UnsupportedError
+from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.system.address import WEB, parse_url, shown
 from videoloader.sources.blocks import block_cache
 from videoloader.sources.redirects import basic, find_landing
@@ -223,10 +223,7 @@ class _RemoteSource(Source):
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of each (offset, size), with concurrent requests."""
-        if len(ranges) < 2:
-            return [self._read_alone(*each) for each in ranges]
-        with ThreadPoolExecutor(min(len(ranges), _AT_ONCE)) as pool:
-            return list(pool.map(self._read_alone, *zip(*ranges, strict=True)))
+        return in_threads(lambda each: self._read_alone(*each), ranges, _AT_ONCE)
 
     def _read_alone(self, offset: int, size: int) -> bytes:
         """Fetch exactly a range, since all needed ranges are known."""

@@ -16,7 +16,6 @@ from videoloader.decoding.clip_batch import ClipBatch, pad_sounds
 from videoloader.decoding.options import Layout
 from videoloader.machinery.system.eager_calls import eager
 from videoloader.sampling.seeding import seeded_calls
-from videoloader.training.collating import collate_samples
 from videoloader.training.decoding import DecodedSamples
 from videoloader.training.labels.label_values import VideoLabels
 from videoloader.training.requests import SampleRequests
@@ -26,14 +25,7 @@ from videoloader.training.samples import divided, stacked
 def batch_content(
     batch: DecodedSamples, requests: SampleRequests, layout: Layout, labels: VideoLabels | None
 ) -> dict[str, Any]:
-    """A batch as the training loop gets it, see `Loader`; without its errors.
-
-    Args:
-        batch: decoded.
-        requests: what its samples are made of.
-        layout: of its clips.
-        labels: of all videos, if there are any.
-    """
+    """A batch as the training loop gets it, see `Loader`; without its errors."""
     videos = [requests.video(sample) for sample in batch.samples.tolist()]
     rows = torch.tensor([requests.videos.row(video) for video in videos])
     if batch.packed is None:
@@ -153,3 +145,37 @@ def _seeded(rng: np.random.Generator) -> Iterator[None]:
         torch.set_rng_state(before[0])
         np.random.set_state(before[1])  # noqa: NPY002
         random.setstate(before[2])
+
+
+def collate_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A batch of samples of a `ClipDataset`, as `Loader` gives it: for `DataLoader(collate_fn=)`.
+
+    What has one shape in all samples is stacked as by torch's default; tensors and arrays of
+    several shapes become a list: of `frames` (clips, F, C, H, W), `frame_numbers`, `times` and
+    `mask` (clips, F) where videos have different numbers of clips. `audio` is filled up with zeros.
+
+    >>> batch = collate_samples([{"frames": torch.zeros(n, 4), "sample": n} for n in (2, 3)])
+    >>> [tuple(clips.shape) for clips in batch["frames"]], batch["sample"]
+    ([(2, 4), (3, 4)], tensor([2, 3]))
+    """
+    batch = {}
+    for name in samples[0]:
+        values = [sample[name] for sample in samples]
+        if name == "audio" and all(map(_has_its_sound, samples)):
+            batch[name] = pad_sounds(values)
+        else:
+            batch[name] = values if len(set(_shapes(values))) > 1 else default_collate(values)
+    return batch
+
+
+def _shapes(values: Sequence[Any]) -> list[tuple[int, ...] | None]:
+    """The shape of each value that is a tensor or an array."""
+    shapes = (getattr(each, "shape", None) for each in values)
+    return [None if shape is None else tuple(shape) for shape in shapes]
+
+
+def _has_its_sound(sample: dict[str, Any]) -> bool:
+    """Whether `audio` is still what decoding gave, not what a transform made of it."""
+    audio, lengths = sample["audio"], torch.as_tensor(sample.get("audio_lengths", -1))
+    is_sound = isinstance(audio, torch.Tensor) and audio.ndim == 2 + lengths.ndim
+    return is_sound and audio.shape[-2] == max(lengths.reshape(-1).tolist(), default=0)

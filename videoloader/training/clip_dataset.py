@@ -22,17 +22,15 @@ from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
 from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.opening.indexer import Indexer
-from videoloader.decoding.options import SampleOptions
+from videoloader.decoding.options import DecodingRules, SampleOptions
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import DecodingRules
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.runtime.worker_stats import WorkerStats
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.options import documented, from_options, takes_options
 from videoloader.sampling import ClipSampler, Draw, check_pad_mode
-from videoloader.training.batch_content import transformed
-from videoloader.training.collating import collate_samples
+from videoloader.training.batch_content import collate_samples, transformed
 from videoloader.training.decoding import SampleDecoder
 from videoloader.training.epoch_samples import check_clips
 from videoloader.training.known_bad import kept_videos
@@ -173,12 +171,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         """Samples of each video, see `EpochSampler(together=)`."""
         self._size = len(self._videos) * clips_per_video
         self._requests = from_options(
-            SampleRequests,
-            options,
-            videos=self._videos,
-            sampler=clips,
-            framing=framing,
-            seed=seed,
+            SampleRequests, options, videos=self._videos, sampler=clips, framing=framing, seed=seed
         )
         self._records = SharedRecords()
         self._stats = WorkerStats(shared(torch.zeros(WorkerStats.SHAPE, dtype=torch.float64)))
@@ -343,9 +336,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         if self._batches is None:
             limits = {} if self._limits is None else self._limits._asdict()
             kept = IndexCache(
-                Indexer(**limits) if limits else None,
-                limit=_READY_BYTES,
-                packed_limit=_KEPT_BYTES,
+                Indexer(**limits) if limits else None, limit=_READY_BYTES, packed_limit=_KEPT_BYTES
             )
             self._batches = BatchDecoder(workers=int(bool(limits)), indexes=kept, **limits)
         return self._batches

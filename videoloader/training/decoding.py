@@ -15,9 +15,9 @@ from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.clip_cache import ClipCache
 from videoloader.decoding.failures import Failures
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import Draw
@@ -105,16 +105,12 @@ class SampleDecoder:
         attempts = Attempts(self.failures, keys, self)
         found: dict[int, _Found] = {}
         names = partial(self._names, in_epochs=in_epochs)
-        clips: ClipBatch | None = None
-        for places in attempts.rounds():
+
+        def decode(places: Sequence[int]) -> ClipBatch:
             wanted = [attempts.wanted[at] for at in places]
-            more = self._decode(decoder, wanted, places, found)
-            clips = more if clips is None else clips.replaced(places, more)
-            attempts.note_clips(places, more.failed, names)
-        assert clips is not None
-        if attempts.left_out:
-            clips = clips.at(attempts.chosen)
-        places = attempts.kept
+            return self._decode(decoder, wanted, places, found)
+
+        clips, places = attempts.clips(decode, names), attempts.kept
         decoded = DecodedSamples(
             clips,
             [attempts.wanted[at] for at in places],

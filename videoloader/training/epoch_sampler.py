@@ -70,9 +70,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
     """
 
     def __init__(
-        self,
-        samples: int | Dataset[Any] | Iterable[int],
-        **options: Unpack[OrderOptions],
+        self, samples: int | Dataset[Any] | Iterable[int], **options: Unpack[OrderOptions]
     ) -> None:
         self._inner: Sampler[int] | None = None
         self._numbers: NDArray[np.int64] | None = None  # None: all of them, in order

@@ -110,7 +110,6 @@ def find_samples(
 
 
 def _count_all(sampler: ClipSampler, videos: ListedVideos | IndexedVideos) -> NDArray[np.int64]:
-    """Clips of each video."""
     if isinstance(sampler, EvenClips):
         return np.full(len(videos), sampler.clips, dtype=np.int64)
     if not isinstance(sampler, DenseClips):

@@ -23,9 +23,6 @@ class Run(NamedTuple):
 class Iterations:
     """The iterations of a loader; one that begins ends the one that is under way.
 
-    Args:
-        order: of the samples.
-
     Attributes:
         epoch: that runs, or ran last.
         next_epoch: of the next iteration.

@@ -15,9 +15,8 @@ from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, open_cl
 from videoloader.decoding.failures import FailureOptions, FailurePolicy, Failures, SampleFailure
 from videoloader.decoding.framing import Framing
 from videoloader.decoding.limits import DEFAULT_LIMITS, LimitOptions, check_limits
-from videoloader.decoding.options import SampleOptions, as_device
+from videoloader.decoding.options import DecodingRules, SampleOptions, as_device
 from videoloader.decoding.output import OutputFormat
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError
 from videoloader.machinery.cuda.streams import stage_stream, wait_for
 from videoloader.machinery.runtime.monitor import STATS_INTERVAL, Monitor, OnStats
@@ -30,12 +29,7 @@ from videoloader.sampling import Buckets, ClipSampler, Draw, Packing
 from videoloader.sampling.orders.batch_order import OrderOptions, state_number
 from videoloader.training.batch_content import batch_content, batch_tensors, transformed_batch
 from videoloader.training.decoding import DecodedSamples, SampleDecoder
-from videoloader.training.epoch_samples import (
-    ClipsPerVideo,
-    Weights,
-    find_samples,
-    find_weights,
-)
+from videoloader.training.epoch_samples import ClipsPerVideo, Weights, find_samples, find_weights
 from videoloader.training.iterations import Iterations, LoaderIterator
 from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels

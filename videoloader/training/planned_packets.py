@@ -39,13 +39,7 @@ class PlannedPackets(NamedTuple):
 def plan_packets(
     samples: SampleDecoder, decoder: BatchDecoder, batches: Iterable[Sequence[Draw]]
 ) -> PlannedPackets:
-    """Plan some batches, without decoding them.
-
-    Args:
-        samples: says what a sample is made of.
-        decoder: opens the videos.
-        batches: keys of the samples of each.
-    """
+    """Plan some batches, without decoding them."""
     clips = packets = apart = 0
     for keys in batches:
         assembly = _assembly(samples, decoder, keys)

@@ -25,7 +25,7 @@ from videoloader.sampling import (
     sample_frames,
 )
 from videoloader.sampling.batches.batch_plan import Shape
-from videoloader.sampling.batches.clip_lengths import with_count
+from videoloader.sampling.batches.video_sizes import with_count
 from videoloader.sampling.clips import DenseClips, EvenClips
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sampling.several_clips import clip_at, usual_shape

@@ -140,10 +140,7 @@ def video_sizes(videos: IndexedVideos) -> VideoSizes:
     height, width, rotation, num_frames, fps = found.values()
     is_turned = rotation % 180 == 90
     return VideoSizes(
-        np.where(is_turned, width, height),
-        np.where(is_turned, height, width),
-        num_frames,
-        fps,
+        np.where(is_turned, width, height), np.where(is_turned, height, width), num_frames, fps
     )
 
 

@@ -29,8 +29,7 @@ class Encoder:
         worst: largest value of the quality; 0 is the best.
         lossless: options that keep every sample; None if it cannot.
         rgb: FFmpeg's name of the encoder for RGB, if it is another one.
-        parameters: the option that holds further parameters of the codec's library, joined by
-            colons.
+        parameters: the option that holds further parameters of the library, joined by colons.
         intra_only: every frame is a keyframe.
         odd_sides: takes odd sides where chroma is halved.
         tag: FourCC for MP4 and MOV, if FFmpeg's choice does not play everywhere.

@@ -115,10 +115,6 @@ class RgbPictures:
     The equations are those of ITU-T H.273, section 8.3, that the reader inverts, in float32;
     samples are rounded once. Halved chroma is filtered to where the codec has it: 1-2-1 around the
     left pixel of two, or their mean in the middle; vertically the mean of two rows.
-
-    Args:
-        form: of the pictures.
-        siting: where halved chroma lies.
     """
 
     def __init__(self, form: Form, siting: Siting) -> None:
@@ -199,10 +195,6 @@ class SurfacePictures:
     """Decoded surfaces as pictures of one form: turned upright and scaled. Not for sharing.
 
     Samples stay as they are where size, format and orientation need no change.
-
-    Args:
-        form: of the pictures.
-        orientation: turn to apply.
     """
 
     def __init__(self, form: Form, orientation: Orientation) -> None:

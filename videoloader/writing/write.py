@@ -125,13 +125,7 @@ def write_video(
     with (
         written_whole(target) as partial,
         VideoOutput(
-            partial,
-            target,
-            encoding,
-            form,
-            time_base=clock.time_base,
-            rate=clock.rate,
-            sound=sound,
+            partial, target, encoding, form, time_base=clock.time_base, rate=clock.rate, sound=sound
         ) as output,
     ):
         to_frame = RgbPictures(form, chroma_siting(codec)).frame

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from videoloader.dali import fn, pipeline_def, types
-from videoloader.dali.operators.boxes.components import boxes_around_parts
+from videoloader.dali.operators.boxes.objects import boxes_around_parts
 from videoloader.dali.tensors import TensorList
 from videoloader.errors import ArgumentError, ArgumentTypeError
 

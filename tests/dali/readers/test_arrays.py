@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from stored_batches import read_epoch
 
 from videoloader.dali import fn
-from videoloader.dali.readers.files.npy import Region, read_header, read_region
+from videoloader.dali.readers.files.arrays import Region, read_header, read_region
 from videoloader.errors import ArgumentError, FormatError, OperatorError, UnsupportedError
 from videoloader.sources.opening import open_source
 

@@ -12,7 +12,7 @@ from stored_batches import read_epoch
 
 from videoloader.dali import fn
 from videoloader.dali.pipeline import pipeline_def
-from videoloader.dali.readers.files.fits_file import read_image
+from videoloader.dali.readers.files.fits import read_image
 from videoloader.errors import (
     ArgumentError,
     FormatError,

@@ -9,16 +9,6 @@ from typing import Any
 from videoloader.compat.runtime_errors import RaisedAs
 from videoloader.errors import ArgumentError, FrameRangeError, VideoError
 
-__all__ = [
-    "ALL",
-    "DECORDError",
-    "DECORDLimitReachedError",
-    "RefusedError",
-    "as_decord_errors",
-    "as_integer",
-    "as_source",
-]
-
 ALL = "all"
 
 

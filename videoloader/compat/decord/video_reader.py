@@ -230,10 +230,7 @@ class VideoReader:
 
 
 def _decode(
-    video: Video,
-    resizing: dict[str, Any],
-    tolerant: _TolerantFrames | None,
-    numbers: Numbers,
+    video: Video, resizing: dict[str, Any], tolerant: _TolerantFrames | None, numbers: Numbers
 ) -> torch.Tensor:
     """Decode frames by number in one call."""
     with as_decord_errors:

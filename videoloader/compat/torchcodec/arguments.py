@@ -13,17 +13,6 @@ from videoloader.compat.runtime_errors import TypeRuntimeError, ValueRuntimeErro
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.index import VideoIndex
 
-__all__ = [
-    "as_frame_numbers",
-    "as_integer",
-    "as_seconds",
-    "as_stream",
-    "as_thread_count",
-    "as_times",
-    "check_mappings",
-    "check_range",
-]
-
 _MOST_THREADS = 64  # FFmpeg's limit for one decoder
 
 

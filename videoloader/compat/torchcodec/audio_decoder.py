@@ -16,8 +16,6 @@ from videoloader.compat.torchcodec.frames import AudioSamples
 from videoloader.compat.torchcodec.metadata import AudioStreamMetadata
 from videoloader.compat.torchcodec.opening import as_source, naming_stream
 
-__all__ = ["AudioDecoder", "WavDecoder"]
-
 
 class AudioDecoder:
     """The sound of a file as torchcodec gives it: float32 (channels, samples).

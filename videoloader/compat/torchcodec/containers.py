@@ -25,8 +25,6 @@ from videoloader.sources.source import Source
 if TYPE_CHECKING:
     from av.stream import Stream
 
-__all__ = ["ContainerMetadata", "get_container_metadata"]
-
 _MICROSECOND = Fraction(1, 1_000_000)
 
 

@@ -10,8 +10,6 @@ import torch
 
 from videoloader.compat.torchcodec.metadata import Described
 
-__all__ = ["AudioSamples", "Frame", "FrameBatch"]
-
 
 @dataclass(repr=False)
 class Frame(Described):

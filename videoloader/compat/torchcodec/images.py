@@ -23,8 +23,6 @@ from videoloader.indexing.libav import demux_packets
 from videoloader.sources.opening import open_source
 from videoloader.sources.source import Source
 
-__all__ = ["ImageReadMode", "decode_image"]
-
 
 class ImageReadMode(Enum):
     """Channels of a decoded image."""

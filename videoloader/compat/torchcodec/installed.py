@@ -14,8 +14,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["find_name", "provide_metadata", "remember"]
-
 _OURS = __name__.rpartition(".")[0]
 _THEIRS = "torchcodec"
 _lock = threading.RLock()

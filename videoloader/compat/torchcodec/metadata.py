@@ -10,16 +10,6 @@ from typing import Any
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.libav import StreamHeader
 
-__all__ = [
-    "AudioStreamHeaderMetadata",
-    "AudioStreamMetadata",
-    "Described",
-    "StreamMetadata",
-    "VideoStreamHeaderMetadata",
-    "VideoStreamMetadata",
-    "fields_of_index",
-]
-
 
 class Described:
     """Base of dataclasses that torchcodec prints with one field a line."""

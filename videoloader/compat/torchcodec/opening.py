@@ -15,8 +15,6 @@ from videoloader.errors import ArgumentTypeError, FormatError
 from videoloader.indexing.libav import StreamHeader, read_stream_header
 from videoloader.sources.opening import open_source
 
-__all__ = ["as_source", "naming_stream", "read_header"]
-
 
 def as_source(source: Any) -> Any:
     """A source as a `Video` takes it.

@@ -38,8 +38,6 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.video import index_video
 from videoloader.video import Video
 
-__all__ = ["CpuFallbackStatus", "VideoDecoder"]
-
 _CHUNK = 16  # frames decoded at a time while iterating over transformed ones
 _BYTE = 8  # bits
 _WHITE = np.float32(65535)
@@ -127,12 +125,7 @@ class VideoDecoder:
                         # swscale's conversion has 8 bits there; untagged, it takes BT.601.
                         matrix = "bt601" if index.color.matrix is None else "auto"
             self._video = Video(
-                given,
-                given_device,
-                index,
-                stream=stream,
-                threads=threads,
-                matrix=matrix,
+                given, given_device, index, stream=stream, threads=threads, matrix=matrix
             )
         self._closing = ClosedWhenCollected(self._video)
         try:

@@ -11,17 +11,6 @@ from videoloader.dali.auto_aug.core.selection import Draws
 from videoloader.dali.pipeline.graph.nodes import DataNode
 from videoloader.errors import ArgumentError
 
-__all__ = [
-    "Limit",
-    "Shape",
-    "keywords_of",
-    "one_of",
-    "suite_of",
-    "translations",
-    "wide_enhancements",
-    "without",
-]
-
 Limit = float | Sequence[float] | None
 """A limit of a shift: one for both directions, or (height, width)."""
 

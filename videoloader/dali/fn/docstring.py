@@ -8,8 +8,6 @@ import textwrap
 from videoloader.dali.operators.arguments import REQUIRED, Argument
 from videoloader.dali.operators.operator import Operator
 
-__all__ = ["documentation", "signature"]
-
 
 def documentation(operator: Operator, instead: str = "") -> str:
     """Docstring of an operator: what it does, and every argument.

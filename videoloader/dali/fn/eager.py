@@ -28,8 +28,6 @@ from videoloader.machinery.system.faults import raise_too_large
 from videoloader.sampling import generator
 from videoloader.sampling.seeding import next_call
 
-__all__ = ["run_eagerly"]
-
 _MOST_CHANNELS = 4  # of a picture whose layout is told by its shape
 
 

@@ -15,8 +15,6 @@ from videoloader.dali.tensors import Tensor, TensorList, to_tensor
 from videoloader.dali.types import ScalarConstant
 from videoloader.errors import ArgumentTypeError
 
-__all__ = ["compute_now"]
-
 
 def compute_now(function: str, *operands: Any) -> Any:
     """A function of tensors, batches and numbers.

@@ -31,9 +31,6 @@ from videoloader.machinery.system.callers import warn_deprecated
 from videoloader.machinery.system.checks import one_of
 from videoloader.machinery.system.eager_calls import check_not_drawn, is_eager
 
-__all__ = ["Function"]
-
-
 _MOST_KNOWN = 16
 """Argument sets of eager calls that a function remembers."""
 

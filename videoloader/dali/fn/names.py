@@ -13,9 +13,6 @@ from videoloader.dali.operators.arithmetic.arithmetic import ARITHMETIC
 from videoloader.dali.operators.operator import OPERATORS
 from videoloader.machinery.system.spelling import no_attribute
 
-__all__ = ["HIDDEN", "make_module", "populate", "public_functions", "public_modules"]
-
-
 HIDDEN = (
     "merge",
     "not",

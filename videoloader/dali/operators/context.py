@@ -17,12 +17,7 @@ T = TypeVar("T")
 
 
 class SampleError(Exception):
-    """A sample of a batch failed.
-
-    Attributes:
-        position: of the sample in the batch.
-        error: what went wrong.
-    """
+    """A sample of a batch failed."""
 
     def __init__(self, position: int, error: Exception) -> None:
         super().__init__(position, error)

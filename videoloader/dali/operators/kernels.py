@@ -6,8 +6,7 @@ Kernels lie in `.cu` files beside the operators, without includes, behind `kerne
 share. They are compiled for the element types and numbers of channels at hand; CuPy keeps the
 result on disk. Without CuPy operators run in plain torch.
 
-A table is a parameter of the launch, unless it is too large: then it is uploaded on the stream
-before it.
+A table is a parameter of the launch; one that is too large is uploaded on the stream before it.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from videoloader.dali.operators.operator import Operator
 from videoloader.dali.pipeline.graph.nodes import DataNode
 from videoloader.errors import ArgumentError
 
-__all__ = ["Compose", "OperatorObject", "class_name", "public_classes"]
-
 _SPELLED = {
     "bbox": "BBox",
     "coco": "COCO",

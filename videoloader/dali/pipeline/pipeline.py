@@ -240,12 +240,7 @@ class Pipeline:
 
     @classmethod
     def _in_debug_mode(cls, definition: Callable[[], Any], **arguments: Any) -> Pipeline:
-        """A pipeline that runs its definition for every batch, each operator when called.
-
-        Args:
-            definition: calls operators and returns the outputs.
-            **arguments: of `Pipeline`.
-        """
+        """A pipeline that runs its definition for every batch, each operator when called."""
         pipeline = cls(**arguments)
         if pipeline._has_checkpoints:
             raise UnsupportedError("a pipeline in debug mode has no checkpoints")

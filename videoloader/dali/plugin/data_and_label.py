@@ -9,8 +9,6 @@ from videoloader.dali.pipeline import Pipeline
 from videoloader.dali.plugin.epoch_plan import LastBatchPolicy
 from videoloader.dali.plugin.iteration import BatchIterator
 
-__all__ = ["DataAndLabel"]
-
 Item = TypeVar("Item")
 
 

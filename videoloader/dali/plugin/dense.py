@@ -8,8 +8,6 @@ from videoloader.dali.tensors import TensorList, to_tensor
 from videoloader.dali.tensors.printing import distinct_shapes
 from videoloader.errors import UnsupportedError
 
-__all__ = ["dense"]
-
 
 def dense(name: str, output: TensorList, count: int) -> torch.Tensor:
     """The first `count` samples as one tensor (N, ...); a cut keeps no whole batch alive."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from videoloader.dali.pipeline import Pipeline
 from videoloader.dali.pipeline.run.checkpoint import Checkpoint
-from videoloader.dali.plugin.epoch_length import EpochLength
-from videoloader.dali.plugin.epoch_plan import EpochPlan, LastBatchPolicy
+from videoloader.dali.plugin.epoch_plan import EpochLength, EpochPlan, LastBatchPolicy
 from videoloader.dali.plugin.iterator_state import PLAN, check_state
 from videoloader.dali.tensors import TensorList
 from videoloader.errors import ArgumentError, VideoError
@@ -22,8 +21,6 @@ from videoloader.machinery.system.forking import ForkSafeLock, in_turn
 
 if TYPE_CHECKING:
     from videoloader.decoding.failures import SampleFailure
-
-__all__ = ["BatchIterator"]
 
 Item = TypeVar("Item")
 

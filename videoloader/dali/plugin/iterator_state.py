@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from videoloader.dali.pipeline.run.checkpoint import Checkpoint
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["PLAN", "check_state"]
-
 PLAN = ("epoch", "first", "start", "stop", "end")
 """Fields of an `EpochPlan` in a state."""
 

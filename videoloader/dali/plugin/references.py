@@ -18,8 +18,6 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.training.shared_records import shared
 
-__all__ = ["BatchReference", "Call", "Proxy", "SampleReference", "collate_references"]
-
 _WORTH_SHARING = 1 << 18
 """Bytes of an input of a batch from which shared memory is cheaper than a pipe."""
 

@@ -114,11 +114,7 @@ class SampleReader:
     """
 
     def __init__(
-        self,
-        samples: StoredSamples,
-        order: ReaderOrder,
-        num_threads: int,
-        failures: Failures,
+        self, samples: StoredSamples, order: ReaderOrder, num_threads: int, failures: Failures
     ) -> None:
         self._samples = samples
         self._joint = samples if isinstance(samples, JointSamples) else None
@@ -239,9 +235,7 @@ class SampleReader:
         return self.order.epochs.meta()
 
     def _read(
-        self,
-        wanted: tuple[Place, int],
-        found: tuple[Sample, ...] | Exception | None = None,
+        self, wanted: tuple[Place, int], found: tuple[Sample, ...] | Exception | None = None
     ) -> ReadSample | Exception:
         """A sample, or why it cannot be read; `found` is what it is, if that is known."""
         place, number = wanted

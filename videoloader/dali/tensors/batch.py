@@ -76,10 +76,7 @@ class Batch:
     __slots__ = ("_samples", "_spec", "block", "held_for", "layout", "source_info")
 
     def __init__(
-        self,
-        data: torch.Tensor | Sequence[Any],
-        layout: str = "",
-        source_info: Sequence[str] = (),
+        self, data: torch.Tensor | Sequence[Any], layout: str = "", source_info: Sequence[str] = ()
     ) -> None:
         self.block = data if isinstance(data, torch.Tensor) else None
         self._samples: list[Any] | None = None if self.block is not None else list(data)

@@ -32,11 +32,7 @@ def print_tensor(tensor: torch.Tensor, layout: str) -> str:
 
 
 def print_batch(
-    samples: Sequence[torch.Tensor],
-    like: torch.Tensor,
-    layout: str,
-    *,
-    with_elements: bool = True,
+    samples: Sequence[torch.Tensor], like: torch.Tensor, layout: str, *, with_elements: bool = True
 ) -> str:
     """A batch as text; `like` has its type and device, also where there is no sample.
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 
 from videoloader.errors import VideoError
 
-__all__ = ["run"]
-
 
 def run(
     name: str, what: str, write: Callable[[str, str], int], arguments: Sequence[str] | None

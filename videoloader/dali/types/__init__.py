@@ -9,8 +9,15 @@
 from __future__ import annotations
 
 from videoloader.dali.types.constants import ArrayConstant, Constant, ScalarConstant
-from videoloader.dali.types.conversions import to_dali_type, to_numpy_type, to_torch
-from videoloader.dali.types.names import DataType, ImageType, InterpType, PipelineAPIType
+from videoloader.dali.types.names import (
+    DataType,
+    ImageType,
+    InterpType,
+    PipelineAPIType,
+    to_dali_type,
+    to_numpy_type,
+    to_torch,
+)
 from videoloader.dali.types.operands import Computable, Operand
 from videoloader.machinery.workers.sample_info import BatchInfo, SampleInfo
 

@@ -132,13 +132,7 @@ def write_report(
 def video_pictures(
     task: tuple[int, Item], *, dataset: DatasetIndex, threads: int | None = None
 ) -> dict[str, str]:
-    """The timeline of a video and a sheet of its frames as image addresses, and what failed.
-
-    Args:
-        task: row of the video, and where it is.
-        dataset: that it is of.
-        threads: that decode; as for `Video`.
-    """
+    """The timeline of a video and a sheet of its frames as image addresses, and what failed."""
     row, item = task
     found: dict[str, str] = {}
     try:

@@ -58,6 +58,13 @@ class Place(NamedTuple):
         return 0 <= 2 * skipped <= spared and (most is None or skipped <= most)
 
 
+def wanted_parts(index: VideoIndex, run: Run) -> dict[_Part, int]:
+    """The numbers of the frames of a run, by packet and which of its frames they are."""
+    parts = index.frame_parts[run.frames].tolist()
+    places = zip(run.frame_packets.tolist(), parts, strict=True)
+    return dict(zip(places, run.frames.tolist(), strict=True))
+
+
 class ForwardReader:
     """A decoder that stands behind a packet of a video, and the frames it gave too early.
 
@@ -125,9 +132,7 @@ class ForwardReader:
 
         before, self.last_frame = self.last_frame, int(run.frames.max())
         is_damaged = self._index.damaged
-        parts = self._index.frame_parts[run.frames].tolist()
-        places = zip(run.frame_packets.tolist(), parts, strict=True)
-        wanted = dict(zip(places, run.frames.tolist(), strict=True))
+        wanted = wanted_parts(self._index, run)
         owed = self._shown_later(run)
         owed.difference_update(packet for packet, _ in self._early)
         early, self._early = self._early, {}

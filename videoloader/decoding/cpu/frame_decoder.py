@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from videoloader.codecs.contexts import make_packet, open_decoder
 from videoloader.codecs.registry import codec_of
-from videoloader.decoding.cpu.forward import ForwardReader
+from videoloader.decoding.cpu.forward import ForwardReader, wanted_parts
 from videoloader.decoding.cpu.gaps import SliceGaps
 from videoloader.decoding.packets.feed import DecoderCounts, PacketFeed
 from videoloader.decoding.packets.needed import Drop
@@ -134,7 +134,7 @@ class CpuDecoder:
         """
         with blamed_on(self._index.name):
             for run in self._joined(tuple(plan)):
-                wanted = self._wanted(run)
+                wanted = wanted_parts(self._index, run)
                 damage: list[_Damage] = []
                 given = {place for place, _ in self._feed(run, wanted, damage)}
                 for place, number in wanted.items():
@@ -173,18 +173,8 @@ class CpuDecoder:
                 same = self._index.extradata_of(last) == self._index.extradata_of(first)
                 if first == last + 1 and same:
                     continue
-            chain = runs[start:number]
+            yield Run.joined(runs[start:number])
             start = number
-            yield (
-                chain[0]
-                if len(chain) == 1
-                else Run(
-                    *(
-                        np.concatenate([getattr(run, name) for run in chain])
-                        for name in ("packets", "frames", "frame_packets")
-                    )
-                )
-            )
 
     def _read_on(self, run: Run) -> Generator[tuple[int, Surface], None, bool]:
         """The frames of a run, from where the decoder stands if that leads to them.
@@ -207,7 +197,7 @@ class CpuDecoder:
         return (yield from forward.read(run))
 
     def _decode_run(self, run: Run) -> Iterator[tuple[int, Surface]]:
-        wanted = self._wanted(run)
+        wanted = wanted_parts(self._index, run)
         damage: list[_Damage] = []
         given: list[int] = []
         for place, frame in self._feed(run, wanted, damage):
@@ -218,19 +208,14 @@ class CpuDecoder:
             yield number, Surface(frame)
         for number in wanted.values():
             self._check(number, damage)
+            packet = self._index.frame_packets[number]
             raise DecodeError(
-                f"{self._index.name}: frame {number} (packet {self._packet_of(number)}) was not "
+                f"{self._index.name}: frame {number} (packet {packet}) was not "
                 "given by the decoder, which named no error; the file may be damaged there"
             )
         if damage:
             for number in given:
                 self._check(number, damage)
-
-    def _wanted(self, run: Run) -> dict[tuple[int, int], int]:
-        """The numbers of the frames of a run, by packet and which of its frames they are."""
-        parts = self._index.frame_parts[run.frames]
-        places = zip(run.frame_packets.tolist(), parts.tolist(), strict=True)
-        return dict(zip(places, run.frames.tolist(), strict=True))
 
     def _feed(
         self, run: Run, wanted: Collection[tuple[int, int]], damage: list[_Damage]
@@ -322,9 +307,6 @@ class CpuDecoder:
             )
             self._setup = setup
         return self._decoder
-
-    def _packet_of(self, number: int) -> int:
-        return int(self._index.frame_packets[number])
 
     def _check(self, number: int, damage: list[_Damage]) -> None:
         """Fail if a packet between a frame's keyframe and the frame itself is damaged."""

@@ -26,10 +26,6 @@ class SliceGaps:
     """Tells damage from gaps between slices, for the frames of one video that FFmpeg marks.
 
     Not for sharing between threads.
-
-    Args:
-        index: of the video.
-        source: its bytes.
     """
 
     def __init__(self, index: VideoIndex, source: Source) -> None:

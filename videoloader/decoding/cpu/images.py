@@ -41,13 +41,7 @@ class _Group(NamedTuple):
 
 
 class _Batch:
-    """The images of a batch, and what became of them so far. Any thread may make one.
-
-    Args:
-        pool: whose workers share the memory that the files are copied to.
-        requests: the images.
-        form: that they are wanted in.
-    """
+    """The images of a batch, and what became of them so far. Any thread may make one."""
 
     def __init__(self, pool: CpuPool, requests: Sequence[ImageRequest], form: ImageForm) -> None:
         self._images, size = _places(requests, form)

@@ -69,12 +69,6 @@ class RgbConverter:
     picture's own size: there it is repeated for the pixels that share it, as players do. With
     `matrix="swscale"` swscale makes RGB of 8 bits, for uint16 of 16 bits, of the whole picture, and
     the rest is done to that; `bicubic` without a crop resizes to 8 bits in the same pass.
-
-    Args:
-        color: description of the stream.
-        orientation: turn to apply.
-        siting: where chroma lies.
-        output: what slots hold.
     """
 
     def __init__(
@@ -217,11 +211,7 @@ class RgbConverter:
         )
 
     def _convert(
-        self,
-        picture: Planar,
-        box: Box,
-        matrix: NDArray[np.float64],
-        slot: NDArray[Any] | None,
+        self, picture: Planar, box: Box, matrix: NDArray[np.float64], slot: NDArray[Any] | None
     ) -> NDArray[Any]:
         """A part of a picture of 8 bits at its own size; in the slot if it fits there as it is."""
         import cv2
@@ -351,11 +341,7 @@ class RgbConverter:
 
 
 def _repeat(
-    plane: NDArray[Any],
-    down: int,
-    across: int,
-    wide: NDArray[np.uint16],
-    tall: NDArray[np.uint8],
+    plane: NDArray[Any], down: int, across: int, wide: NDArray[np.uint16], tall: NDArray[np.uint8]
 ) -> NDArray[Any]:
     """Every sample of a plane of 8 bits for the pixels that share it, in memory that is given.
 

@@ -194,8 +194,7 @@ def _interpolate_from_left(
 class Resampler:
     """Brings crops of surfaces to the size of their slots. Not for sharing by threads.
 
-    `triangular` and `bicubic` are done by swscale, which is told where chroma lies; the others by
-    OpenCV.
+    `triangular` and `bicubic` are done by swscale, which knows where chroma lies, others by OpenCV.
 
     Args:
         siting: where chroma lies.
@@ -348,9 +347,7 @@ def _chroma_places(
 
 
 def _pick(
-    picture: Planar,
-    maps: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
-    how: Interpolation,
+    picture: Planar, maps: list[tuple[NDArray[np.float32], NDArray[np.float32]]], how: Interpolation
 ) -> Iterator[NDArray[Any]]:
     import cv2
 

@@ -211,17 +211,9 @@ class Decoders:
         _close_all(self._opened)
 
     def _fill(
-        self,
-        frames: Iterator[tuple[int, Surface]],
-        task: CpuTask,
-        converter: SurfaceConverter,
+        self, frames: Iterator[tuple[int, Surface]], task: CpuTask, converter: SurfaceConverter
     ) -> float:
         """Write each frame into the first slot that wants it, and copy it to others of its view.
-
-        Args:
-            frames: number and surface of each distinct frame of the task.
-            task: says what is filled.
-            converter: from surfaces to slots.
 
         Returns:
             The seconds that writing took.

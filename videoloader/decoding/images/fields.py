@@ -62,12 +62,7 @@ class ImageHeader:
 
 
 class Fields:
-    """The bytes of a file, of one byte order.
-
-    Args:
-        data: all of them.
-        order: "little" or "big".
-    """
+    """The bytes of a file, of one byte order."""
 
     def __init__(self, data: memoryview, order: Literal["little", "big"] = "big") -> None:
         self.data = data

@@ -24,10 +24,6 @@ _BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1
 def read_header(data: memoryview, name: str) -> ImageHeader:
     """Read the header of an encoded image.
 
-    Args:
-        data: the whole file.
-        name: of the image, for errors.
-
     Raises:
         FormatError: the bytes are not an image, or the header is damaged.
         UnsupportedError: the image format is not supported.

@@ -69,11 +69,7 @@ def decode_on_gpu(
 
 
 class _Room:
-    """Memory for an image, with its CUDA array interface; asking a tensor for it takes 5 us.
-
-    Attributes:
-        pixels: the memory (H, W, C).
-    """
+    """Memory for an image, with its CUDA array interface; asking a tensor for it takes 5 us."""
 
     __slots__ = ("__cuda_array_interface__", "pixels")
 

@@ -38,7 +38,7 @@ struct Surface {
 static_assert(sizeof(Surface) == SURFACE_BYTES, "the descriptor of descriptor.py");
 
 enum {  // format
-    WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8, FILL = 16,
+    WIDE = 1, PLANAR = 2, HALF_WIDTH = 4, HALF_HEIGHT = 8,
     REPEAT_X = 32, REPEAT_Y = 64,  // chroma in its own size, instead of interpolating
     PRODUCTS = 128, TABLES = 256   // swscale's arithmetic, see `like_swscale`
 };
@@ -461,14 +461,6 @@ __device__ void copy(const Surface& s, const Tile& tile) {
     }
 }
 
-__device__ inline void fill(const Surface& s, const Tile& tile) {
-    Element pixel[3];
-    for (int c = 0; c < 3; c++)
-        pixel[c] = encode(clamp(s.matrix[4 * c + 3], 255.0f) * s.scale[c] + s.shift[c]);
-    for (int i = threadIdx.x; i < tile.rows * tile.columns; i += blockDim.x)
-        store(s, tile.row + i / tile.columns, tile.column + i % tile.columns, pixel);
-}
-
 extern "C" __global__ void __launch_bounds__(256) convert(const Surface* table) {
     __shared__ Surface s;  // read once: the table may lie in the memory of the host
     __shared__ Scratch scratch;
@@ -478,9 +470,7 @@ extern "C" __global__ void __launch_bounds__(256) convert(const Surface* table) 
     bool resized = s.whole_rows != s.crop_height || s.whole_columns != s.crop_width;
     for (int number = blockIdx.x; number < s.tiles; number += gridDim.x) {
         Tile tile = tile_at(s, number);
-        if (s.format & FILL)
-            fill(s, tile);
-        else if (resized && s.format & WIDE)
+        if (resized && s.format & WIDE)
             resize<u16>(s, tile, scratch);
         else if (resized)
             resize<u8>(s, tile, scratch);

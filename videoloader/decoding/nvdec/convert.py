@@ -25,8 +25,7 @@ class Converter:
     the uint8 values without rounding. Integers, float16 and bfloat16 are rounded to nearest, ties
     to even; uint16 maps 0-255 to 0-65535.
 
-    Thread-safe; works on the current GPU. Compiling takes some seconds; CuPy caches the result on
-    disk.
+    Thread-safe; works on the current GPU. Compiling takes seconds; CuPy caches the result on disk.
     """
 
     def __init__(self, output: OutputFormat) -> None:

@@ -70,7 +70,7 @@ SURFACE_DTYPE = np.dtype(
     ]
 )
 
-_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT, _FILL = 1, 2, 4, 8, 16
+_WIDE, _PLANAR, _HALF_WIDTH, _HALF_HEIGHT = 1, 2, 4, 8
 _REPEAT_X, _REPEAT_Y, _PRODUCTS, _TABLES = 32, 64, 128, 256
 _FORMATS = {
     "nv12": _HALF_WIDTH | _HALF_HEIGHT,
@@ -230,29 +230,6 @@ def _describe(
     record["matrix"] = matrix.ravel()
     _place(record, output, down, across, channel_stride)
     record.flags.writeable = False
-    return record
-
-
-def describe_fill(
-    size: tuple[int, int],
-    output: OutputFormat,
-    *,
-    strides: tuple[int, int, int],
-    color: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> NDArray[Any]:
-    """The descriptor of slots filled with a colour (0-255), which is normalised like a picture.
-
-    Use it in the same table as surfaces; `luma` is ignored.
-    """
-    record = np.zeros((), dtype=SURFACE_DTYPE)
-    record["format"] = _FILL
-    record["matrix"][3::4] = color
-    down, across = (
-        _axis(0, side, side, resized=side, window=(0, side), stride=stride)
-        for side, stride in zip(size, strides[:2], strict=True)
-    )
-    record["crop_height"], record["crop_width"] = size
-    _place(record, output, down, across, strides[2])
     return record
 
 

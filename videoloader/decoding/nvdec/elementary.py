@@ -84,7 +84,6 @@ class ElementaryStream:
         return stream
 
     def _units(self, packets: Packets) -> list[bytes]:
-        """The NAL units of packets."""
         memory, size = packets.memory, self._length_size
         mask, sequence = self._sequence_type
         units = []

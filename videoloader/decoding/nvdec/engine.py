@@ -22,13 +22,7 @@ from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.output import OutputFormat
-from videoloader.errors import (
-    ClosedError,
-    DecodeError,
-    FormatError,
-    UnsupportedError,
-    VideoError,
-)
+from videoloader.errors import ClosedError, DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import PacketFlags
 from videoloader.machinery.cuda.streams import as_cupy
@@ -55,9 +49,6 @@ class GpuEngine:
     """Decodes runs on the NVDEC engines of a GPU, and unsupported ones on the CPU.
 
     Thread-safe.
-
-    Args:
-        device: the GPU.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -120,10 +111,7 @@ class GpuEngine:
             self._end(submitted, assembly, None if is_done else began)
 
     def _end(
-        self,
-        submitted: Sequence[_Submitted],
-        assembly: Assembly,
-        stream: torch.cuda.Stream | None,
+        self, submitted: Sequence[_Submitted], assembly: Assembly, stream: torch.cuda.Stream | None
     ) -> None:
         """Cancel jobs and wait for those that have begun, also after an error.
 
@@ -288,10 +276,7 @@ class GpuEngine:
         return refused
 
     def _share(
-        self,
-        submitted: Sequence[_Submitted],
-        assembly: Assembly,
-        cpu: CpuEngine | LocalEngine,
+        self, submitted: Sequence[_Submitted], assembly: Assembly, cpu: CpuEngine | LocalEngine
     ) -> None:
         """Decode runs that no engine has begun on the CPU, shortest first, one by one."""
         for run, future, _ in sorted(submitted, key=lambda each: len(each.run.run.packets)):
@@ -382,9 +367,8 @@ def _joined(runs: Sequence[MergedRun]) -> MergedRun:
     """Runs of one video as one, for a session that decodes what is in between as well."""
     if len(runs) == 1:
         return runs[0]
-    names = ("packets", "frames", "frame_packets")
-    parts = (np.concatenate([getattr(run.run, name) for run in runs]) for name in names)
-    return MergedRun(runs[0].clip, Run(*parts), [want for run in runs for want in run.wants])
+    joined = Run.joined([run.run for run in runs])
+    return MergedRun(runs[0].clip, joined, [want for run in runs for want in run.wants])
 
 
 def _keep_until_converted(clips: object, future: Future[Any]) -> None:  # noqa: ARG001

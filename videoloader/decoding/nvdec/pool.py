@@ -25,12 +25,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from videoloader.decoding.cpu.forward import Place
-from videoloader.decoding.nvdec.hardware import (
-    DecoderKind,
-    StreamNeeds,
-    capabilities,
-    gpu_memory,
-)
+from videoloader.decoding.nvdec.hardware import DecoderKind, StreamNeeds, capabilities, gpu_memory
 from videoloader.decoding.nvdec.session import NvdecJob, Reading, Session, Stats
 from videoloader.decoding.nvdec.sessions import Sessions
 from videoloader.decoding.switches import quick_switches

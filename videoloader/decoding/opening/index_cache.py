@@ -99,11 +99,7 @@ class IndexCache:
     """
 
     def __init__(
-        self,
-        indexer: Indexer | None = None,
-        *,
-        limit: int = _CACHED_BYTES,
-        packed_limit: int = 0,
+        self, indexer: Indexer | None = None, *, limit: int = _CACHED_BYTES, packed_limit: int = 0
     ) -> None:
         self._indexer = indexer
         self._kept = KeptIndexes(limit, packed_limit)

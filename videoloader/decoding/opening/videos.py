@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from videoloader.decoding.opening.index_cache import IndexCache
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.system.address import is_url, shown
 from videoloader.machinery.system.faults import blamed_on, tried
 from videoloader.sources.items import Item
@@ -122,12 +122,9 @@ def open_videos(
             if index is not None and place not in wants
         }
         open_one = partial(_open, files, cache, wants, known)
-        remote = {place: source for place, source in given.items() if is_remote(source)}
-        opened: dict[Hashable, _Opened] = {}
-        if len(remote) > 1:
-            with ThreadPoolExecutor(min(len(remote), _OPENED_AT_ONCE)) as pool:
-                made = pool.map(open_one, remote, remote.values())
-                opened |= zip(remote, made, strict=True)
+        remote = [place for place, source in given.items() if is_remote(source)]
+        made = in_threads(lambda place: open_one(place, given[place]), remote, _OPENED_AT_ONCE)
+        opened = dict(zip(remote, made, strict=True))
         for place, source in given.items():
             if place not in opened:
                 opened[place] = open_one(place, source)

@@ -37,11 +37,7 @@ class Fed(NamedTuple):
 
 
 def needed_packets(
-    index: VideoIndex,
-    read: Callable[[NDArray[np.int64]], Packets],
-    run: Run,
-    drop: Drop,
-    part: int,
+    index: VideoIndex, read: Callable[[NDArray[np.int64]], Packets], run: Run, drop: Drop, part: int
 ) -> Iterator[Fed]:
     """The packets of a run that a decoder has to be fed, some at a time.
 

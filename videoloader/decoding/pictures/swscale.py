@@ -42,11 +42,7 @@ _FIRST_PLACE, _FIRST_VALUE = 326, -400  # of its table for limited range; black,
 
 
 def to_rgb(
-    surface: Surface,
-    matrix: str,
-    range_: str,
-    reformatter: VideoReformatter,
-    form: str = "rgb24",
+    surface: Surface, matrix: str, range_: str, reformatter: VideoReformatter, form: str = "rgb24"
 ) -> Surface:
     """A surface as RGB, bit for bit what PyAV's `to_ndarray(format="rgb24")` gives.
 

@@ -131,7 +131,6 @@ def _video_stream(source: Source, header: Chunk) -> _Stream | None:
 
 
 def _audio(form: bytes) -> Audio:
-    """An audio stream by its WAVEFORMATEX."""
     if len(form) < _WAVE_HEADER:
         return Audio()
     tag, channels, rate, depth = struct.unpack("<HHI6xH", form)

@@ -95,11 +95,7 @@ def index_flv(source: Source, *, stream: int | None = None) -> Indexed:
 
 
 def _build(
-    source: Source,
-    near: Source,
-    frames: list[_Tag],
-    setups: list[tuple[int, bytes]],
-    tags: _Tags,
+    source: Source, near: Source, frames: list[_Tag], setups: list[tuple[int, bytes]], tags: _Tags
 ) -> Indexed:
     codec, first = frames[0].codec, frames[0]
     described = _describe(codec, setups, near.read(first.offset, first.size))

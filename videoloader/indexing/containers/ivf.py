@@ -127,8 +127,5 @@ def _pictures(codec: str, source: Source, offsets: Ints, sizes: Ints) -> _Pictur
 
 
 IVF = Container(
-    name="ivf",
-    endings=(".ivf",),
-    begins=lambda head: head.startswith(b"DKIF"),
-    parser=index_ivf,
+    name="ivf", endings=(".ivf",), begins=lambda head: head.startswith(b"DKIF"), parser=index_ivf
 )

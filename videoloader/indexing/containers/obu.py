@@ -21,8 +21,7 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     """Index a raw AV1 stream.
 
     Returns:
-        The index, and whether each temporal unit shows one frame; None if the file is of another
-        format.
+        The index, and whether each temporal unit shows one frame; None for another format.
     """
     if stream not in (None, 0):
         return None
@@ -46,12 +45,7 @@ def index_obu(source: Source, *, stream: int | None = None) -> Indexed:
     flags, shown = av1_flags(near, offsets, sizes.tolist(), sequence)
     times = np.arange(len(offsets)) * _STEP
     table = packet_table(
-        offsets,
-        sizes,
-        pts=times,
-        dts=times,
-        flags=flags,
-        durations=np.full(len(offsets), _STEP),
+        offsets, sizes, pts=times, dts=times, flags=flags, durations=np.full(len(offsets), _STEP)
     )
     warnings = past_the_end(source, "the last unit", end)
     if not warnings and not shown[-1]:

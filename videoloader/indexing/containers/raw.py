@@ -102,11 +102,7 @@ def _times(scan: NalScan, count: int, step: int) -> tuple[Any, Any]:
 
 
 def _build(
-    source: Source,
-    codec: str,
-    offsets: NDArray[np.int64],
-    picture: PictureFormat,
-    scan: NalScan,
+    source: Source, codec: str, offsets: NDArray[np.int64], picture: PictureFormat, scan: NalScan
 ) -> tuple[VideoIndex, bool]:
     step = round(1 / (_TIME_BASE * (picture.frame_rate or _RATE)))
     count = len(offsets)

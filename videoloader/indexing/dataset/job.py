@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from videoloader.indexing.dataset.rows import EncodedRow, Row, failed_row, stora
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.indexing.dataset.video_job import OnError, Progress, VideoJob, part_of
 from videoloader.indexing.dataset.videos import DatasetIndex, open_dataset
+from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.system.address import is_url, local_path
 from videoloader.machinery.system.checks import one_of
 from videoloader.machinery.system.writing import make_folder
@@ -194,11 +194,7 @@ def _earlier_rows(target: Path, root: str | None) -> Iterator[Row]:
 
 
 def _check_part(
-    target: Path,
-    every: list[Item],
-    items: list[Item],
-    shard: tuple[int, int],
-    root: str | None,
+    target: Path, every: list[Item], items: list[Item], shard: tuple[int, int], root: str | None
 ) -> None:
     """Refuse to write a part of the videos over an index of others of them.
 
@@ -232,10 +228,8 @@ def _current(
             return False  # of an earlier version, with fewer columns
         return _is_current(row, item.under(root), check)
 
-    if not _any_remote([item for item in items if item.listed is None], root):
-        return [is_current(item) for item in items]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(is_current, items))
+    is_remote = _any_remote([item for item in items if item.listed is None], root)
+    return in_threads(is_current, items, _AT_ONCE if is_remote else 1)
 
 
 def _any_remote(items: list[Item], root: str | None) -> bool:

@@ -26,8 +26,8 @@ from videoloader.machinery.system.address import (
 from videoloader.machinery.system.faults import unreadable
 from videoloader.sources.items import Item, local_item
 from videoloader.sources.lists import check_length, lines_of
-from videoloader.sources.opening import open_source
-from videoloader.sources.source import Fingerprint, Source
+from videoloader.sources.opening import open_archive, open_source
+from videoloader.sources.source import Fingerprint
 from videoloader.sources.tar import Member, read_members
 
 _LISTS = {".txt", ".list", ".lst"}
@@ -35,7 +35,6 @@ _TABLES = {".csv", ".tsv"}
 _ARCHIVE = ".tar"
 _WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
 _COMPRESSED = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".zip", ".7z", ".rar")
-_TAR_BLOCK = 1 << 13  # bytes to request for a header of a member
 
 
 def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
@@ -310,7 +309,7 @@ def _members(archive: Item, skipped: Skipped) -> Iterator[Item]:
     """The videos in an uncompressed tar archive, in its order."""
     path = archive.location
     try:
-        with _open_archive(path) as source:
+        with open_archive(path) as source:
             whole = source.fingerprint if is_url(local_path(path)) else None
             for member in read_members(source):
                 if _is_hidden(member.name):
@@ -331,11 +330,3 @@ def _member(path: str, member: Member, whole: Fingerprint | None) -> Item:
     state = whole and replace(whole, size=member.size)
     problem = "stored with holes, as sparse files are; pack it again without" * member.is_sparse
     return Item(path, name, member.offset, member.size, state, problem)
-
-
-def _open_archive(path: str) -> Source:
-    if not is_url(local_path(path)):
-        return open_source(path)
-    from videoloader.sources.remote import open_url
-
-    return open_url(path, block=_TAR_BLOCK)

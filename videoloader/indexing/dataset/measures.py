@@ -59,9 +59,7 @@ def _spacing(index: VideoIndex) -> tuple[bool, float | None]:
     return not is_even, _seconds(longest, index)
 
 
-def _groups(
-    index: VideoIndex,
-) -> tuple[float | None, int | None, float | None, int | None]:
+def _groups(index: VideoIndex) -> tuple[float | None, int | None, float | None, int | None]:
     """Of GOPs in presentation order: mean and maximum of frames, longest interval, open ones."""
     keys = index.keyframes
     count, packets = index.num_frames, index.frame_packets

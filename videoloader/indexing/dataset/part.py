@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
 from videoloader.indexing.dataset.arrow import as_array
-from videoloader.indexing.dataset.cache import (
-    is_default_root,
-    read_batches,
-    read_metadata,
-    reading,
-)
+from videoloader.indexing.dataset.cache import is_default_root, read_batches, read_metadata, reading
 from videoloader.indexing.dataset.reader import StoredRows
 from videoloader.indexing.dataset.rows import Row, completed, schema
 from videoloader.indexing.dataset.skipped import SKIPPED, Skipped

@@ -298,12 +298,6 @@ def storable(row: Row) -> Row:
 def _failed(item: Item, state: Fingerprint | None, error: Exception, root: str | None) -> Row:
     """The row of an error.
 
-    Args:
-        item: the video.
-        state: of the file, as far as known.
-        error: what was raised.
-        root: of the data set.
-
     Raises:
         ResourceError: the error is one of the machine.
     """

@@ -169,10 +169,7 @@ def answer(query: Query) -> Any:
 
 
 def _condition(
-    connection: duckdb.DuckDBPyConnection,
-    rows: Rows,
-    where: str,
-    further: Set[str] = frozenset(),
+    connection: duckdb.DuckDBPyConnection, rows: Rows, where: str, further: Set[str] = frozenset()
 ) -> str:
     """A condition to execute on the table `videos`, made with the columns that it needs.
 

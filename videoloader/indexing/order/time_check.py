@@ -176,11 +176,7 @@ def _heads_around(
     sizes = index.packets["size"].astype(np.int64)
     for start, stop in edges.reshape(-1, 2).tolist():
         heads, found = some_slice_heads(
-            nal,
-            index.length_size,
-            source,
-            index.packets["offset"][start:stop],
-            sizes[start:stop],
+            nal, index.length_size, source, index.packets["offset"][start:stop], sizes[start:stop]
         )
         yield start, heads if found.all() else None
 

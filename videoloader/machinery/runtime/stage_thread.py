@@ -218,8 +218,4 @@ def _end_all() -> None:
             thread.join()
 
 
-def _clear_running() -> None:
-    _running.clear()
-
-
-os.register_at_fork(after_in_child=_clear_running)
+os.register_at_fork(after_in_child=_running.clear)

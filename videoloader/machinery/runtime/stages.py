@@ -40,8 +40,7 @@ class StageRunner:
     `next` is called, others when `next` is. They block it for as long as they work. A first stage
     of that kind never runs by itself: at most `depth` items that it began are not taken yet.
 
-    One thread at a time takes the results. A process that forked from the one that made it gets an
-    error.
+    One thread at a time takes the results. A forked process gets an error.
 
     Args:
         stages: at least one.

@@ -60,13 +60,7 @@ class StatusFile:
             self._before.pop(monitor, None)
 
     def tell(self, monitor: Any, run: Any, stats: RunStats) -> None:
-        """Write what a run has done.
-
-        Args:
-            monitor: of the run.
-            run: a loader or pipeline.
-            stats: of it, so far.
-        """
+        """Write what a run has done."""
         with self._lock:
             before = self._before.get(monitor, RunStats())
             self._before[monitor] = stats

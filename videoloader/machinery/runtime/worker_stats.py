@@ -37,15 +37,7 @@ class WorkerStats:
     def add(
         self, worker: int | None, samples: int, work: Work, seconds: float, errors: int
     ) -> None:
-        """Count a batch.
-
-        Args:
-            worker: number of the worker; None for the process of the loader.
-            samples: in the batch.
-            work: that decoding took.
-            seconds: that it took.
-            errors: samples that failed.
-        """
+        """Count a batch."""
         slot = 0 if worker is None else 1 + worker % (_SLOTS - 1)
         row, now = self._counts[slot], time.monotonic()  # one clock for all processes
         if not row[_AT["batches"]]:

@@ -75,9 +75,6 @@ class Use:
     """Tracks the use of an object that other threads, or a signal handler, may close.
 
     Use the object within a `with` block of this.
-
-    Args:
-        name: of the object, for messages.
     """
 
     def __init__(self, name: str) -> None:

@@ -296,7 +296,6 @@ def send_files(connection: Connection[Any, Any], files: Sequence[int]) -> None:
 
 
 def _receive_files(connection: Connection[Any, Any], count: int) -> list[int]:
-    """Receive as many open files."""
     files: list[int] = []
     if count:
         with socket.socket(fileno=os.dup(connection.fileno())) as channel:

@@ -195,8 +195,7 @@ def work_for_sources(
 def as_array(value: Any) -> NDArray[Any]:
     """Convert a sample to an array in host memory.
 
-    Accepts numbers and lists of numbers too; floats become float32 as in the pipeline's own
-    process.
+    Accepts numbers and lists of numbers too; floats become float32 as in the pipeline's process.
 
     Raises:
         TypeError: it is not an array, or is on a GPU.

@@ -175,7 +175,6 @@ class _Team:
         return self._own.get(worker.pid) or self._shared
 
     def _take(self, worker: WorkerProcess[_Assigned], message: Answer | Question) -> None:
-        """Process a message of a worker."""
         with self._lock:
             if not worker.given:  # another worker has died, and `fail` has answered this order
                 return

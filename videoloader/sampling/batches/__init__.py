@@ -1,5 +1,5 @@
 """Batches of clips of several shapes and lengths: buckets and packs.
 
 Start at `batch_plan.py` (`BatchPlan`), the batches of every epoch; `buckets.py` and `packs.py` make
-one from `video_sizes.py`. `clip_lengths.py` says how long a clip each video allows.
+one from `video_sizes.py`, which also says how long a clip each video allows.
 """

@@ -23,8 +23,7 @@ from videoloader.sampling.batches.batch_plan import (
     check_unfit,
     counted,
 )
-from videoloader.sampling.batches.clip_lengths import frames_offered
-from videoloader.sampling.batches.video_sizes import VideoSizes
+from videoloader.sampling.batches.video_sizes import VideoSizes, frames_offered
 from videoloader.sampling.orders.batch_order import Remainder
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler

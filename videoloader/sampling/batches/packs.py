@@ -21,8 +21,7 @@ from videoloader.sampling.batches.batch_plan import (
     counted,
 )
 from videoloader.sampling.batches.buckets import as_shape
-from videoloader.sampling.batches.clip_lengths import check_length_varies, frames_offered
-from videoloader.sampling.batches.video_sizes import VideoSizes
+from videoloader.sampling.batches.video_sizes import VideoSizes, check_length_varies, frames_offered
 from videoloader.sampling.orders.sample_order import ONCE, EpochSamples
 from videoloader.sampling.sampler import ClipSampler
 

@@ -14,11 +14,10 @@ from typing import Any
 from videoloader.errors import FormatError, SourceError, VideoError
 from videoloader.machinery.system.address import is_url, local_path
 from videoloader.sources.items import Item
-from videoloader.sources.opening import open_source
+from videoloader.sources.opening import open_archive, open_source
 from videoloader.sources.source import Source
 from videoloader.sources.tar import BLOCK, read_members
 
-_REQUEST = 1 << 13  # bytes to request for headers of an archive
 _MOST = 1 << 26  # bytes of one file
 
 
@@ -59,7 +58,7 @@ def _from_archive(item: Item, endings: Collection[str], before: Item | None) -> 
         begin = -(-end // BLOCK) * BLOCK if before.member and end <= item.offset else 0
     found: dict[str, bytes] = {}
     try:
-        with _open_archive(item.location) as source:
+        with open_archive(item.location) as source:
             for name, offset, size, is_sparse in read_members(source, begin):
                 if is_sparse:
                     continue
@@ -101,11 +100,3 @@ def _value(data: bytes, ending: str, item: Item) -> Any:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{item.name}: its {ending} cannot be read ({error})") from error
     return data
-
-
-def _open_archive(path: str) -> Source:
-    if not is_url(local_path(path)):
-        return open_source(path)
-    from videoloader.sources.remote import open_url
-
-    return open_url(path, block=_REQUEST)

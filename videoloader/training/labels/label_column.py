@@ -17,12 +17,7 @@ from videoloader.machinery.system.address import absolute, is_url, local_path, s
 from videoloader.machinery.system.callers import warn_user
 from videoloader.sources.items import unquoted
 from videoloader.training.labels.label_values import VideoLabels, as_classes, as_labels
-from videoloader.training.sources import (
-    ClipSources,
-    IndexedVideos,
-    ListedVideos,
-    rows_given,
-)
+from videoloader.training.sources import ClipSources, IndexedVideos, ListedVideos, rows_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +178,6 @@ def find_labels(
 def _given_labels(
     labels: Labels, videos: ClipSources, found: ListedVideos | IndexedVideos
 ) -> Sequence[Any] | NDArray[Any]:
-    """The label of each video, as it was given."""
     if isinstance(labels, Mapping | LabelColumn):
         return labels_of_paths(labels, found.paths())
     if callable(labels):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from videoloader.decoding.opening.videos import is_remote
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.dataset.joining import On, read_table, rows_once
+from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.system.address import shown
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.training.labels.files_beside import read_beside
@@ -135,10 +135,8 @@ class SampleColumns:
         """What the files beside some videos hold, by ending; the error where that fails."""
         if not self._endings:
             return [{}] * len(videos)
-        if len(videos) < 2 or not is_remote(self._videos.item(videos[0])):
-            return [self._read(video) for video in videos]
-        with ThreadPoolExecutor(min(len(videos), _READ_AT_ONCE)) as pool:
-            return list(pool.map(self._read, videos))
+        is_far = len(videos) > 1 and is_remote(self._videos.item(videos[0]))
+        return in_threads(self._read, videos, _READ_AT_ONCE if is_far else 1)
 
     def values(
         self, videos: Sequence[int], beside: Sequence[dict[str, Any] | VideoError]

@@ -22,8 +22,6 @@ from videoloader.dali.types import ArrayConstant, Constant, Operand, ScalarConst
 from videoloader.errors import ArgumentError
 from videoloader.machinery.system.checks import one_of, whole_number
 
-__all__ = ["Augmentation", "augmentation", "check_keywords"]
-
 _KEPT: Any = object()
 _DEVICES = ("cpu", "gpu", "auto")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -139,12 +137,7 @@ class Augmentation:
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self.op).parameters
 
-    def _parameter(
-        self,
-        magnitude_bin: Any,
-        count: int | None,
-        device: str,
-    ) -> DataNode:
+    def _parameter(self, magnitude_bin: Any, count: int | None, device: str) -> DataNode:
         what = f"augmentation {self.name}"
         magnitudes = self._get_magnitudes(count)
         assert magnitudes is not None

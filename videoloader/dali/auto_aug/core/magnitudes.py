@@ -14,8 +14,6 @@ from videoloader.dali.pipeline.graph.nodes import DataNode
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.machinery.system.checks import whole_number
 
-__all__ = ["SignedBin", "check_bin", "parameter_table", "signed_bin"]
-
 Parameters = NDArray[Any]
 
 

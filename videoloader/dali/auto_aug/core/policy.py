@@ -9,8 +9,6 @@ from videoloader.dali.auto_aug.core.magnitudes import check_bin
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.machinery.system.checks import real_number, whole_number
 
-__all__ = ["Policy", "Step"]
-
 Step = tuple[Augmentation, float, int | None]
 """An augmentation, the probability that it is applied, its magnitude bin."""
 

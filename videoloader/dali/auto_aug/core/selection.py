@@ -11,14 +11,9 @@ from videoloader.dali.pipeline.graph.nodes import Branch, DataNode, inside
 from videoloader.dali.types import DataType
 from videoloader.errors import ArgumentError
 
-__all__ = ["Draws", "select"]
-
 
 def select(
-    ops: Sequence[Callable[..., Any]],
-    selected_op_idx: DataNode,
-    *op_args: Any,
-    **op_kwargs: Any,
+    ops: Sequence[Callable[..., Any]], selected_op_idx: DataNode, *op_args: Any, **op_kwargs: Any
 ) -> DataNode:
     """Run for each sample the function that its index selects.
 

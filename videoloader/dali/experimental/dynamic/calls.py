@@ -21,8 +21,6 @@ from videoloader.dali.tensors import TensorList, to_tensor
 from videoloader.dali.tensors.importing import is_array
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["argument", "functions", "runs_on"]
-
 _ABSENT = ("constant", "python_function", "torch_python_function")
 """As in DALI, these are for graphs."""
 

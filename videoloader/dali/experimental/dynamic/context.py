@@ -14,8 +14,6 @@ from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.machinery.system.checks import whole_number
 from videoloader.machinery.workers.processors import usable_processors
 
-__all__ = ["Device", "EvalContext", "EvalMode", "device", "get_num_threads", "set_num_threads"]
-
 _ENTERED: ContextVar[tuple[tuple[Any, ExitStack], ...]] = ContextVar(
     "videoloader_dynamic_entered", default=()
 )

@@ -13,8 +13,6 @@ from videoloader.dali.tensors import Tensor, TensorList, to_tensor
 from videoloader.dali.tensors.importing import is_array
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["array_of", "copied", "run", "subscript"]
-
 
 def subscript(plain: TensorList, ranges: Any) -> TensorList:
     """Index each sample; the same batch if the index says nothing."""

@@ -20,8 +20,6 @@ from videoloader.dali.tensors.importing import is_array
 from videoloader.dali.types import Computable
 from videoloader.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Batch", "Tensor", "Value", "as_batch", "as_tensor", "batch", "tensor", "wrapped"]
-
 
 class Value(Computable):
     """What `Tensor` and `Batch` have in common; `plain` is the value that operators take."""

@@ -78,18 +78,9 @@ class Expression:
         return constant.dtype
 
     def apply(
-        self,
-        kinds: tuple[DataType, ...],
-        inputs: Sequence[torch.Tensor],
-        out: torch.Tensor,
+        self, kinds: tuple[DataType, ...], inputs: Sequence[torch.Tensor], out: torch.Tensor
     ) -> None:
-        """Compute into `out`.
-
-        Args:
-            kinds: element types of the operands, from `kinds`.
-            inputs: tensors that broadcast.
-            out: of the type and shape of the result.
-        """
+        """Compute into `out`."""
         operands = tuple(
             inputs[each] if isinstance(each, int) else _scalar(each.value, kind, out.device)
             for each, kind in zip(self.operands, kinds, strict=True)

@@ -101,13 +101,7 @@ class Function:
     def apply(
         self, kinds: tuple[DataType, ...], operands: tuple[torch.Tensor, ...], out: torch.Tensor
     ) -> None:
-        """Compute into `out`, of the type and shape of the result.
-
-        Args:
-            kinds: element types of the operands.
-            operands: tensors that broadcast.
-            out: where the result is written.
-        """
+        """Compute into `out`, of the type and shape of the result."""
         if self.compares:
             out.copy_(self._compare(kinds, operands))
             return
@@ -140,30 +134,24 @@ def _add(
     FUNCTIONS[name] = Function(name, arity, result, compute, **options)
 
 
-def _number(name: str) -> Callable[..., DataType]:
-    """The common type; operands must not all be BOOL."""
+def _checked(
+    check: Callable[..., None], type_of: Callable[..., DataType]
+) -> Callable[[str], Callable[..., DataType]]:
+    """The type of the result, by the name of a function; `check` refuses types of operands."""
 
-    def result(*kinds: DataType) -> DataType:
-        check_not_bool(name, *kinds)
-        return common_type(*kinds)
+    def of(name: str) -> Callable[..., DataType]:
+        def result(*kinds: DataType) -> DataType:
+            check(name, *kinds)
+            return type_of(*kinds)
 
-    return result
+        return result
 
-
-def _float(name: str) -> Callable[..., DataType]:
-    def result(*kinds: DataType) -> DataType:
-        check_not_bool(name, *kinds)
-        return floating_type(*kinds)
-
-    return result
+    return of
 
 
-def _bits(name: str) -> Callable[..., DataType]:
-    def result(*kinds: DataType) -> DataType:
-        check_integers(name, *kinds)
-        return common_type(*kinds)
-
-    return result
+_number = _checked(check_not_bool, common_type)
+_float = _checked(check_not_bool, floating_type)
+_bits = _checked(check_integers, common_type)
 
 
 def _bool(*kinds: DataType) -> DataType:

@@ -32,12 +32,7 @@ SOUND_TYPE = Argument(
 
 
 def convert_sound(
-    sound: DecodedSound,
-    *,
-    downmix: bool,
-    sample_rate: float,
-    quality: float,
-    dtype: torch.dtype,
+    sound: DecodedSound, *, downmix: bool, sample_rate: float, quality: float, dtype: torch.dtype
 ) -> tuple[torch.Tensor, float]:
     """Samples of a sound as DALI gives them, and their rate.
 

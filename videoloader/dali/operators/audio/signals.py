@@ -47,12 +47,7 @@ def _infer_filtered(context: Context, signal: Spec, *, dtype: torch.dtype, **oth
     infer=_infer_filtered,
 )
 def preemphasis_filter(
-    context: Context,
-    signal: Batch,
-    *,
-    preemph_coeff: PerSample,
-    border: str,
-    dtype: torch.dtype,
+    context: Context, signal: Batch, *, preemph_coeff: PerSample, border: str, dtype: torch.dtype
 ) -> Batch:
     """Subtract from every value of a signal a share of the value before it.
 
@@ -160,12 +155,7 @@ def _infer_region(context: Context, signal: Spec, **arguments: Any) -> tuple[Spe
     unused=("reset_interval",),  # the sums are exact enough without
 )
 def nonsilent_region(
-    context: Context,
-    signal: Batch,
-    *,
-    cutoff_db: float,
-    window_length: int,
-    reference_power: float,
+    context: Context, signal: Batch, *, cutoff_db: float, window_length: int, reference_power: float
 ) -> tuple[Batch, Batch]:
     """Find the part of a signal between leading and trailing silence.
 

@@ -208,10 +208,7 @@ def _infer_mel(
             choices=("slaney", "htk"),
         ),
         Argument(
-            "normalize",
-            BOOL,
-            default=True,
-            doc="the integral of a filter is 1; else its peak is",
+            "normalize", BOOL, default=True, doc="the integral of a filter is 1; else its peak is"
         ),
     ),
     infer=_infer_mel,
@@ -275,12 +272,7 @@ def _infer_decibels(context: Context, magnitudes: Spec, **arguments: Any) -> Spe
     check=_check_reference,
 )
 def to_decibels(
-    context: Context,
-    magnitudes: Batch,
-    *,
-    multiplier: float,
-    reference: float,
-    cutoff_db: float,
+    context: Context, magnitudes: Batch, *, multiplier: float, reference: float, cutoff_db: float
 ) -> Batch:
     """Convert magnitudes to decibels: multiplier * log10(in / reference)."""
     out = context.empty()
@@ -344,10 +336,7 @@ def _infer_mfcc(
         Argument("n_mfcc", INT, 20, "coefficients that are kept", least=1),
         Argument("dct_type", INT, 2, "kind of cosine transform", choices=(1, 2, 3, 4)),
         Argument(
-            "normalize",
-            BOOL,
-            default=False,
-            doc="the transform is orthonormal; not for dct_type 1",
+            "normalize", BOOL, default=False, doc="the transform is orthonormal; not for dct_type 1"
         ),
         Argument("axis", INT, 0, "dimension that is transformed", least=0),
         Argument(

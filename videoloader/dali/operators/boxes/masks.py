@@ -42,12 +42,7 @@ def _infer_pixel(context: Context, masks: Spec, **others: Any) -> Spec:
     exclusive=(("value", "threshold"),),
 )
 def random_mask_pixel(
-    context: Context,
-    masks: Batch,
-    *,
-    foreground: PerSample,
-    threshold: PerSample,
-    value: PerSample,
+    context: Context, masks: Batch, *, foreground: PerSample, threshold: PerSample, value: PerSample
 ) -> Batch:
     """Draw the coordinates of a pixel, each equally likely, of the foreground if there is any."""
     results = []

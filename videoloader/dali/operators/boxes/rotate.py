@@ -152,11 +152,7 @@ def _sides(shape: Sequence[int], layout: str) -> tuple[float, float]:
 
 
 def _canvas(
-    sides: tuple[float, float],
-    degrees: float,
-    size: Sequence[float] | None,
-    *,
-    keep_size: bool,
+    sides: tuple[float, float], degrees: float, size: Sequence[float] | None, *, keep_size: bool
 ) -> tuple[float, ...]:
     """(height, width) of the rotated frame."""
     if size:

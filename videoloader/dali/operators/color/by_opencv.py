@@ -230,11 +230,7 @@ _ALGORITHMS = {"bilinear_ocv": "", "edgeaware_ocv": "_EA", "vng_ocv": "_VNG", "g
 
 
 def _infer_debayered(
-    context: Context,
-    frames: Spec,
-    *,
-    blue_position: PerSample,
-    algorithm: str | None,
+    context: Context, frames: Spec, *, blue_position: PerSample, algorithm: str | None
 ) -> Planned:
     if frames.dtype not in (torch.uint8, torch.uint16):
         raise ArgumentError(f"fn.debayer takes uint8 and uint16, got {frames.dtype}")

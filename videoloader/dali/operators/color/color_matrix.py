@@ -294,14 +294,7 @@ _SPACES = (ImageType.RGB, ImageType.BGR, ImageType.GRAY, ImageType.YCbCr)
 
 @dataclass(frozen=True, eq=False)
 class _Conversion:
-    """Plan of `color_space_conversion`, for a number of samples of an element type.
-
-    Attributes:
-        count: samples.
-        dtype: their element type.
-        matrix: from one colour space to the other.
-        is_identity: whether they are one.
-    """
+    """Plan of `color_space_conversion`, for a number of samples of an element type."""
 
     count: int
     dtype: torch.dtype

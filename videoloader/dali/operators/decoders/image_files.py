@@ -243,10 +243,7 @@ def decode_whole(context: Context, encoded: Batch, **options: Any) -> Batch:
 
 
 @declare(
-    "decoders.image_crop",
-    arguments=(*DECODING, *CROP_ARGUMENTS),
-    check=check_crop,
-    **_DESCRIPTION,
+    "decoders.image_crop", arguments=(*DECODING, *CROP_ARGUMENTS), check=check_crop, **_DESCRIPTION
 )
 def decode_crop(context: Context, encoded: Batch, **arguments: Any) -> Batch:
     """Decode a window of images; it is that of `fn.crop`."""

@@ -77,10 +77,6 @@ def _fill_values(values: Spec, fill_value: PerSample) -> list[tuple[float, ...]]
     return found
 
 
-def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
-    return erase_regions(context, values, *plan)
-
-
 @declare(
     "erase",
     inputs=(Input("data", is_frames=True),),
@@ -111,7 +107,7 @@ def _erase_on_gpu(context: Context, values: Batch, plan: _Erasing) -> Any:
     ),
     infer=_infer,
     exclusive=(("normalized", "normalized_anchor"), ("normalized", "normalized_shape")),
-    kernels={"cuda": _erase_on_gpu},
+    kernels={"cuda": lambda context, values, plan: erase_regions(context, values, *plan)},
 )
 def erase(context: Context, values: Batch, plan: _Erasing) -> Batch:
     """Fill one or more regions of every sample with one value for each channel.

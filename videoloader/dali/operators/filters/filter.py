@@ -41,10 +41,6 @@ _BORDERS = {
 _OPENCV_TYPES = (torch.uint8, torch.int16, torch.uint16, torch.float32)
 
 
-def _border(value: Any) -> str:
-    return _BORDERS.get(value, str(value))
-
-
 class _Correlating(NamedTuple):
     """Plan of `filter`.
 
@@ -133,7 +129,7 @@ def _on_gpu(
         ),
         Argument(
             "border",
-            Kind("str", _border),
+            Kind("str", lambda value: _BORDERS.get(value, str(value))),
             "reflect_101",
             "what stands outside; `constant` is `fill_value`, or 0",
             choices=BORDERS,

@@ -57,11 +57,7 @@ def _pair(name: str, values: Sequence[int], least: int) -> Pair:
 
 
 def _extreme(
-    pictures: torch.Tensor,
-    mask: _Rectangle,
-    border: str,
-    *,
-    largest: bool,
+    pictures: torch.Tensor, mask: _Rectangle, border: str, *, largest: bool
 ) -> torch.Tensor:
     """The largest or smallest value under a mask, separably."""
     (width, height), (x, y) = mask
@@ -231,16 +227,8 @@ def _declare(name: str, doc: str, *, largest: bool) -> None:
     )(run)
 
 
-_declare(
-    "dilate",
-    "Replace each value by the largest one in a rectangle around it.",
-    largest=True,
-)
-_declare(
-    "erode",
-    "Replace each value by the smallest one in a rectangle around it.",
-    largest=False,
-)
+_declare("dilate", "Replace each value by the largest one in a rectangle around it.", largest=True)
+_declare("erode", "Replace each value by the smallest one in a rectangle around it.", largest=False)
 
 
 def _median(pictures: torch.Tensor, width: int, height: int) -> torch.Tensor:

@@ -25,9 +25,7 @@ from videoloader.dali.tensors.batch import Batch
 Pair = tuple[int, int]
 
 _ROW = row_type(
-    ("weights", "u8"),
-    ("fill", "u8"),
-    *((name, "i4") for name in ("height", "width", "y", "x")),
+    ("weights", "u8"), ("fill", "u8"), *((name, "i4") for name in ("height", "width", "y", "x"))
 )
 _CORRELATE = Kernel("filters/neighborhoods.cu", "correlate", _ROW)
 _MEDIAN = Kernel("filters/neighborhoods.cu", "median", _ROW)

@@ -33,11 +33,6 @@ def _class_axis(values: Spec, axis: int | None) -> int | None:
     return ndim if axis is None or axis == -1 else axis
 
 
-def _tells_scalars(arguments: Mapping[str, Any]) -> bool:
-    """Whether the output depends on all samples being scalars."""
-    return arguments["axis"] is None
-
-
 class _Marking(NamedTuple):
     """Plan of `one_hot`.
 
@@ -93,7 +88,7 @@ def _infer_one_hot(
     ),
     infer=_infer_one_hot,
     check=check_letter("one_hot"),
-    whole_batch=_tells_scalars,
+    whole_batch=lambda arguments: arguments["axis"] is None,
 )
 def one_hot(context: Context, values: Batch, plan: _Marking) -> Batch:
     """Mark the class that each number stands for along a new dimension.

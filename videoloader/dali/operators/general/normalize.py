@@ -55,11 +55,7 @@ def _parameters(values: Spec, mean: PerSample, stddev: PerSample) -> list[Shape 
 
 
 def _axes(
-    values: Spec,
-    mean: PerSample,
-    stddev: PerSample,
-    axes: Sequence[int] | None,
-    names: str | None,
+    values: Spec, mean: PerSample, stddev: PerSample, axes: Sequence[int] | None, names: str | None
 ) -> tuple[int, ...]:
     """The dimensions that one mean is for: as given, else those of size 1 in mean or stddev."""
     given = _parameters(values, mean, stddev)

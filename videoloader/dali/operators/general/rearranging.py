@@ -199,10 +199,6 @@ def permute_batch(context: Context, values: Batch, *, indices: PerSample) -> Bat
     return Batch([values[index] for index in indices])
 
 
-def _infer_positions(context: Context, **others: Any) -> Spec:
-    return Spec.alike(context.count, (), torch.int32)
-
-
 @declare(
     "batch_permutation",
     draws=True,
@@ -217,7 +213,7 @@ def _infer_positions(context: Context, **others: Any) -> Spec:
         ),
         SEED,
     ),
-    infer=_infer_positions,
+    infer=lambda context, **_: Spec.alike(context.count, (), torch.int32),
 )
 def batch_permutation(context: Context, *, allow_repetitions: bool, no_fixed_points: bool) -> Batch:
     """Give the samples of a batch its positions in random order, for `fn.permute_batch`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import torch
@@ -29,13 +30,7 @@ Reduction: TypeAlias = Callable[[torch.Tensor, tuple[int, ...]], torch.Tensor]
 
 
 class _Reducing(NamedTuple):
-    """Plan of a reduction.
-
-    Attributes:
-        axes: dimensions that are reduced.
-        keeps_axes: whether they stay, of size 1.
-        ddof: taken off the number of elements.
-    """
+    """Plan of a reduction."""
 
     axes: tuple[int, ...]
     keeps_axes: bool
@@ -127,14 +122,6 @@ def _extreme(values: torch.Tensor, axes: tuple[int, ...], *, largest: bool) -> t
     return from_ordered(found, dtype)
 
 
-def _maximum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    return _extreme(values, axes, largest=True)
-
-
-def _minimum(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    return _extreme(values, axes, largest=False)
-
-
 def _sum_type(dtype: torch.dtype) -> torch.dtype:
     """The type of a sum: the largest of the kind of its elements; of floating point their own."""
     if dtype.is_floating_point:
@@ -154,7 +141,6 @@ def _own_type(dtype: torch.dtype) -> torch.dtype:
 def _declare(
     name: str, reduce: Reduction, result: Callable[[torch.dtype], torch.dtype], doc: str
 ) -> None:
-    """Declare a reduction of one input."""
 
     def infer(
         context: Context,
@@ -211,8 +197,8 @@ _declare(
     _mean_type,
     f"Give the root of the mean of squares, of integers in float32. {_SATURATED}",
 )
-_declare("max", _maximum, _own_type, "Give the largest element.")
-_declare("min", _minimum, _own_type, "Give the smallest element.")
+_declare("max", partial(_extreme, largest=True), _own_type, "Give the largest element.")
+_declare("min", partial(_extreme, largest=False), _own_type, "Give the smallest element.")
 
 
 def _infer_deviation(

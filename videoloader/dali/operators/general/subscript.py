@@ -81,7 +81,6 @@ def _arguments() -> tuple[Argument, ...]:
 
 
 def _indices(count: int, num_subscripts: int, given: Mapping[str, Any]) -> list[Index]:
-    """The index of each sample."""
     items: list[list[int | slice]] = [[] for _ in range(count)]
     for axis in range(num_subscripts):
         at, low, high, step = (given[f"{name}_{axis}"] for name in ("at", "lo", "hi", "step"))
@@ -194,11 +193,7 @@ def _infer_expand(
     infer=_infer_expand,
 )
 def expand_dims(
-    context: Context,
-    data: Batch,
-    *,
-    axes: Sequence[int],
-    new_axis_names: str | None,
+    context: Context, data: Batch, *, axes: Sequence[int], new_axis_names: str | None
 ) -> Batch:
     """Insert dimensions of size 1. The data is not copied."""
     if data.block is not None and len(data):

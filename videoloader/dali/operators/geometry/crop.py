@@ -49,12 +49,7 @@ def absorb_crop(form: DecodedForm, arguments: Mapping[str, Any]) -> DecodedForm 
 
 @dataclass(frozen=True, eq=False)
 class _Cropping:
-    """Plan of `crop`.
-
-    Attributes:
-        windows: of each sample.
-        fill_values: what lies outside, for all channels or each.
-    """
+    """Plan of `crop`."""
 
     windows: tuple[Windows, ...]
     fill_values: tuple[float, ...]

@@ -251,10 +251,7 @@ def _window(frames: torch.Tensor, start: Pair, size: Pair) -> torch.Tensor:
 
 
 def _regions(
-    frames: Sequence[Shape],
-    canvas: Shape,
-    given: Mapping[str, Any],
-    position: int,
+    frames: Sequence[Shape], canvas: Shape, given: Mapping[str, Any], position: int
 ) -> list[Part]:
     """The regions to paste on a canvas; an error where they reach outside."""
     found = []
@@ -285,11 +282,7 @@ def _regions(
 
 
 def _measure(
-    given: Mapping[str, Any],
-    name: str,
-    number: int,
-    sides: Pair,
-    rounded: Any = math.floor,
+    given: Mapping[str, Any], name: str, number: int, sides: Pair, rounded: Any = math.floor
 ) -> Pair | None:
     """A point or a size in pixels; None if it is not given."""
     if given[name] is not None:

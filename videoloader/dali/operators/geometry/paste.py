@@ -23,7 +23,6 @@ def _place(name: str, doc: str) -> Argument:
 def _canvas(
     sides: tuple[int, int], ratio: float, least: float, paste_y: float, paste_x: float
 ) -> Window:
-    """The canvas of a frame as a window of it."""
     if ratio < 1:
         raise ArgumentError(f"fn.paste: ratio must be at least 1, got {ratio}")
     if least < 0:
@@ -34,7 +33,6 @@ def _canvas(
 
 
 def _canvases(frames: Spec, given: dict[str, PerSample]) -> list[Window]:
-    """The canvas of each sample as a window of its frames."""
     names = ("ratio", "min_canvas_size", "paste_y", "paste_x")
     each = zip(frames.shapes, *(given[name] for name in names), strict=True)
     return [_canvas((shape[-3], shape[-2]), *own) for shape, *own in each]
@@ -46,12 +44,7 @@ def _product(length: int, part: float) -> int:
 
 
 class _Pasting(NamedTuple):
-    """Plan of `paste`.
-
-    Attributes:
-        canvases: of each sample as a window of its frames.
-        fill_value: of the canvas, for all channels or each.
-    """
+    """Plan of `paste`."""
 
     canvases: list[Window]
     fill_value: tuple[float, ...]

@@ -15,12 +15,7 @@ from videoloader.dali.operators.context import Context, Planned, once_for_equal
 from videoloader.dali.operators.geometry.resampling import Axis, resample
 from videoloader.dali.operators.geometry.resize import Resampling
 from videoloader.dali.operators.geometry.resize_on_gpu import Weights, resize_on_gpu
-from videoloader.dali.operators.geometry.sizes import (
-    FILTER_ARGUMENTS,
-    FITTING,
-    MODE,
-    resize_axes,
-)
+from videoloader.dali.operators.geometry.sizes import FILTER_ARGUMENTS, FITTING, MODE, resize_axes
 from videoloader.dali.operators.inputs import Input
 from videoloader.dali.operators.operator import declare
 from videoloader.dali.tensors.batch import Batch, Spec
@@ -157,11 +152,7 @@ def _picture(shape: Sequence[int], axes: Sequence[Axis]) -> _Picture | None:
             per_sample=True,
         ),
         Argument(
-            "size_rounding",
-            TEXT,
-            "round",
-            "of extents",
-            choices=("round", "truncate", "ceil"),
+            "size_rounding", TEXT, "round", "of extents", choices=("round", "truncate", "ceil")
         ),
         *FITTING,
         *FILTER_ARGUMENTS,

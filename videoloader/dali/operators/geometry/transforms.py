@@ -267,10 +267,6 @@ def _chained(context: Context, arguments: Mapping[str, Any]) -> list[Matrix]:
     return found
 
 
-def _infer_combine(context: Context, **arguments: Any) -> Planned:
-    return _planned(_chained(context, arguments))
-
-
 @declare(
     "transforms.combine",
     arguments=(
@@ -289,7 +285,7 @@ def _infer_combine(context: Context, **arguments: Any) -> Planned:
     ),
     positional=tuple(f"mt_{number}" for number in range(_MOST)),
     devices=("cpu",),
-    infer=_infer_combine,
+    infer=lambda context, **arguments: _planned(_chained(context, arguments)),
     by_frames=True,
 )
 def combine(context: Context, plan: list[Matrix]) -> Batch:

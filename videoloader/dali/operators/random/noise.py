@@ -64,14 +64,6 @@ def _noise_launch(
     """A kernel of noise.cu for contiguous samples.
 
     The key of a sample is made of the first numbers of its generator.
-
-    Args:
-        context: of the call.
-        values: what noise is added to.
-        out: of the same type.
-        kernel: that adds it.
-        macros: what it is compiled for.
-        **numbers: fields of its rows, for each sample.
     """
     rows = np.zeros(len(values), _ROW)
     for name, batch in (("source", values), ("target", out)):

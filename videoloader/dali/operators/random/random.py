@@ -243,13 +243,7 @@ def _infer_choice(
     ),
     infer=_infer_choice,
 )
-def choice(
-    context: Context,
-    values: Batch,
-    *like: Batch,
-    p: PerSample,
-    shape: PerSample,
-) -> Batch:
+def choice(context: Context, values: Batch, *like: Batch, p: PerSample, shape: PerSample) -> Batch:
     """Draw elements: slices along the first dimension of the input, or numbers below a scalar.
 
     Elements may come more than once.

@@ -18,10 +18,7 @@ from videoloader.errors import ArgumentError
 
 AREA = Argument("random_area", RANGE, (0.08, 1.0), "part of the image, equally likely")
 RATIO = Argument(
-    "random_aspect_ratio",
-    RANGE,
-    (0.75, 1.333333),
-    "width to height, its logarithm equally likely",
+    "random_aspect_ratio", RANGE, (0.75, 1.333333), "width to height, its logarithm equally likely"
 )
 
 
@@ -151,10 +148,7 @@ def _check_lengths(*values: Sequence[int]) -> None:
 
 
 def _range(
-    crop: Sequence[int],
-    start: Sequence[int],
-    end: Sequence[int],
-    bounds: Sequence[int] | None,
+    crop: Sequence[int], start: Sequence[int], end: Sequence[int], bounds: Sequence[int] | None
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Least and greatest start of the window in each dimension."""
     first, last, size = (np.array(each, dtype=np.int64) for each in (start, end, crop))

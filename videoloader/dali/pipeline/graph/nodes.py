@@ -305,12 +305,7 @@ def _path_of(branch: Branch | None) -> tuple[Branch, ...]:
 
 
 def _deepest(branches: Iterable[Branch | None], what: str) -> Branch | None:
-    """The innermost of some branches, which have to lie within one another.
-
-    Args:
-        branches: of what an operator takes.
-        what: takes it, for the error.
-    """
+    """The innermost of some branches, which have to lie within one another."""
     inner = max(branches, key=lambda each: len(_path_of(each)), default=None)
     for each in branches:
         _check_within(each, inner, what)

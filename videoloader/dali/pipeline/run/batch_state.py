@@ -37,10 +37,6 @@ class Slots:
 
     Samples that fit live in the block; a sample of another shape or type has memory of its own,
     and the batch is ragged. Threads may share it.
-
-    Args:
-        count: samples in the batch.
-        recycler: where the block comes from.
     """
 
     def __init__(self, count: int, recycler: Recycler) -> None:

@@ -45,16 +45,7 @@ _LIBRARIES = (
 
 
 class Evaluator:
-    """Runs the maps of a graph.
-
-    Args:
-        options: of the pipeline.
-        outputs: of the pipeline, in whose memory results are written.
-        meter: counts samples and time.
-        memory: counts the memory of outputs; None: not counted.
-        recyclers: of the memory of each output of the pipeline.
-        failures: of operators that decode, by name.
-    """
+    """Runs the maps of a graph."""
 
     def __init__(
         self,
@@ -153,11 +144,7 @@ class Evaluator:
                 slots[at].keep(part.start, outputs[data.output])
 
     def _apply(
-        self,
-        node: Node,
-        part: Part,
-        positions: Positions,
-        attempts: Attempts[int] | None = None,
+        self, node: Node, part: Part, positions: Positions, attempts: Attempts[int] | None = None
     ) -> tuple[Batch, ...]:
         operator = node.operator
         arguments = node.arguments(positions, part.value)
@@ -197,13 +184,7 @@ class Evaluator:
             seed, stage = self._options.seed, node.stage
         else:
             stage = 0  # operators with one seed draw the same numbers
-        return generator(
-            seed,
-            stage=stage,
-            sample=identity.sample,
-            epoch=identity.epoch,
-            into=into,
-        )
+        return generator(seed, stage=stage, sample=identity.sample, epoch=identity.epoch, into=into)
 
     def _blamed(self, node: Node, part: Part, error: Exception) -> OperatorError:
         """The error, naming the first sample that also fails when run alone."""

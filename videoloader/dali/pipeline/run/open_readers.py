@@ -26,12 +26,7 @@ NOTHING: Planned = MappingProxyType({})
 
 
 class Sources(Mapping[str, BatchSource]):
-    """The sources that were opened, by the names of their operators.
-
-    Args:
-        options: of the pipeline.
-        python_pool: runs parallel external sources; not started yet.
-    """
+    """The sources that were opened, by the names of their operators."""
 
     def __init__(self, options: RunOptions, python_pool: PythonPool | None) -> None:
         self._options = options

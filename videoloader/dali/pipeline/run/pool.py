@@ -162,11 +162,7 @@ def _start(pool: ThreadPoolExecutor, num_threads: int, cpus: Sequence[int]) -> N
 
 
 class SampleSharing:
-    """Sends the samples of batches through stages in parts.
-
-    Args:
-        num_threads: that share the samples.
-    """
+    """Sends the samples of batches through stages in parts."""
 
     def __init__(self, num_threads: int) -> None:
         self._num_threads = num_threads

@@ -23,9 +23,6 @@ def nvtx_ranges(*, uses_gpu: bool) -> Mark | None:
     """A range of NVTX for a name, under a profiler; None without one.
 
     VIDEOLOADER_NVTX=1 asks for ranges without a profiler that is known, 0 leaves them out.
-
-    Args:
-        uses_gpu: whether the pipeline does.
     """
     wanted = os.environ.get("VIDEOLOADER_NVTX", "")
     is_profiled = any(name in os.environ for name in _PROFILERS)

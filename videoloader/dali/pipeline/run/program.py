@@ -50,13 +50,7 @@ from videoloader.sampling.orders.reader_epochs import Epochs
 
 
 class Program:
-    """Makes batches. Knows nothing of queues, and of no pipeline.
-
-    Args:
-        graph: what to run.
-        options: how to.
-        python_pool: runs parallel external sources; not started yet.
-    """
+    """Makes batches. Knows nothing of queues, and of no pipeline."""
 
     def __init__(self, graph: Graph, options: RunOptions, python_pool: PythonPool | None) -> None:
         self.options = options
@@ -208,12 +202,7 @@ class Program:
         }
 
     def stats(self, runner: RunStats, monitor: Monitor) -> RunStats:
-        """The statistics since `monitor` began.
-
-        Args:
-            runner: where the time of the stages went.
-            monitor: counts what the consumer takes.
-        """
+        """The statistics since `monitor` began."""
         return replace(
             runner,
             operators=self.operator_stats(),
@@ -261,12 +250,7 @@ class Program:
         return self._run(self.compiled[0], self.plan(iteration, asked), None)
 
     def plan(self, iteration: int, asked: Planned = NOTHING) -> BatchState:
-        """Draw the samples of a batch from every source.
-
-        Args:
-            iteration: its number.
-            asked: what `Sources.ask` gave, if anything.
-        """
+        """Draw the samples of a batch from every source."""
         items = self.sources.planned_by_all(iteration, asked)
         counts = {*map(len, items.values())} or {self.options.batch_size}
         if len(counts) > 1:

@@ -26,13 +26,7 @@ class StagedRun:
         state: where to go on; None: at the beginning.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        at_first: int,
-        state: Checkpoint | None,
-    ) -> None:
+    def __init__(self, program: Program, *, at_first: int, state: Checkpoint | None) -> None:
         self.program = program
         self._at_first = at_first
         self._first = self._epoch = self._epoch_start = 0
@@ -139,12 +133,7 @@ class StagedRun:
         return has_ended
 
     def checkpoint(self, seed: int, *, has_seed: bool) -> Checkpoint:
-        """The state after the last batch that was taken.
-
-        Args:
-            seed: of the pipeline.
-            has_seed: whether the seed was given.
-        """
+        """The state after the last batch that was taken."""
         self.program.sources.check_has_no_state()
         divisions = tuple(epochs.division for epochs in self.program.epochs.values())
         place = self.next_batch, self._epoch, self._epoch_start

@@ -33,15 +33,7 @@ if TYPE_CHECKING:
 
 
 class StepDecoder:
-    """Runs steps whose operator decodes.
-
-    Args:
-        options: of the pipeline.
-        evaluator: takes what comes out.
-        meter: counts samples, time and the work of decoders.
-        recyclers: of the memory of each output of the pipeline.
-        failures: of operators that decode, by name.
-    """
+    """Runs steps whose operator decodes."""
 
     def __init__(
         self,

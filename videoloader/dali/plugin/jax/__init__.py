@@ -1,16 +1,17 @@
 """Pipelines as JAX iterators: dicts of `jax.Array`, on one device or sharded over several.
 
-Start at `iterator.py`; `decorators.py` makes pipelines and iterator in one, `fn.py` calls functions
-of JAX in a pipeline. Importing this needs no JAX; using it does.
+Start at `iterator.py`; `fn.py` calls functions of JAX in a pipeline. Importing
+this needs no JAX; using it does.
 """
 
 from videoloader.dali.plugin.epoch_plan import LastBatchPolicy
 from videoloader.dali.plugin.jax import clu, fn
-from videoloader.dali.plugin.jax.decorators import data_iterator, peekable_data_iterator
 from videoloader.dali.plugin.jax.iterator import (
     ClassificationIterator,
     GenericIterator,
     PeekableIterator,
+    data_iterator,
+    peekable_data_iterator,
 )
 
 DALIClassificationIterator = ClassificationIterator

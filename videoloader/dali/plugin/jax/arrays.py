@@ -21,8 +21,6 @@ from videoloader.errors import ArgumentError, UnsupportedError
 if TYPE_CHECKING:
     import jax
 
-__all__ = ["import_jax", "joined", "num_row_blocks", "row_blocks", "sharded", "to_jax"]
-
 
 def import_jax() -> Any:
     """JAX; an error that says how to install it where it is absent."""

@@ -15,8 +15,6 @@ from videoloader.dali.plugin.pytorch.outputs import Packed, packed, sparse_coo, 
 from videoloader.dali.tensors import TensorList
 from videoloader.errors import ArgumentError
 
-__all__ = ["ClassificationIterator", "GenericIterator", "RaggedIterator"]
-
 Value = torch.Tensor | list[torch.Tensor] | Packed
 
 _FORMS: dict[str, Callable[[str, TensorList, int], Value]] = {

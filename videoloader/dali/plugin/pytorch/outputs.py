@@ -10,8 +10,6 @@ from videoloader.dali.tensors import TensorList, to_tensor
 from videoloader.dali.tensors.printing import distinct_shapes
 from videoloader.errors import ArgumentError, UnsupportedError
 
-__all__ = ["Packed", "feed_ndarray", "packed", "sparse_coo", "sparse_list"]
-
 
 class Packed(NamedTuple):
     """Samples one behind the other, as kernels for sequences of several lengths take them.

@@ -11,12 +11,7 @@ if TYPE_CHECKING:
 
 
 class FedSource:
-    """A source whose data is fed, or comes from Python code and may end.
-
-    Args:
-        name: of its node.
-        device: the torch device of its batches.
-    """
+    """A source whose data is fed, or comes from Python code and may end."""
 
     is_fed = True
     """Whether its data comes from `Pipeline.feed_input`."""

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from videoloader.dali.operators.arguments import BOOL, FLOAT, PATH, REQUIRED, Argument
 from videoloader.dali.operators.context import Sample
 from videoloader.dali.operators.deprecated import Deprecated
-from videoloader.dali.readers.files.annotations import (
-    Annotated,
-    read_annotations,
-)
+from videoloader.dali.readers.files.annotations import Annotated, read_annotations
 from videoloader.dali.readers.files.kept_annotations import load_annotations, save_annotations
 from videoloader.dali.readers.files.listing import StoredFiles
 from videoloader.dali.readers.files.reader import TEXTS

@@ -102,13 +102,9 @@ def _check(arguments: Mapping[str, Any]) -> None:
         )
 
 
-def _two(arguments: Mapping[str, Any]) -> int:
-    return 2
-
-
 @declare_reader(
     "readers.file",
-    num_outputs=_two,
+    num_outputs=lambda _: 2,
     arguments=(
         FILE_ROOT,
         FILE_LIST,

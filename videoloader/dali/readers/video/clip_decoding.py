@@ -19,9 +19,9 @@ from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.clip_cache import DEFAULT_CACHE, CacheOptions, ClipCache, open_clip_cache
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.framing import shorter_resized
+from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.request import Blank, ClipRequest
-from videoloader.decoding.rules import DecodingRules
 from videoloader.errors import ArgumentError, DecodeError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.runtime.run_stats import NO_WORK, Work
@@ -49,10 +49,7 @@ class DecoderSetup:
 
     @classmethod
     def of(
-        cls,
-        decoder: BatchDecoder,
-        arguments: Mapping[str, Any],
-        output: OutputFormat | None = None,
+        cls, decoder: BatchDecoder, arguments: Mapping[str, Any], output: OutputFormat | None = None
     ) -> DecoderSetup:
         """For an operator.
 
@@ -217,7 +214,7 @@ class _Decoding:
         if not positions:
             return DecodedClips((Batch([], setup.output.layout),))
         try:
-            batch = self._decode()
+            batch = self.attempts.clips(self._decode, _names)
         except Exception as error:
             if self.attempts.ended_by is None:
                 raise
@@ -236,35 +233,23 @@ class _Decoding:
             outputs = tuple(output.each(torch.clone) for output in outputs)
         return DecodedClips(outputs, [positions[place] for place in left], batch.work)
 
-    def _decode(self) -> ClipBatch:
-        """The clips of `attempts.chosen`; those of later batches are handed over."""
+    def _decode(self, places: Sequence[int]) -> ClipBatch:
+        """The clips of some places; those of later batches are handed over."""
         attempts, sharing, setup = self.attempts, self.sharing, self.setup
-        batch: ClipBatch | None = None
-        for places in attempts.rounds():
-            wanted = [(attempts.wanted[place], place, sharing.own[place]) for place in places]
-            wanted += [  # along with the first ones
-                (each.planned, place, at)
-                for place, (each, at) in enumerate(sharing.companions, len(sharing.own))
-            ]
-            sources = [clip.source for clip, _, _ in wanted]
-            indexes = [clip.index for clip, _, _ in wanted]
-            blanks = [_blank(clip, self.arguments[at]) for clip, _, at in wanted]
-            with setup.decoder.open(sources, indexes) as videos:
-                requests = requests_for(videos, partial(self._choose, wanted))
-                more = setup.decoder.begin(
-                    requests,
-                    videos,
-                    setup.output,
-                    setup.rules,
-                    blanks=blanks,
-                    cache=setup.cache,
-                ).finish()
-            if sharing.companions:
-                more = sharing.keep(more, self.outputs)
-            batch = more if batch is None else batch.replaced(places, more)
-            attempts.note_clips(places, more.failed, _names)
-        assert batch is not None
-        return batch.at(attempts.chosen) if attempts.left_out else batch
+        wanted = [(attempts.wanted[place], place, sharing.own[place]) for place in places]
+        wanted += [  # along with the first ones
+            (each.planned, place, at)
+            for place, (each, at) in enumerate(sharing.companions, len(sharing.own))
+        ]
+        sources = [clip.source for clip, _, _ in wanted]
+        indexes = [clip.index for clip, _, _ in wanted]
+        blanks = [_blank(clip, self.arguments[at]) for clip, _, at in wanted]
+        with setup.decoder.open(sources, indexes) as videos:
+            requests = requests_for(videos, partial(self._choose, wanted))
+            batch = setup.decoder.begin(
+                requests, videos, setup.output, setup.rules, blanks=blanks, cache=setup.cache
+            ).finish()
+        return sharing.keep(batch, self.outputs) if sharing.companions else batch
 
     def _choose(
         self, wanted: Sequence[tuple[PlannedClip, int, int]], number: int, index: VideoIndex

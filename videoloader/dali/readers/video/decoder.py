@@ -184,10 +184,7 @@ def _num_outputs(arguments: Mapping[str, Any]) -> int:
         FRAME_NUM,
         TIMESTAMPS,
         Argument(
-            "audio",
-            BOOL,
-            default=False,
-            doc="two outputs with the sound of the clip and its rate",
+            "audio", BOOL, default=False, doc="two outputs with the sound of the clip and its rate"
         ),
     ),
     devices=("cpu", "mixed"),

@@ -8,7 +8,6 @@ read from its cache, which all processes share.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +24,7 @@ from videoloader.decoding.opening.index_cache import KeptIndexes
 from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.index import VideoIndex
+from videoloader.machinery.runtime.threads import in_threads
 from videoloader.sampling import ClipSampler, DenseClips
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.sources.items import Item
@@ -139,10 +139,7 @@ class Scopes:
         return np.array(found, dtype=np.int64)
 
     def _counted(
-        self,
-        sampler: DenseClips,
-        num_threads: int,
-        failures: Failures,
+        self, sampler: DenseClips, num_threads: int, failures: Failures
     ) -> NDArray[np.int64]:
         """Clips of each video, which are opened several at a time, each file once."""
         counts = np.zeros(len(self), dtype=np.int64)
@@ -165,13 +162,10 @@ class Scopes:
                 return index
             return None
 
-        with (
-            closing(Indexer(memory_limit=worker_limit("auto"))) as indexer,
-            ThreadPoolExecutor(num_threads, thread_name_prefix="videoloader-index") as pool,
-        ):
+        with closing(Indexer(memory_limit=worker_limit("auto"))) as indexer:
             for first in range(0, len(groups), _AT_ONCE):
                 some = groups[first : first + _AT_ONCE]
-                for numbers, index in zip(some, pool.map(count, some), strict=True):
+                for numbers, index in zip(some, in_threads(count, some, num_threads), strict=True):
                     if index is not None:
                         self.kept.add(numbers[0], index)
                         self.firsts.update(dict.fromkeys(numbers[1:], numbers[0]))

@@ -110,14 +110,7 @@ def read_grid(source: Source) -> Grid | None:
             begun_packets = begun_packets[:0]
         begin += _READ
     return Grid(
-        source,
-        step,
-        phase,
-        headers,
-        starts,
-        pids,
-        np.concatenate(begun),
-        begun_packets[:kept],
+        source, step, phase, headers, starts, pids, np.concatenate(begun), begun_packets[:kept]
     )
 
 

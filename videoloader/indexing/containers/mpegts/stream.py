@@ -25,12 +25,7 @@ from videoloader.indexing.containers.mpegts.grid import (
     read_grid,
     transport_end,
 )
-from videoloader.indexing.containers.mpegts.pes import (
-    PesPackets,
-    damaged_pes,
-    read_pes,
-    unwrap,
-)
+from videoloader.indexing.containers.mpegts.pes import PesPackets, damaged_pes, read_pes, unwrap
 from videoloader.indexing.containers.mpegts.pictures import Pictures, read_pictures
 from videoloader.indexing.containers.mpegts.programs import ElementaryStream, read_streams
 from videoloader.indexing.containers.mpegts.units import (
@@ -128,11 +123,7 @@ def _index_unaligned(
 
 
 def _build(
-    source: Source,
-    grid: Grid,
-    chosen: ElementaryStream,
-    setup: Described,
-    packets: NDArray[Any],
+    source: Source, grid: Grid, chosen: ElementaryStream, setup: Described, packets: NDArray[Any]
 ) -> VideoIndex:
     return table_index(
         source,

@@ -249,11 +249,7 @@ def _warp_on_gpu(context: Context, frames: Batch, *given: Batch, plan: _Perspect
         ),
         Argument("size", FLOATS, None, "(height, width) of the output", per_sample=True, least=0),
         Argument(
-            "border_mode",
-            TEXT,
-            "constant",
-            "what lies outside the input",
-            choices=tuple(BORDERS),
+            "border_mode", TEXT, "constant", "what lies outside the input", choices=tuple(BORDERS)
         ),
         Argument(
             "fill_value", FLOATS, (), "what a constant border is, for all channels or each; 0"

@@ -123,13 +123,9 @@ def _mirrored(places: torch.Tensor, side: int) -> torch.Tensor:
     return torch.minimum(phase, 2 * side - phase)
 
 
-def _mirrored_at_centers(places: torch.Tensor, side: int) -> torch.Tensor:
-    return _mirrored(places - 0.5, max(side - 1, 1)) + 0.5
-
-
 _FOLDS: dict[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
     "reflect": _mirrored,
-    "reflect_101": _mirrored_at_centers,
+    "reflect_101": lambda places, side: _mirrored(places - 0.5, max(side - 1, 1)) + 0.5,
     "wrap": torch.remainder,
 }
 

@@ -21,8 +21,6 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, OperatorError, 
 from videoloader.machinery.cuda.streams import stage_stream
 from videoloader.machinery.system.address import scrubbed
 
-__all__ = ["Feeder", "Job"]
-
 _PATH_BYTES = 512  # arrays up to this size are shown as text, if they are text
 
 

@@ -22,8 +22,6 @@ from videoloader.machinery.system.checks import whole_number
 if TYPE_CHECKING:
     from videoloader.decoding.failures import SampleFailure
 
-__all__ = ["BatchesAhead", "DataLoader", "Server"]
-
 _REFERENCES = (SampleReference, BatchReference)
 _AT_ONCE = 2  # batches begun for one that is taken, until as many as wanted are ahead
 _IN_STAGES = 3  # batches that the stages of a pipeline work on, besides finished ones

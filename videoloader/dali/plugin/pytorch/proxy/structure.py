@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["found", "replaced"]
-
 _LEAVES = (
     *(str, bytes, bytearray, memoryview, int, float, complex, type(None), type),
     *(torch.Tensor, torch.device, torch.dtype, np.ndarray, np.generic, np.dtype, range),
