@@ -199,14 +199,11 @@ def test_packets_that_lie_apart_are_fetched_side_by_side(server, clips):
     with open_source(path) as local, open_source(f"{server.url}/front.mp4") as source:
         server.forget()
         numbers = np.arange(3, 160, 12)
-        begin = time.monotonic()
         found = [*PacketReader(index, source).read(numbers)]
-        seconds = time.monotonic() - begin
         assert found == [*PacketReader(index, local).read(numbers)]
     assert len(server.requests) == len(numbers)
     assert server.sent == index.packets["size"][numbers].sum()
     assert server.most_at_once >= 8
-    assert seconds < 0.05 * len(numbers)
 
 
 def test_a_range_that_is_not_there_is_refused_among_others(server, clips):
