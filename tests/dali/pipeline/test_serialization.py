@@ -128,6 +128,22 @@ def test_batch_size_is_overridden_where_no_argument_has_values_for_samples():
         Pipeline.deserialize(everything().serialize(), batch_size=5)
 
 
+def test_what_is_said_of_outputs_and_of_execution_comes_back():
+    @pipeline_def(batch_size=2, exec_pipelined=False, exec_async=False)
+    def graph():
+        return fn.external_source(name="pictures"), fn.random.uniform()
+
+    text = graph(output_dtype=[types.UINT8, None], output_ndim=[3, None]).serialize()
+    with Pipeline.deserialize(text) as again:
+        assert (again.output_dtype(), again.output_ndim()) == ([types.UINT8, None], [3, None])
+        assert (again.exec_pipelined, again.exec_async) == (False, False)
+        again.feed_input("pictures", np.zeros((2, 3, 4), np.uint8))
+        with pytest.raises(OperatorError, match="output_ndim is 3, the batch has 2"):
+            again.run()
+    with pytest.raises(ArgumentError, match="output_dtype has 1 values for 2 outputs"):
+        graph(output_dtype=[types.UINT8]).serialize()
+
+
 def test_a_graph_may_be_defined_for_serializing_or_taken_by_a_pipeline():
     def define():
         return fn.random.uniform(range=(0, 1))

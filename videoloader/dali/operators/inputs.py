@@ -12,6 +12,9 @@ from videoloader.errors import ArgumentError
 FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
 """Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
 
+PIXELS = (*FRAMES, "DHWC", "FDHWC")
+"""Those and layouts of volumes, for operators that change each pixel by itself."""
+
 UNNAMED = MappingProxyType({2: "HW", 3: "HWC", 4: "FHWC", 5: "FDHWC"})
 
 UNNAMED_IMAGES = MappingProxyType({3: "HWC"})

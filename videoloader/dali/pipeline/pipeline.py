@@ -338,6 +338,7 @@ class Pipeline:
             self._define(define_graph)
         if not self._outputs:
             self._define(self.define_graph)
+        count = len(self._outputs)
         text = write_graph(
             self._collect(self._outputs),
             {
@@ -345,7 +346,11 @@ class Pipeline:
                 "num_threads": self.num_threads,
                 "device_id": self.device_id,
                 "seed": self.seed,
+                "exec_pipelined": self.exec_pipelined,
                 "prefetch_queue_depth": self.prefetch_queue_depth,
+                "exec_async": self.exec_async,
+                "output_dtype": self._expected.dtypes(count),
+                "output_ndim": self._expected.ndims(count),
                 "fuse": self._fuse,
                 "set_affinity": self.set_affinity,
                 "enable_memory_stats": self.enable_memory_stats,

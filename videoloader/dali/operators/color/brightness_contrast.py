@@ -16,7 +16,7 @@ from videoloader.dali.operators.arguments import DTYPE, FLOAT, Argument, PerFram
 from videoloader.dali.operators.color.color_on_gpu import ColorStage, columns, line_stage, recolor
 from videoloader.dali.operators.context import Context, Planned, once_for_equal
 from videoloader.dali.operators.general.convert import scale_and_shift
-from videoloader.dali.operators.inputs import FRAMES, Input
+from videoloader.dali.operators.inputs import PIXELS, Input
 from videoloader.dali.operators.operator import declare
 from videoloader.dali.tensors import saturate
 from videoloader.dali.tensors.batch import Batch, Spec, parts
@@ -233,7 +233,7 @@ def _declare(name: str, doc: str, arguments: Sequence[Argument]) -> None:
     run.__doc__ = doc
     declare(
         name,
-        inputs=(Input("frames", (*FRAMES, "DHWC", "FDHWC")),),
+        inputs=(Input("frames", PIXELS),),
         arguments=(*arguments, _DTYPE),
         infer=_infer,
         kernels={"cpu": _by_table, "cuda": _by_kernel},

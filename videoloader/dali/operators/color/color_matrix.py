@@ -28,7 +28,7 @@ from videoloader.dali.operators.arguments import (
 from videoloader.dali.operators.color.brightness_contrast import each_of, largest, middle
 from videoloader.dali.operators.color.color_on_gpu import ColorStage, columns, matrix_stage, recolor
 from videoloader.dali.operators.context import Context, Planned
-from videoloader.dali.operators.inputs import FRAMES, Input
+from videoloader.dali.operators.inputs import PIXELS, Input
 from videoloader.dali.operators.operator import OPERATORS, declare
 from videoloader.dali.tensors import saturate
 from videoloader.dali.tensors.batch import Batch, Spec
@@ -202,7 +202,7 @@ def _declare(
     common = (IMAGE_TYPE, _dtype(dtype)) if has_image_type else (_dtype(dtype),)
     declare(
         name,
-        inputs=(Input("frames", FRAMES),),
+        inputs=(Input("frames", PIXELS),),
         arguments=(*arguments, *common),
         infer=infer,
         kernels={"cuda": _recolor_on_gpu},
@@ -328,7 +328,7 @@ def _infer_space(
 
 @declare(
     "color_space_conversion",
-    inputs=(Input("frames", (*FRAMES, "DHWC", "FDHWC")),),
+    inputs=(Input("frames", PIXELS),),
     arguments=(
         Argument("image_type", IMAGE, REQUIRED, "colour space of the input", choices=_SPACES),
         Argument("output_type", IMAGE, REQUIRED, "that of the output", choices=_SPACES),
