@@ -59,7 +59,7 @@ def test_a_file_holds_the_frames(tmp_path, encoder, pictures, name, options, cod
 
 def test_every_target_gets_the_same_bytes(tmp_path, encoder):
     buffer = io.BytesIO()
-    encoder.to_file_like(buffer, "matroska", crf=20)
+    encoder.to_file_like(buffer, "mkv", crf=20)
     encoder.to_file(str(tmp_path / "a.mkv"), crf=20)
     data = encoder.to_tensor("mkv", crf=20)
     assert data.dtype == torch.uint8

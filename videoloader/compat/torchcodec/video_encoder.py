@@ -19,7 +19,6 @@ __all__ = ["VideoEncoder"]
 
 _CHANNELS = 3
 _DEFAULT_CRF = {"libsvtav1": "35"}  # of others -1, which FFmpeg takes for the encoder's default
-_SUFFIXES = {"matroska": "mkv"}  # of formats that have another name
 
 
 class VideoEncoder:
@@ -109,7 +108,7 @@ class VideoEncoder:
 
     def _written(self, form: str, options: dict[str, Any]) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"video.{_SUFFIXES.get(form, form)}"
+            path = Path(folder) / f"video.{form}"
             self.to_file(path, **options)
             return path.read_bytes()
 
