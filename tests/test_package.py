@@ -205,7 +205,7 @@ LAYERS = {
     "writing": "errors machinery codecs sampling sources indexing audio decoding video",
     "datasets": "errors machinery codecs sampling sources indexing audio decoding video training "
     "writing",
-    "compat": "errors machinery sampling sources indexing audio decoding video",
+    "compat": "errors machinery sampling sources indexing audio decoding video writing",
     "dali": "errors machinery sampling sources indexing audio decoding training",
     "demo": "errors machinery sampling indexing video training dali",
     "cli": "errors machinery codecs sampling sources indexing decoding video writing datasets demo",

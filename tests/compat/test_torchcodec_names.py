@@ -21,7 +21,7 @@ PACKAGE = {
     "encoders.py": """
 from torchcodec import _core
 class AudioEncoder: pass
-class VideoEncoder:
+class Encoder:
     def write(self):
         from torchcodec._core import encode
         return encode(3)
@@ -55,11 +55,11 @@ import videoloader.compat.torchcodec as ours
 ours.install()
 import torchcodec
 from torchcodec.decoders import Demuxer, VideoDecoder
-from torchcodec.encoders import AudioEncoder, VideoEncoder
+from torchcodec.encoders import AudioEncoder, Encoder
 
 assert Demuxer.__module__ == "torchcodec.decoders"
-assert VideoEncoder.__module__ == "torchcodec.encoders"
-assert VideoEncoder().write() == "encoded 3" and torchcodec.library == "theirs"
+assert Encoder.__module__ == "torchcodec.encoders"
+assert Encoder().write() == "encoded 3" and torchcodec.library == "theirs"
 assert VideoDecoder.__module__.startswith("videoloader") and torchcodec.__version__ == "0.17.0"
 assert AudioEncoder.__module__.startswith("videoloader")
 assert sys.modules["torchcodec"] is ours and sys.modules["torchcodec.encoders"] is ours.encoders

@@ -1,4 +1,4 @@
-"""torchcodec.encoders: `AudioEncoder`; other encoders come from the installed torchcodec."""
+"""torchcodec.encoders: `AudioEncoder`, `VideoEncoder`, others from the installed torchcodec."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import torch
 
 from videoloader.compat.runtime_errors import ValueRuntimeError
 from videoloader.compat.torchcodec import installed
+from videoloader.compat.torchcodec.video_encoder import VideoEncoder
 from videoloader.errors import ArgumentError
 
 if TYPE_CHECKING:
     import av
     from av.container import OutputContainer
 
-__all__ = ["AudioEncoder"]
+__all__ = ["AudioEncoder", "VideoEncoder"]
 
 _CHUNK = 1 << 16  # samples a frame, before the encoder divides it
 
