@@ -7,11 +7,4 @@ from videoloader.dali.pipeline.graph.expressions import newaxis
 from videoloader.dali.pipeline.graph.nodes import DataNode
 from videoloader.dali.pipeline.pipeline import Pipeline
 
-__all__ = [
-    "DataNode",
-    "Pipeline",
-    "do_not_convert",
-    "experimental",
-    "newaxis",
-    "pipeline_def",
-]
+__all__ = ["DataNode", "Pipeline", "do_not_convert", "experimental", "newaxis", "pipeline_def"]
