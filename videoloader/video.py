@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 import torch
@@ -42,6 +42,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.packets import Orientation, describe_size
 from videoloader.indexing.video import index_video
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.machinery.system.forking import (
     ForkSafeLock,
@@ -63,7 +64,7 @@ __all__ = ["Video"]
 
 @suggests_attributes
 @takes_options(StreamOptions, OutputFormat, DecodingRules)
-class Video:
+class Video(Closing):
     """The frames of a video, exact and in presentation order.
 
     Frame i is frame i of a full decode, whatever was decoded before. The file stays open until
@@ -384,12 +385,6 @@ class Video:
         with self._lock:
             self._batches.close()
             self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _repr_html_(self) -> str:
         """What a notebook shows: facts, the sizes of the frames over time, and some keyframes."""

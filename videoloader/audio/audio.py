@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from videoloader.audio.wav import WavStream, open_wav
 from videoloader.errors import ArgumentError, ArgumentTypeError, FrameRangeError, VideoError
 from videoloader.machinery.system.address import absolute
 from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.machinery.system.spelling import suggests_names
@@ -44,7 +45,7 @@ _FAR = 2  # seconds; skip further ahead than this by seeking, where seeking is e
 
 
 @suggests_names
-class Audio:
+class Audio(Closing):
     """The sound of an audio file or of a video, exact to the sample.
 
     Samples are those of FFmpeg's decode of the whole stream, without encoder delay and padding and
@@ -417,12 +418,6 @@ class Audio:
     def _close_source(self) -> None:
         if self._source is not self._given:
             self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _tensor(samples: NDArray[Any]) -> torch.Tensor:

@@ -66,8 +66,7 @@ def transcode(
         int | None, typer.Option(min=1, help="Write tar archives of so many videos each.")
     ] = None,
     lerobot: Annotated[
-        str | None,
-        typer.Option(help="Write a LeRobotDataset with a camera of this name."),
+        str | None, typer.Option(help="Write a LeRobotDataset with a camera of this name.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
     stride: Annotated[int, typer.Option(min=1, help="From frame to frame of a clip.")] = 4,

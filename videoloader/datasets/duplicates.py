@@ -184,7 +184,7 @@ def _describe(video: Video, *, count: int) -> dict[str, Any]:
             index.width * index.height,
             index.num_frames,
             int(index.packets["size"].sum(dtype=np.int64)),
-        ],
+        ]
     }
 
 

@@ -37,6 +37,7 @@ from videoloader.decoding.request import Blank, ClipRequest, as_request
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentTypeError, ClosedError, ResourceError, VideoError
 from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.forking import ForkSafeLock, spare_torch_threads
 from videoloader.machinery.system.options import from_options, takes_options
 from videoloader.machinery.workers.processors import machine_memory, usable_processors
@@ -87,7 +88,7 @@ def decode_batch(
 
 
 @takes_options(LimitOptions, **DEFAULT_LIMITS)
-class BatchDecoder:
+class BatchDecoder(Closing):
     """Pools of decoders that live from batch to batch. Threads may share it.
 
     Args:
@@ -277,12 +278,6 @@ class BatchDecoder:
         for engine in (cpu, gpu, self._indexes):
             if engine is not None:
                 engine.close()
-
-    def __enter__(self) -> BatchDecoder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _cpu_engine(self) -> CpuEngine | LocalEngine:
         if (engine := self._cpu) is not None:

@@ -58,12 +58,7 @@ FACTS: dict[str, type | UnionType] = {
 _PARTS: dict[str, dict[str, type | UnionType]] = {
     "color": dict.fromkeys(Color.__slots__, str | None),
     "orientation": dict.fromkeys(Orientation.__slots__, bool),
-    "fingerprint": {
-        "size": int,
-        "mtime_ns": int | None,
-        "etag": str | None,
-        "head": str | None,
-    },
+    "fingerprint": {"size": int, "mtime_ns": int | None, "etag": str | None, "head": str | None},
 }
 _SHARED_PARTS = ("color", "orientation")
 _SHARED_FACTS = [name for name in FACTS if name != "name"]

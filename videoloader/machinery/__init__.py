@@ -6,8 +6,8 @@ memory. `views.py`: facts and sheets of frames as HTML.
 
 For `videoloader.dali`: `cuda/launching.py`, `cuda/streams.py`, `runtime/monitor.py`,
 `runtime/run_stats.py`, `runtime/stage_thread.py`, `runtime/stages.py`, `runtime/threads.py`,
-`system/address.py`, `system/callers.py`, `system/checks.py`, `system/eager_calls.py`,
-`system/faults.py`, `system/forking.py`, `system/pickling.py`, `system/spelling.py`, `views.py`,
-`workers/processors.py`, `workers/python_jobs.py`, `workers/python_pool.py`,
-`workers/sample_info.py`.
+`system/address.py`, `system/callers.py`, `system/checks.py`, `system/closing.py`,
+`system/eager_calls.py`, `system/faults.py`, `system/forking.py`, `system/pickling.py`,
+`system/spelling.py`, `views.py`, `workers/processors.py`, `workers/python_jobs.py`,
+`workers/python_pool.py`, `workers/sample_info.py`.
 """

@@ -87,10 +87,7 @@ def find_landing(url: str, authorization: str, *, name: str) -> tuple[str, str]:
             raise SourceError(f"{name}: the server redirects from https to http, which is open")
         if new.userinfo:
             authorization = basic(new.userinfo)
-        elif old is None or (old.scheme, old.host) != (
-            new.scheme,
-            new.host,
-        ):
+        elif old is None or (old.scheme, old.host) != (new.scheme, new.host):
             authorization = ""
         url = f"{new.scheme}://{new.host}{new.path}" + f"?{new.query}" * bool(new.query)
     raise SourceError(f"{name}: the server redirects more than {_MOST} times")

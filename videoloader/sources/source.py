@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.machinery.system.checks import one_of
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.forking import cached_property
 
 VideoSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO"
@@ -115,7 +116,7 @@ def rows_at(data: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> N
     return rows
 
 
-class Source(ABC):
+class Source(Closing, ABC):
     """Random access to the bytes of one video. Threads may share it; close it when done.
 
     Attributes:
@@ -220,14 +221,8 @@ class Source(ABC):
         """A new file object over the same bytes, positioned at the beginning."""
         return cast(BinaryIO, io.BufferedReader(_View(self)))
 
-    def close(self) -> None:  # noqa: B027  (not all sources hold something)
+    def close(self) -> None:
         """Close the files that this object opened; a file object that was passed in stays open."""
-
-    def __enter__(self) -> Source:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _View(io.RawIOBase):

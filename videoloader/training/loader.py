@@ -24,6 +24,7 @@ from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.runtime.stage_thread import Stage
 from videoloader.machinery.runtime.stages import StageRunner
 from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.options import documented, from_options, takes_options
 from videoloader.sampling import Buckets, ClipSampler, Draw, Packing
 from videoloader.sampling.orders.batch_order import OrderOptions, state_number
@@ -69,7 +70,7 @@ class LoaderOptions(
     **DEFAULT_CACHE,
     **DEFAULT_LIMITS,
 )
-class Loader:
+class Loader(Closing):
     """Batches of clips, one clip or one set of clips a video, for a training loop.
 
     Each iteration is an epoch. Batches are decoded ahead, in worker processes on the CPU or on the
@@ -323,12 +324,6 @@ class Loader:
         """End the iteration and drop the batches made ahead. Another iteration may begin."""
         self._iterations.end()
         self._monitor.close()
-
-    def __enter__(self) -> Loader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         order = self.order

@@ -14,16 +14,7 @@ from videoloader.dali.operators.inputs import Input
 from videoloader.dali.operators.operator import OPERATORS, Operator, declare
 from videoloader.dali.tensors.batch import Batch, Spec
 
-__all__ = [
-    "OPERATORS",
-    "Batch",
-    "Context",
-    "Input",
-    "Operator",
-    "Sample",
-    "Spec",
-    "declare",
-]
+__all__ = ["OPERATORS", "Batch", "Context", "Input", "Operator", "Sample", "Spec", "declare"]
 
 for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     importlib.import_module(_module.name)

@@ -17,6 +17,7 @@ from videoloader.dali.tensors import TensorList
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.system.callers import warn_deprecated
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.forking import ForkSafeLock, in_turn
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-class BatchIterator(ABC, Generic[Item]):
+class BatchIterator(Closing, ABC, Generic[Item]):
     """Iterates over pipelines that run in step, epoch by epoch, for any framework.
 
     Threads may share an iterator: they take turns, and each batch goes to one of them.
@@ -305,12 +306,6 @@ class BatchIterator(ABC, Generic[Item]):
         """Close the pipelines."""
         for pipeline in self._pipelines:
             pipeline.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _num_samples(self) -> int | None:
         """Samples of the reader, or `size`."""

@@ -19,6 +19,7 @@ from videoloader.decoding.cpu.tasks import CpuTask
 from videoloader.errors import ArgumentError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.runtime.run_stats import NoteWork
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.forking import reset_after_fork
 from videoloader.machinery.workers.process import Parcel, Shared
 from videoloader.machinery.workers.processors import usable_processors
@@ -45,7 +46,7 @@ class SoundTask:
         return self.request.name
 
 
-class CpuPool:
+class CpuPool(Closing):
     """Worker processes that decode, and the memory that they decode into.
 
     Workers are started when there is work for them, stay, and keep what they have open. One that
@@ -150,12 +151,6 @@ class CpuPool:
                 self._stats["tasks"] += 1
                 self._stats["failures"] += result.failure is not None
                 yield result
-
-    def __enter__(self) -> CpuPool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _Packer:

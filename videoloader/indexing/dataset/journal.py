@@ -13,6 +13,7 @@ from pathlib import Path
 
 from videoloader.errors import FormatError, SourceError
 from videoloader.indexing.dataset.rows import EncodedRow, Row
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.folders import check_owner
 from videoloader.machinery.system.writing import written
 from videoloader.sources.items import Item
@@ -21,7 +22,7 @@ _FRAME = struct.Struct("<II")  # bytes of a row, their checksum
 _FORMAT = 5  # part of the checksums, so that rows in another format are invalid
 
 
-class Journal:
+class Journal(Closing):
     """The latest row of each video; rows are appended to a file.
 
     A file lock admits one job at a time. If a killed process leaves a truncated row, it and
@@ -63,12 +64,6 @@ class Journal:
         """The row of a video that has one."""
         begin, size = self._places[item.place()]
         return Row.decode(os.pread(self._file.fileno(), size, begin))
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file, which stays if there is a row in it."""

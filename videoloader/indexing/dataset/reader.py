@@ -19,6 +19,7 @@ from videoloader.indexing.dataset.rows import as_error, text_at
 from videoloader.indexing.dataset.skipped import Skipped, stored_skipped
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.machinery.system.address import escaped, is_url, local_path, shown
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.views import rows_table
 from videoloader.sources.items import Item, as_root
 from videoloader.sources.source import Check, Source, as_check
@@ -34,7 +35,7 @@ _SHOWN = 10  # rows in a notebook
 _ERRORS = ["key", "path", "member", "error_kind", "error"]
 
 
-class StoredRows:
+class StoredRows(Closing):
     """The rows of a data set index file; see `DatasetIndex`."""
 
     def __init__(
@@ -213,12 +214,6 @@ class StoredRows:
     def close(self) -> None:
         """Close the file."""
         self._cache.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("path", "check", "_given", "_sign")

@@ -5,5 +5,5 @@
 not at all. `kept_files.py`: a folder of files with a limit. `options.py`: keyword options that
 several functions share. `pickling.py`: functions for other processes. `callers.py`: warnings at the
 line of the user. `eager_calls.py`: `videoloader.dali.eager`. `spelling.py`: suggestions for
-misspelled names.
+misspelled names. `closing.py`: what a `with` block closes.
 """

@@ -86,7 +86,7 @@ _ATTRIBUTES = {
         "num_frames": "it is len(video)",
         "read": "video.iterate() gives frames one after another",
         "shape": "it is (len(video), video.height, video.width, 3)",
-    },
+    }
 }
 
 

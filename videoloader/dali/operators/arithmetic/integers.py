@@ -12,11 +12,7 @@ import torch
 from videoloader.dali.types import DataType
 from videoloader.errors import ArgumentError
 
-_CARRIERS = {
-    torch.uint16: torch.int32,
-    torch.uint32: torch.int64,
-    torch.uint64: torch.int64,
-}
+_CARRIERS = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
 _LOWEST = torch.iinfo(torch.int64).min
 _MOST = torch.iinfo(torch.int64).max
 

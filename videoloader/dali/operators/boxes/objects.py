@@ -142,10 +142,7 @@ def random_object_bbox(
         if rng.random() < foreground_prob[position]:
             draw = _any_object if ignore_class else _object_of_class
             found = draw(pixels, wanted, rules, rng)
-        box, label = found or (
-            np.array([[0] * pixels.ndim, pixels.shape]),
-            wanted.background,
-        )
+        box, label = found or (np.array([[0] * pixels.ndim, pixels.shape]), wanted.background)
         starts.append(torch.from_numpy(box[0].astype(np.int32)))
         stops.append(torch.from_numpy(box[1].astype(np.int32)))
         labels.append(torch.tensor(label, dtype=torch.int32))

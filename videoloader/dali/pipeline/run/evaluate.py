@@ -36,11 +36,7 @@ from videoloader.machinery.system.callers import PACKAGE
 from videoloader.sampling import generator
 from videoloader.sources.items import Item
 
-_LIBRARIES = (
-    PACKAGE,
-    sysconfig.get_path("stdlib"),
-    "<frozen",
-)
+_LIBRARIES = (PACKAGE, sysconfig.get_path("stdlib"), "<frozen")
 """Where code lies that users did not write."""
 
 

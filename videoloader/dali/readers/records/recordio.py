@@ -41,10 +41,7 @@ class _Images(StoredRecords):
                     raise FormatError(f"{name}: {count} labels in a record of {len(data)} bytes")
                 labels = np.frombuffer(data, "<f4", count, _HEADER.size).astype(np.float32)
             image = np.frombuffer(bytearray(data[at:]), np.uint8)
-        return (
-            Sample(torch.from_numpy(image), source_info=name),
-            Sample(torch.from_numpy(labels)),
-        )
+        return (Sample(torch.from_numpy(image), source_info=name), Sample(torch.from_numpy(labels)))
 
 
 def _check(arguments: Mapping[str, Any]) -> None:

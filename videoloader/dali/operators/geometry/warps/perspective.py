@@ -230,10 +230,7 @@ def _warp_on_gpu(context: Context, frames: Batch, *given: Batch, plan: _Perspect
 
 @declare(
     "experimental.warp_perspective",
-    inputs=(
-        Input("frames", _LAYOUTS, is_frames=True),
-        Input("matrix_input", is_optional=True),
-    ),
+    inputs=(Input("frames", _LAYOUTS, is_frames=True), Input("matrix_input", is_optional=True)),
     arguments=(
         Argument(
             "matrix",
