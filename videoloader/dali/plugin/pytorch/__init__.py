@@ -1,4 +1,8 @@
-"""Pipelines as PyTorch iterators."""
+"""Pipelines as PyTorch iterators.
+
+>>> to_torch_type[types.FLOAT16]
+torch.float16
+"""
 
 from videoloader.dali import ops, types
 from videoloader.dali.plugin.epoch_plan import LastBatchPolicy
@@ -11,6 +15,7 @@ from videoloader.dali.plugin.pytorch.iterator import (
 from videoloader.dali.plugin.pytorch.outputs import Packed, feed_ndarray
 
 to_torch_type = {dtype: dtype.torch for dtype in types.DataType if dtype.is_numeric}
+"""The dtype of torch for each element type."""
 TorchPythonFunction = vars(ops)["TorchPythonFunction"]
 DALIClassificationIterator = ClassificationIterator
 DALIGenericIterator = GenericIterator
