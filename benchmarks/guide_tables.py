@@ -10,6 +10,7 @@ from figures import as_table, newest
 def guides() -> dict[str, dict[str, str]]:
     """By the name of the guide the text of each of its places for figures."""
     return {
+        "drop-ins": {"peers": peers()},
         "curation": {"scenes": scenes(), "duplicates": duplicates()},
         "foundation-models": {"epoch start": epoch_start()},
         "loading": {"shared clips": shared_clips()},
@@ -25,6 +26,26 @@ def _source(name: str, program: str) -> tuple[str, dict[str, Any]]:
     path, found = newest(name)
     links = f"[measurement](benchmarks/results/{path.name}), [program](benchmarks/{program}.py)"
     return links, found
+
+
+def peers() -> str:
+    """Tests of other libraries, on drop-ins and on their own readers."""
+    links, found = _source("peers", "peers")
+    rows = []
+    for row in found["rows"]:
+        here, there = row["here"], row["there"]
+        rows.append(
+            [
+                row["peer"].replace("==", " "),
+                row["stands_in"],
+                *(str(here["passed"] + len(here["failed"])), str(here["passed"])),
+                *(str(there["passed"]), str(len(here["skipped"])), str(here["left_out"])),
+                "<br>".join(f"`{name}`" for name in here["failed"]) or "none",
+            ]
+        )
+    heads = ["", "drop-in", "run", "passed", "with its own reader", "skipped", "need the network"]
+    table = as_table([*heads, "fail with the drop-in"], rows)
+    return f"{table}\n\n({links}; `make peers` repeats it.)"
 
 
 def scenes() -> str:

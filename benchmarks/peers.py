@@ -1,13 +1,14 @@
 """Tests of other libraries, run on what stands in for them here and on their own readers.
 
-    make peers                                     all of them, and the table in docs/drop-ins.md
+    make peers                                     all of them, also into benchmarks/results
     python benchmarks/peers.py [--save] [NAME...]
 
-The tests are those in the libraries' source distributions that read video; the distributions of
-torchcodec, decord2, PyTorchVideo, Megatron Energon, LeRobot and MMAction2 have no tests, those of
-transformers, datasets, WebDataset and SGLang none that read video and can run. Media that a
-distribution lacks are encoded here, with the properties that its tests state. Tests that need the
-network are left out. Libraries are installed into the environment of this Python.
+`python benchmarks/tables.py` writes the table in docs/drop-ins.md. The tests are those in source
+distributions that read video. Those of torchcodec, decord2, PyTorchVideo, Megatron Energon and
+MMAction2 have no tests; those of LeRobot, transformers, datasets, WebDataset and SGLang have none
+that read video and can run. Media that a distribution lacks are encoded here, with the properties
+that its tests state. Tests that need the network are left out. Libraries are installed into the
+environment of this Python.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +63,7 @@ class Peer:
     stands_in: str
     hook: str
     tests: tuple[str, ...]
-    media: Any
+    media: Callable[[Path], None]
     at: str
     before: str = ""
     install: tuple[str, ...] = ()
