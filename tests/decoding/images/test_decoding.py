@@ -9,7 +9,7 @@ from image_files import FILES, encoded, picture, references
 from videoloader.decoding.images import tiff
 from videoloader.decoding.images.decode import decode_image
 from videoloader.decoding.images.pixels import oriented
-from videoloader.errors import DecodeError, VideoError
+from videoloader.errors import DecodeError, OutOfMemoryError, VideoError
 
 
 def decode(data, output_type="RGB", *, adjust_orientation=True, **options):
@@ -136,10 +136,16 @@ def test_a_truncated_file_is_an_error_and_never_half_an_image(extension):
             decode(data[: int(len(data) * part)])
 
 
-def test_an_error_of_opencv_is_one_of_ours(monkeypatch):
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("a\nb", DecodeError), ("error: (-4:Insufficient memory) Failed", OutOfMemoryError)],
+)
+def test_an_error_of_opencv_is_one_of_ours(monkeypatch, text, kind):
     def fail(*arguments):
-        raise cv2.error("a\nb")
+        cv2.error.code = cv2.Error.StsNoMem  # as an error in another thread leaves it
+        raise cv2.error(text)
 
+    monkeypatch.setattr(cv2.error, "code", None)
     monkeypatch.setattr(cv2, "imdecode", fail)
-    with pytest.raises(DecodeError, match=r"^x: "):
+    with pytest.raises(kind, match=r"^x: "):
         decode(FILES["rgba.png"])

@@ -162,7 +162,8 @@ def _by_opencv(
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), _flags(want))
     except cv2.error as error:
-        if error.code == cv2.Error.StsNoMem:
+        # `error.code` is that of the last error in any thread.
+        if f"({cv2.Error.StsNoMem}:" in str(error):
             raise MemoryError(_reason(error)) from error
         raise DecodeError(f"{name}: cannot be decoded ({_reason(error)})") from error
     if pixels is None:
