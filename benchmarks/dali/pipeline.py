@@ -323,7 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dali", metavar="PYTHON", help="interpreter with nvidia-dali")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--only", default="", help="cases whose group and name have this in them")
+    parser.add_argument("--only", nargs="+", default=[""], help="cases with one of these in them")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each library")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a turn")
     parser.add_argument("--no-results", action="store_true", help="write no file")
@@ -347,7 +347,7 @@ def main() -> None:
 
         def run_all() -> None:
             for group, case in cases:
-                if arguments.only in f"{group} {case}":
+                if any(part in f"{group} {case}" for part in arguments.only):
                     results.append(
                         compare(libraries, group, case, arguments.rounds, arguments.seconds)
                     )
