@@ -101,10 +101,9 @@ class Filter:
             start: first output sample.
             out: (channels, n) output samples.
         """
-        wholes, rests = self._places(start, start + out.shape[1])
-        middles = np.ceil(rests)
-        at = wholes + middles.astype(np.int64) - (self.reach + low)
-        shares = ((middles - rests) * _STEPS).astype(np.float32)
+        middles, distances = self._places(start, start + out.shape[1])
+        at = middles - (self.reach + low)
+        shares = (distances * _STEPS).astype(np.float32)
         rows = shares.astype(np.uint8)
         shares -= rows
         order = np.argsort(rows, kind="stable")
@@ -112,14 +111,14 @@ class Filter:
         ends = np.bincount(rows, minlength=_STEPS + 1).cumsum().tolist()
         tables = _tables_of_dali(self._lobes)
         sums = np.empty((tables.shape[1], len(order)), np.float32)
+        units = [np.float32(2.0 ** (_FIRST_POWER + row - 23)) for row in range(len(sums) - 1)]
+        rounded = [np.rint(shares / unit) * unit for unit in units]
         for channel, row in zip(windows, out, strict=True):
             for (begin, end), table in zip(pairwise([0, *ends]), tables, strict=True):
                 np.matmul(table, channel[at[begin:end]].T, out=sums[:, begin:end])
             made = sums[0]
-            for power, steps in enumerate(sums[1:], _FIRST_POWER):
-                rounded = np.rint(shares * np.float32(2.0 ** (23 - power)))
-                rounded *= np.float32(2.0 ** (power - 23))
-                steps *= rounded
+            for steps, share in zip(sums[1:], rounded, strict=True):
+                steps *= share
                 made += steps
             row[order] = made
 
@@ -127,9 +126,8 @@ class Filter:
         """For output samples: the input sample at or after each, and the weights around it."""
         step, period = self.ratio.numerator, self.ratio.denominator
         if period > _PERIOD:
-            wholes, rests = self._places(start, stop)
-            middles = np.ceil(rests)
-            return wholes + middles.astype(np.int64), self._weights(middles - rests)
+            middles, distances = self._places(start, stop)
+            return middles, self._weights(distances)
         numbers = np.arange(start, stop, dtype=np.int64)
         middles = -(-numbers * step // period)
         phases = middles * period - numbers * step
@@ -138,7 +136,7 @@ class Filter:
         return middles, _weight_table(self._lobes, self._cutoff, self.reach, period)[phases]
 
     def _places(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Positions of output samples in input samples: integer and fractional parts."""
+        """For output samples: the input sample at or after each, and how far behind it that is."""
         step = float(self.ratio)
         first = start // _BLOCK
         begins = np.arange(first, -(-stop // _BLOCK))[:, None] * _BLOCK * step
@@ -150,8 +148,9 @@ class Filter:
         else:
             rests = begins - wholes + np.arange(_BLOCK) * step
         at = slice(start - first * _BLOCK, stop - first * _BLOCK)
-        wide = np.broadcast_to(wholes, rests.shape).astype(np.int64)
-        return wide.ravel()[at], rests.ravel()[at]
+        middles = np.ceil(rests)
+        places = (wholes + middles).astype(np.int64)
+        return places.ravel()[at], (middles - rests).ravel()[at]
 
     def _weights(self, distances: NDArray[np.float64]) -> NDArray[np.float32]:
         return _weights(distances, self._lobes, self._cutoff, self.reach)
