@@ -216,7 +216,7 @@ class Video(Closing):
                 gpu=batches.shared_decoder(self.device) if self._is_on_gpu else None,
                 threads=self._threads or usable_processors(),
             ):
-                yield frame.to(self.device)
+                yield frame if frame.is_cuda == self._is_on_gpu else frame.to(self.device)
 
     @overload
     def __getitem__(self, key: int) -> torch.Tensor: ...

@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -45,6 +46,7 @@ from videoloader.sources.items import Item
 
 if TYPE_CHECKING:
     from videoloader.decoding.clip_cache import ClipCache
+    from videoloader.decoding.nvdec.reader import GpuReader
     from videoloader.indexing.index import VideoIndex
     from videoloader.sources.source import Source, VideoSource
 
@@ -210,6 +212,23 @@ class BatchDecoder(Closing):
         steps = _steps(assembly, cpu, gpu)
         next(steps)
         return BegunBatch(assembly, steps, self._count, keep)
+
+    def reader(
+        self, request: ClipRequest, video: OpenedVideo, output: OutputFormat, rules: DecodingRules
+    ) -> GpuReader:
+        """What reads a video on the GPU of this decoder, chunk by chunk.
+
+        Args:
+            request: for any frames, in the form that is wanted.
+            video: that of the request.
+            output: form of the frames.
+            rules: of the video.
+
+        Raises:
+            UnsupportedError: the GPU does not decode the video, or not to that form.
+        """
+        whole = Assembly([request], [video], output, None, replace(rules, is_strict=True), ())
+        return self._gpu_engine().reader(whole.clips[0], output)
 
     def _count(self, clips: int, batch: ClipBatch) -> None:
         with self._lock:

@@ -217,9 +217,8 @@ class DecodingRules:
     """How a batch treats its videos: options of `decode_batch`, checked.
 
     Args:
-        in_order: batches are the chunks of one video, in order; a decoder stays behind the last
-            frame of each. On the CPU its codec has all threads. What a GPU cannot decode is an
-            error, and not decoded on the CPU.
+        in_order: batches are the chunks of one video, in order; a decoder on the CPU stays behind
+            the last frame of each, and its codec has all threads.
         is_strict: the first failure ends the batch; else clips that fail are masked and reported.
     """
 

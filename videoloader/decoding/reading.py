@@ -7,15 +7,16 @@ import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from videoloader.decoding.batch_decoder import BatchDecoder, BegunBatch
+from videoloader.decoding.batch_decoder import BatchDecoder
 from videoloader.decoding.clip_batch import ClipBatch
 from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.options import DecodingRules
@@ -24,14 +25,17 @@ from videoloader.decoding.request import ClipRequest
 from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.machinery.system.forking import keep_forever
 
+if TYPE_CHECKING:
+    from videoloader.decoding.nvdec.reader import BegunChunk, GpuReader
+
 # On the CPU frames are views of their chunk, so whoever keeps one keeps all: few, or little memory.
 _FEW, _SMALL = 4, 2 << 20  # frames of a chunk, or bytes if that is more frames
 _MOST = 16  # frames of a chunk
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
-# On a GPU frames are copied, which is quick there. A chunk costs the interpreter as much as 4 small
-# frames, and begins a call of the decoder: many frames.
-_LARGE_ON_GPU, _MOST_ON_GPU = 100 << 20, 64
-_AHEAD = 2  # chunks: one that is decoded, and one that is decoded next, without a break
+_GROWTH = 4  # of the first chunks, which are shorter, so that frames come soon
+_AHEAD = 1  # chunks on a GPU: the next one is decoded, without a break
+
+_unbind_copy: Any = torch.unbind_copy  # by torch's stubs it gives nothing
 
 _log = logging.getLogger(__name__)
 
@@ -65,35 +69,31 @@ def read_frames(
     rules = replace(rules, in_order=True, is_strict=False)
     frame_bytes = math.prod(size) * CHANNELS
     most = min(max(_FEW, _SMALL // frame_bytes), max(1, _LARGE // frame_bytes), _MOST)
-    # Large pictures come in small chunks also where the frames are small.
-    whole = max(frame_bytes, video.index.height * video.index.width * CHANNELS)
-    most_on_gpu = min(max(1, _LARGE_ON_GPU // whole), _MOST_ON_GPU)
 
-    def begin(decoder: BatchDecoder) -> Generator[ClipBatch, None, None]:
-        def begun(first: int, last: int) -> BegunBatch:
-            chunk = replace(request, frames=np.arange(first, last))
-            return decoder.begin([chunk], [video], output, rules, together=False)
+    def chunks_of(decoder: BatchDecoder) -> Generator[Iterator[torch.Tensor], None, None]:
+        if decoder is gpu:
+            return _by_gpu(gpu.reader(request, video, output, rules), frames)
 
         def decode(first: int, last: int) -> ClipBatch:
-            return begun(first, last).finish()
+            chunk = replace(request, frames=np.arange(first, last))
+            return decoder.begin([chunk], [video], output, rules, together=False).finish()
 
-        if decoder is gpu:
-            return _begun_ahead(begun, pairwise(_edges(frames, most_on_gpu)))
-        chunks = pairwise(_edges(frames, most))
+        edges = pairwise(_edges(frames, lambda: most))
         if threads == 1:
-            return (decode(*chunk) for chunk in chunks)
-        return _one_ahead(decode, chunks)
+            return (_frames(decode(*chunk)) for chunk in edges)
+        return _one_ahead(decode, edges)
 
     while frames:
         process = os.getpid()
         is_own = gpu is None
         decoder = BatchDecoder(workers=0, threads=threads) if gpu is None else gpu
-        clips = begin(decoder)
+        chunks: Generator[Iterator[torch.Tensor], None, None] | None = None
         try:
-            for batch in clips:
-                for frame in _frames(batch):
+            chunks = chunks_of(decoder)
+            for chunk in chunks:
+                for frame in chunk:
                     frames = frames[1:]
-                    yield frame.clone() if decoder is gpu else frame
+                    yield frame
                     if os.getpid() != process:
                         break
                 if os.getpid() != process:
@@ -107,10 +107,11 @@ def read_frames(
                 raise
         finally:
             if os.getpid() != process:
-                keep_forever(clips)
+                keep_forever(chunks)
                 gpu = None
             else:
-                clips.close()
+                if chunks is not None:
+                    chunks.close()
                 if is_own:
                     decoder.close()
 
@@ -123,37 +124,47 @@ def _frames(batch: ClipBatch) -> Iterator[torch.Tensor]:
         raise failures[0].error
 
 
-def _edges(frames: range, most: int) -> Iterator[int]:
-    """Where chunks begin and end; the first ones are shorter, so that frames come soon."""
-    count = 1
-    place = frames.start
+def _edges(frames: range, most: Callable[[], int], cuts: Sequence[int] = ()) -> Iterator[int]:
+    """Where chunks begin and end; each is as long as the one before, or a multiple.
+
+    Args:
+        frames: of all chunks.
+        most: gives the largest number of frames of a chunk.
+        cuts: frames with which a chunk has to begin.
+    """
+    count, place = 1, frames.start
     while place < frames.stop:
         yield place
-        place += count
-        count = min(2 * count, most)
+        place = min([place + count, *(cut for cut in cuts if cut > place)])
+        count = max(count, min(_GROWTH * count, most()))
     yield frames.stop
 
 
-def _begun_ahead(
-    begin: Callable[[int, int], BegunBatch], chunks: Iterator[tuple[int, int]]
-) -> Generator[ClipBatch, None, None]:
+def _by_gpu(reader: GpuReader, frames: range) -> Generator[Iterator[torch.Tensor], None, None]:
     """Decode chunks on a GPU, which always has work: `_AHEAD` are begun before one is given."""
-    begun: deque[BegunBatch] = deque()
+    begun: deque[BegunChunk] = deque()
     try:
-        for chunk in chunks:
-            begun.append(begin(*chunk))
+        for chunk in pairwise(_edges(frames, lambda: reader.most, reader.cuts)):
+            begun.append(reader.begin(*chunk))
             if len(begun) > _AHEAD:
-                yield begun.popleft().finish()
+                yield _apart(begun.popleft())
         while begun:
-            yield begun.popleft().finish()
+            yield _apart(begun.popleft())
     finally:
-        for batch in begun:
-            batch.close()
+        reader.close()
+        for one in begun:
+            one.close()
+
+
+def _apart(chunk: BegunChunk) -> Iterator[torch.Tensor]:
+    """The frames of a chunk, each with memory of its own, so that who keeps one keeps no other."""
+    # One call for all: each call into torch lets go of the interpreter, and waits for it again.
+    return iter(_unbind_copy(chunk.finish()))
 
 
 def _one_ahead(
     decode: Callable[[int, int], ClipBatch], chunks: Iterator[tuple[int, int]]
-) -> Generator[ClipBatch, None, None]:
+) -> Generator[Iterator[torch.Tensor], None, None]:
     """Decode chunks, each in another thread while the one in front is consumed."""
     workers: list[int] = []
     thread = ThreadPoolExecutor(1, initializer=lambda: workers.append(threading.get_ident()))
@@ -163,9 +174,9 @@ def _one_ahead(
         for chunk in chunks:
             made, ahead = ahead, thread.submit(decode, *chunk)
             if made is not None:
-                yield made.result()
+                yield _frames(made.result())
         if ahead is not None:
-            yield ahead.result()
+            yield _frames(ahead.result())
     except GeneratorExit:
         # The garbage collector may be what ends this: in the very thread that decodes, or where
         # some lock is held that the end of a thread takes. So only its work is waited for.

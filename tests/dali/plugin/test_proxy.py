@@ -680,4 +680,6 @@ def test_a_gpu_pipeline_gives_the_frames_of_decode_batch(demo_folder):
     assert made.is_cuda
     assert torch.cat([batch[1] for batch in batches]).flatten().tolist() == list(range(10))
     requests = [vl.ClipRequest(path, [number, number + 2]) for number in range(10)]
-    assert torch.equal(made, vl.decode_batch(requests, device="cuda", size=(32, 32)).frames)
+    assert torch.equal(
+        made, vl.decode_batch(requests, device="cuda", size=(32, 32), chroma="centered").frames
+    )

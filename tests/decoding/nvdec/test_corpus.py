@@ -71,7 +71,7 @@ def decode(pool, index, source, frames):
     for run in plan_decode(index, frames):
         targets = np.zeros(len(run.frames), SURFACE_DTYPE)
         targets["destination"] = run.frames
-        places = {packet: slice(n, n + 1) for n, packet in enumerate(run.frame_packets.tolist())}
+        places = {packet: [n] for n, packet in enumerate(run.frame_packets.tolist())}
         jobs.append(NvdecJob(index, source, run, targets, places, keeper))
     for future in pool.submit(jobs):
         future.result()

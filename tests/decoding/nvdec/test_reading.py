@@ -17,7 +17,7 @@ from gpu_decoder import consumer, decoder  # noqa: F401  (fixtures)
 
 import videoloader as vl
 from videoloader.decoding import reading
-from videoloader.decoding.nvdec import hardware_decoder, pool, sessions
+from videoloader.decoding.nvdec import hardware_decoder, pool, reader, sessions
 from videoloader.decoding.nvdec.session import Session
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.indexing.packets import PacketFlags
@@ -62,7 +62,7 @@ def chunks_of(monkeypatch):
     """Sets how many frames the chunks of readers have."""
 
     def chunks_of(count):
-        monkeypatch.setattr(reading, "_edges", lambda frames, most: _edges(frames, count))
+        monkeypatch.setattr(reading, "_edges", lambda frames, *_: _edges(frames, count))
 
     return chunks_of
 
@@ -327,7 +327,7 @@ def test_chunks_are_begun_before_they_are_asked_for(open_video, decoder, chunks_
 
 def test_chunks_hold_little_memory(open_video, decoder, gops, monkeypatch):
     whole = 48 * 64 * 3
-    monkeypatch.setattr(reading, "_LARGE_ON_GPU", 4 * whole)
+    monkeypatch.setattr(reader, "_LARGE", 4 * whole)
     sizes = []
     allocate = decoder._gpu.allocate
 
@@ -347,7 +347,7 @@ def test_chunks_hold_little_memory(open_video, decoder, gops, monkeypatch):
 def test_surfaces_are_not_used_after_the_next_call(open_video, gops, monkeypatch):
     """The emulated decoder overwrites them; most belong to later chunks."""
     monkeypatch.setattr(hardware_decoder, "MAX_CALL", 32)
-    monkeypatch.setattr(reading, "_MOST_ON_GPU", 3)
+    monkeypatch.setattr(reader, "_MOST", 3)
     assert numbers(open_video(gops)) == list(range(60))
 
 
@@ -359,11 +359,17 @@ def held(open_video, decoder, chunks_of, gops, monkeypatch):
     """
     chunks_of(4)
     holder, meanwhile, memory, late, begun = [], [], [], [], threading.Event()
-    convert = Session._convert
+    convert, allocate = Session._convert, decoder._gpu.allocate
+    allocated = []
+
+    def note(shape, output):
+        made = allocate(shape, output)
+        allocated.append(weakref.ref(made))
+        return made
 
     def hold(session, frames, tiles, job):
         if [id(job)] == late and not memory:
-            memory.append(weakref.ref(job.note.__self__))  # keeps the clips
+            memory.append(allocated[-1])
             begun.set()
             while not meanwhile:
                 time.sleep(0.01)
@@ -372,6 +378,7 @@ def held(open_video, decoder, chunks_of, gops, monkeypatch):
             assert memory[0]() is not None
         convert(session, frames, tiles, job)
 
+    monkeypatch.setattr(decoder._gpu, "allocate", note)
     holder.append(open_video(gops).iterate())
     monkeypatch.setattr(Session, "_convert", hold)
     [next(holder[0]) for _ in range(4)]
@@ -421,3 +428,15 @@ def test_a_reader_may_be_collected_in_the_thread_that_decodes_for_it(held, decod
         time.sleep(0.02)
     assert memory[0]() is None
     assert decoder.stats()["gpu"]["sessions"] == 1
+
+
+@pytest.mark.parametrize("most", [3, 5, 8, 20, 63])
+@pytest.mark.parametrize("name", STREAMS)
+def test_first_chunks_of_growing_lengths_are_read_on(
+    open_video, fed, fake_gpu, demo_folder, name, most, monkeypatch
+):
+    monkeypatch.setattr(reader, "_MOST", most)
+    video = open_video(demo_folder / name)
+    assert numbers(video) == list(range(len(video)))
+    assert fed() == len(video.index.packets)
+    assert len(fake_gpu.made) == 1

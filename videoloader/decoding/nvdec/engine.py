@@ -12,25 +12,25 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from videoloader.decoding.assembly import Assembly
+from videoloader.decoding.assembly import Assembly, OpenClip
 from videoloader.decoding.cpu.engine import CpuEngine
 from videoloader.decoding.cpu.local import LocalEngine
 from videoloader.decoding.memory import TORCH_TYPES, as_movable, as_slots
 from videoloader.decoding.output import OutputFormat
 from videoloader.errors import ClosedError, DecodeError, FormatError, UnsupportedError, VideoError
-from videoloader.indexing.index import VideoIndex
-from videoloader.indexing.packets import PacketFlags
 from videoloader.machinery.cuda.streams import as_cupy
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.sampling.plan import MergedRun, Run
 
 if TYPE_CHECKING:
     from videoloader.decoding.nvdec.convert import Converter
+    from videoloader.decoding.nvdec.reader import GpuReader
     from videoloader.decoding.nvdec.session import NvdecJob, Reading
     from videoloader.decoding.nvdec.targets import GpuClip
 
@@ -58,6 +58,7 @@ class GpuEngine:
         self._device = torch.device("cuda", self._gpu)  # fixed, even if the current GPU changes
         self._pool = NvdecPool(self._gpu)
         self._converters: dict[OutputFormat, Converter] = {}
+        self._readers: WeakSet[GpuReader] = WeakSet()
         self._lock = threading.Lock()
         self._is_closed = False
         stream: Any = torch.cuda.Stream
@@ -92,8 +93,7 @@ class GpuEngine:
         Args:
             runs: to decode.
             assembly: has the clips that they fill.
-            cpu: decodes runs that the GPU cannot, unless the rules are `in_order`: whoever reads a
-                video chunk by chunk goes on there by itself.
+            cpu: decodes runs that the GPU cannot.
             hybrid: also give it runs that the GPU has not begun.
         """
         submitted: list[_Submitted] = []
@@ -108,27 +108,51 @@ class GpuEngine:
             self._on_cpu(self._collect(submitted, assembly), assembly, cpu)
             is_done = True
         finally:
-            self._end(submitted, assembly, None if is_done else began)
+            self._settle([each.future for each in submitted], assembly, None if is_done else began)
 
-    def _end(
-        self, submitted: Sequence[_Submitted], assembly: Assembly, stream: torch.cuda.Stream | None
+    def reader(self, clip: OpenClip, output: OutputFormat) -> GpuReader:
+        """What decodes consecutive frames of a video, see `GpuReader`.
+
+        Args:
+            clip: any frames of the video, in the form that is wanted.
+            output: that form.
+
+        Raises:
+            UnsupportedError: the GPU does not decode the video, or not to that form.
+        """
+        from videoloader.decoding.nvdec.hardware import unsupported_reason
+        from videoloader.decoding.nvdec.reader import GpuReader
+
+        if reason := _unmade(output) or unsupported_reason(clip.index, self._gpu):
+            raise UnsupportedError(f"{clip.index.name}: {reason}")
+        allocate = partial(self.allocate, output=output)
+        converter = self._converter(output)
+        return GpuReader(
+            clip, output, converter, allocate, self._begun, self._settle, self._readers
+        )
+
+    def _begun(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
+        with self._while_open():
+            return self._pool.submit(jobs)
+
+    def _settle(
+        self, futures: Sequence[Future[Any]], memory: object, stream: torch.cuda.Stream | None
     ) -> None:
         """Cancel jobs and wait for those that have begun, also after an error.
 
-        After this, nothing but queued conversions writes to the memory of the clips.
+        After this, nothing but queued conversions writes to the memory of their clips.
 
         Args:
-            submitted: the jobs.
-            assembly: has the clips.
+            futures: of the jobs.
+            memory: has the clips.
             stream: that waits for these conversions; the current one by default.
         """
-        futures = [each.future for each in submitted]
         for future in futures:
             future.cancel()
         if stream is not None and self._pool.is_worker:
             # The garbage collector may be what ends this, in the very thread that decodes.
             for future in futures:
-                future.add_done_callback(partial(_keep_until_converted, assembly))
+                future.add_done_callback(partial(_keep_until_converted, memory))
             return
         while not all(future.done() for future in futures):
             with suppress(KeyboardInterrupt):  # another one than that which led here
@@ -155,7 +179,7 @@ class GpuEngine:
     def _route(
         self, runs: Sequence[MergedRun], assembly: Assembly
     ) -> tuple[list[MergedRun], list[MergedRun]]:
-        from videoloader.decoding.nvdec.hardware import unsupported_reason
+        from videoloader.decoding.nvdec.hardware import unfit_reason, unsupported_reason
 
         here, there = [], []
         clips = assembly.clips
@@ -163,11 +187,9 @@ class GpuEngine:
             with assembly.contain(run):
                 index = clips[run.clip].index
                 reason = _unmade(assembly.output) or unsupported_reason(index, self._gpu)
-                reason = reason or _unfit(run.run, index)
+                reason = reason or unfit_reason(run.run, index)
                 if reason is None:
                     here.append(run)
-                elif assembly.rules.in_order:
-                    raise UnsupportedError(f"{index.name}: {reason}")
                 else:
                     self._note_routed(reason, index.name)
                     there.append(run)
@@ -196,8 +218,7 @@ class GpuEngine:
             with assembly.contain(run):
                 made.append((run, parts, self._job(run, targets, assembly, reading)))
         submitted_runs, their_parts, jobs = zip(*made, strict=True) if made else ((), (), ())
-        with self._while_open():
-            submitted += map(_Submitted, submitted_runs, self._pool.submit(jobs), their_parts)
+        submitted += map(_Submitted, submitted_runs, self._begun(jobs), their_parts)
 
     def _read_on(
         self, runs: list[MergedRun], assembly: Assembly
@@ -208,8 +229,7 @@ class GpuEngine:
         reading = None
         if len(setups) == 1:
             plain = [run.run for run in runs]
-            always = assembly.rules.in_order
-            reading = self._pool.reading(clip.source, clip.index, plain, always=always)
+            reading = self._pool.reading(clip.source, clip.index, plain)
         if reading is None:
             return [(run, (), None) for run in runs]
         return [(_joined(runs), runs, reading)]
@@ -264,11 +284,8 @@ class GpuEngine:
                     if parts:
                         targets = self._targets(parts, assembly)
                         jobs = [self._job(part, targets, assembly, None) for part in parts]
-                        with self._while_open():
-                            submitted += map(_Submitted, parts, self._pool.submit(jobs), repeat(()))
+                        submitted += map(_Submitted, parts, self._begun(jobs), repeat(()))
                         continue
-                    if assembly.rules.in_order:
-                        raise
                     name = assembly.clips[run.clip].index.name
                     reason = str(error).removeprefix(f"{name}: ")
                     self._note_routed(re.sub(r"packet \d+", "a packet", reason), name)
@@ -382,15 +399,3 @@ def _unmade(output: OutputFormat) -> str | None:
     if output.interpolation == "bicubic":
         return 'interpolation="bicubic" is done on the CPU'
     return None if output.output == "rgb" else f'output="{output.output}" is made on the CPU'
-
-
-def _unfit(run: Run, index: VideoIndex) -> str | None:
-    """Why the GPU cannot decode a run; None if it can."""
-    first = int(run.packets[0])
-    if not index.packets["flags"][first] & np.uint16(PacketFlags.KEY):
-        return "the run begins at no keyframe"
-    if (index.end_packets[run.frames] != run.frame_packets).any():
-        return "frames come in several packets"
-    if index.damaged[run.packets].any():
-        return "some of its packets are damaged, which NVDEC does not tell"
-    return None

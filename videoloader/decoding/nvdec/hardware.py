@@ -7,12 +7,16 @@ import operator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from videoloader.codecs.buffering import Buffering
 from videoloader.codecs.registry import codec_of
 from videoloader.decoding.nvdec.elementary import first_sequence
 from videoloader.decoding.pictures.matrix import MATRICES
 from videoloader.errors import UnsupportedError
 from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.packets import PacketFlags
+from videoloader.sampling.plan import Run
 
 MAX_CALL = 128
 """Maximum packets of one call. Of small pictures many: each return from a call waits for the
@@ -158,6 +162,18 @@ def unsupported_reason(index: VideoIndex, gpu: int) -> str | None:
         return "its packets are put together by a demuxer"
     if index.frame_parts.any():
         return "its packets hold several frames"
+    return None
+
+
+def unfit_reason(run: Run, index: VideoIndex) -> str | None:
+    """Why the GPU cannot decode a run; None if it can."""
+    first = int(run.packets[0])
+    if not index.packets["flags"][first] & np.uint16(PacketFlags.KEY):
+        return "the run begins at no keyframe"
+    if (index.end_packets[run.frames] != run.frame_packets).any():
+        return "frames come in several packets"
+    if index.damaged[run.packets].any():
+        return "some of its packets are damaged, which NVDEC does not tell"
     return None
 
 

@@ -108,7 +108,8 @@ class Feeder:
     packets behind the run are fed as far as its frames are held back. Frames of the last call that
     belong to later runs are kept; they are valid as long as no other call is made. The last frame
     of a run begins a call: its timestamp shows that no frame before it is missing. Behind it, calls
-    begin where runs of the same length would end.
+    begin where runs of the same length would end, or of multiples of it. A run that ends elsewhere
+    may have to begin at its keyframe.
 
     Args:
         decoder: must have begun the run.

@@ -117,17 +117,17 @@ class NvdecPool:
             self._changed.notify(len(added))
         return [waiting.future for waiting in added]
 
-    def reading(
-        self, source: Source, index: VideoIndex, runs: Sequence[Run], *, always: bool
-    ) -> Reading | None:
+    def reading(self, source: Source, index: VideoIndex, runs: Sequence[Run]) -> Reading | None:
         """The reading that goes on to runs of a video, where its file stays open between calls.
 
         Args:
             source: of the video.
             index: of the video.
             runs: of one call, ascending.
-            always: begin one, if there is none. By default, None where no earlier call leads to
-                these runs, or where engines decode them sooner side by side.
+
+        Returns:
+            None where no earlier call leads to these runs, or where engines decode them sooner side
+            by side.
         """
         first, last = runs[0], runs[-1]
         end = Place(max(int(run.frames.max()) for run in runs), int(last.packets[-1]))
@@ -139,13 +139,13 @@ class NvdecPool:
                 for reading in known
                 if reading.index is index and reading.place.leads_to(first, near)
             )
-            chosen, reads_on = next(leading, None), always
+            chosen, reads_on = next(leading, None), False
             if chosen is None:
-                chosen = Reading(weakref.ref(source), index, end, is_begun=always)
+                chosen = Reading(weakref.ref(source), index, end, is_begun=False)
             else:
                 known.remove(chosen)
                 packets, chosen.place = end.packet - chosen.place.packet, end
-                reads_on |= packets <= max(len(run.packets) for run in runs)
+                reads_on = packets <= max(len(run.packets) for run in runs)
                 chosen.is_begun |= reads_on
             alike = [reading for reading in known if reading.is_begun == chosen.is_begun]
             for superfluous in alike[: 1 - _PLACES]:

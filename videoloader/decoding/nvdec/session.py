@@ -9,10 +9,12 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.nvdec.convert import Converter, pinned_table
+from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE
 from videoloader.decoding.nvdec.hardware import (
     MAX_CALL_BYTES,
     DecoderKind,
@@ -29,6 +31,7 @@ from videoloader.sampling import Run
 from videoloader.sources.source import Source
 
 _TABLE_ROWS = 512
+_WORDS = np.dtype((np.uint64, SURFACE_DTYPE.itemsize // 8))
 _HIGHEST = -5  # priority of a stream; CUDA takes the highest that the GPU has
 
 
@@ -224,7 +227,7 @@ class Session:
             surfaces += [address] * len(mine)
         for begin in range(0, len(rows), _TABLE_ROWS):
             some = slice(begin, begin + _TABLE_ROWS)
-            self._launch(job.targets[rows[some]], surfaces[some], tiles, job.converter)
+            self._launch(job.targets, rows[some], surfaces[some], tiles, job.converter)
 
     def _addresses(self, frames: list[tuple[int, Any]], index: VideoIndex) -> list[int]:
         """GPU addresses of surfaces."""
@@ -238,13 +241,19 @@ class Session:
         return [frame.GetPtrToPlane(0) for _, frame in frames]
 
     def _launch(
-        self, rows: NDArray[Any], surfaces: Sequence[int], tiles: int, converter: Converter
+        self,
+        targets: NDArray[Any],
+        rows: Sequence[int],
+        surfaces: Sequence[int],
+        tiles: int,
+        converter: Converter,
     ) -> None:
         if self._row + len(rows) > _TABLE_ROWS:
             self._stream.synchronize()  # the GPU reads the old rows until then
             self._row = 0
         filled = self._table[self._row : self._row + len(rows)]
-        filled[:] = rows
+        # As words, since NumPy copies structures field by field.
+        filled.view(_WORDS)[:] = targets.view(_WORDS)[rows]
         filled["luma"] = surfaces
         self._row += len(rows)
         converter.launch(filled, self._stream, tiles)

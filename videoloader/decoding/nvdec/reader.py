@@ -1,0 +1,160 @@
+"""A video read on a GPU chunk by chunk, without a request for each."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+import torch
+
+from videoloader.decoding.assembly import OpenClip
+from videoloader.decoding.cpu.forward import Place
+from videoloader.decoding.nvdec.convert import Converter
+from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE, describe
+from videoloader.decoding.nvdec.hardware import unfit_reason
+from videoloader.decoding.nvdec.session import NvdecJob, Reading
+from videoloader.decoding.nvdec.targets import picture_of
+from videoloader.decoding.output import CHANNELS, OutputFormat
+from videoloader.errors import DecodeError, FormatError, UnsupportedError
+from videoloader.sampling.plan import Run, plan_runs
+
+Submit = Callable[[list[NvdecJob]], list[Future[Any]]]
+Settle = Callable[[list[Future[Any]], object, "torch.cuda.Stream | None"], None]
+
+# A chunk costs the interpreter as much as some small frames, so it has many. Readers share the
+# memory for chunks: each of several has work ahead that keeps the engines busy.
+_MOST, _LARGE, _ALL = 64, 100 << 20, 700 << 20  # frames; bytes of a chunk, and of one of each
+
+
+class GpuReader:
+    """Decodes chunks of consecutive frames of a video; a session goes on from one to the next.
+
+    What all chunks share is worked out once: a chunk costs the interpreter little more than the
+    calls of the decoder that it takes. For one thread.
+
+    Args:
+        clip: any frames of the video, in the form that is wanted.
+        output: that form.
+        converter: for it.
+        allocate: gives memory of a shape.
+        submit: takes jobs, and gives their futures.
+        settle: waits for jobs, or cancels them, see `GpuEngine`.
+        readers: those of the GPU, which this one becomes one of.
+    """
+
+    def __init__(
+        self,
+        clip: OpenClip,
+        output: OutputFormat,
+        converter: Converter,
+        allocate: Callable[[tuple[int, ...]], torch.Tensor],
+        submit: Submit,
+        settle: Settle,
+        readers: WeakSet[GpuReader],
+    ) -> None:
+        self._clip, self._output, self._converter = clip, output, converter
+        self._allocate, self._submit, self._settle = allocate, submit, settle
+        place = Place(-1, -1)
+        self._reading = Reading(weakref.ref(clip.source), clip.index, place, is_begun=True)
+        self._record: Any = None
+        # Large pictures come in small chunks also where the frames are small.
+        given = math.prod(output.clip_shape(1, clip.view.slot)) * output.numpy_dtype.itemsize
+        self._frame_bytes = max(given, CHANNELS * clip.index.height * clip.index.width)
+        self._readers = readers
+        readers.add(self)
+
+    @property
+    def most(self) -> int:
+        """Frames that a chunk may have now: a power of two, as the feeder expects, see `Feeder`."""
+        large = min(_LARGE, _ALL // max(1, len(self._readers)))
+        most = max(1, min(large // self._frame_bytes, _MOST))
+        return 1 << most.bit_length() - 1
+
+    @property
+    def cuts(self) -> list[int]:
+        """Frames from which on other extradata apply; no chunk has frames on both sides of one."""
+        index = self._clip.index
+        changes = [packet for packet, _ in index.extradata[1:]]
+        cuts = (np.flatnonzero(index.seek_packets >= packet)[:1].tolist() for packet in changes)
+        return [frame for found in cuts for frame in found]
+
+    def begin(self, first: int, last: int) -> BegunChunk:
+        """Begin to decode the frames from `first` up to `last`, which is not one of them.
+
+        Raises:
+            UnsupportedError: a GPU does not decode them.
+        """
+        clip, output, index = self._clip, self._output, self._clip.index
+        packets = index.frame_packets[first:last]
+        order = packets.argsort(kind="stable")
+        begin = int(index.seek_packets[first:last].min())
+        end = int(index.end_packets[first:last].max())
+        run = Run(np.arange(begin, end + 1), first + order, packets[order])
+        if reason := unfit_reason(run, index):
+            raise UnsupportedError(f"{index.name}: {reason}")
+        count = last - first
+        memory = self._allocate(output.clip_shape(count, clip.view.slot))
+        strides = [memory.stride(axis) for axis in output.slot_axes]
+        if self._record is None:
+            picture = picture_of(index, clip.orientation, output)
+            inner = (strides[1], strides[2], strides[3])
+            self._record = describe(picture, clip.view, output, strides=inner, name=index.name)
+        rows = np.full(count, self._record, SURFACE_DTYPE)
+        step = strides[0] * memory.element_size()
+        rows["destination"] = memory.data_ptr() + np.arange(count) * step
+        places = {packet: (row,) for row, packet in enumerate(packets.tolist())}
+        job = NvdecJob(
+            index, clip.source, run, rows, places, self._converter, reading=self._reading
+        )
+        return BegunChunk(job, memory, self._submit, self._settle)
+
+    def close(self) -> None:
+        """No chunk follows: the session is free for others."""
+        self._reading.is_over = True
+        self._readers.discard(self)
+
+
+class BegunChunk:
+    """Frames that a GPU decodes; to be finished or closed."""
+
+    def __init__(self, job: NvdecJob, memory: torch.Tensor, submit: Submit, settle: Settle) -> None:
+        self._job, self._memory, self._submit, self._settle = job, memory, submit, settle
+        self._stream = torch.cuda.current_stream(memory.device)
+        self._futures = submit([job])
+
+    def finish(self) -> torch.Tensor:
+        """The frames, in the layout of a clip; the current stream waits for them.
+
+        Where going on to them fails, they are decoded from their keyframes.
+
+        Raises:
+            VideoError: they do not decode.
+        """
+        try:
+            self._results()
+        except (UnsupportedError, FormatError, DecodeError):
+            job = self._job
+            frames = np.sort(job.run.frames)
+            self._futures += self._submit(
+                [
+                    NvdecJob(job.index, job.source, run, job.targets, job.places, job.converter)
+                    for run in plan_runs(job.index, frames)
+                ]
+            )
+            del self._futures[0]
+            self._results()
+        self._settle(self._futures, self._memory, None)
+        return self._memory
+
+    def _results(self) -> None:
+        for future in self._futures:
+            future.result()
+
+    def close(self) -> None:
+        """Give them up; nothing is written into their memory afterwards."""
+        self._settle(self._futures, self._memory, self._stream)
