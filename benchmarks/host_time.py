@@ -197,7 +197,7 @@ def pretend(size: tuple[int, int]) -> vl.BatchDecoder:
     for name, values in replaced.items():
         vars(importlib.import_module(f"videoloader.decoding.nvdec.{name}")).update(values)
     decoder = vl.BatchDecoder(workers=0)
-    decoder.device = torch.device("cuda", 0)
+    decoder.device, decoder._is_on_gpu = torch.device("cuda", 0), True
     decoder._gpu_engine()._device = torch.device("cpu")
     return decoder
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from videoloader.decoding.nvdec.session import NvdecJob, Reading
     from videoloader.decoding.nvdec.targets import GpuClip
 
+_CHUNKS_SHARE = 4  # of the memory for sessions, for chunks of videos that are read whole
+
 _log = logging.getLogger(__name__)
 
 
@@ -127,9 +129,8 @@ class GpuEngine:
             raise UnsupportedError(f"{clip.index.name}: {reason}")
         allocate = partial(self.allocate, output=output)
         converter = self._converter(output)
-        return GpuReader(
-            clip, output, converter, allocate, self._begun, self._settle, self._readers
-        )
+        own = self._begun, self._settle, self._readers, self._pool.memory // _CHUNKS_SHARE
+        return GpuReader(clip, output, converter, allocate, *own)
 
     def _begun(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
         with self._while_open():

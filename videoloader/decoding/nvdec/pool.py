@@ -76,6 +76,7 @@ class NvdecPool:
         self.gpu = gpu
         self.stats = Stats()
         self._engines = max(1, threads // _THREADS_PER_ENGINE)
+        self.memory = memory
         self._sessions = Sessions(memory)
         self._waiting: deque[_Waiting] = deque()
         self._running = self._workers = 0

@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from videoloader.decoding.assembly import OpenClip
 from videoloader.decoding.cpu.forward import Place
@@ -21,14 +22,14 @@ from videoloader.decoding.nvdec.session import NvdecJob, Reading
 from videoloader.decoding.nvdec.targets import picture_of
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
+from videoloader.indexing.packets import PacketFlags
 from videoloader.sampling.plan import Run, plan_runs
 
 Submit = Callable[[list[NvdecJob]], list[Future[Any]]]
 Settle = Callable[[list[Future[Any]], object, "torch.cuda.Stream | None"], None]
 
-# A chunk costs the interpreter as much as some small frames, so it has many. Readers share the
-# memory for chunks: each of several has work ahead that keeps the engines busy.
-_MOST, _LARGE, _ALL = 64, 100 << 20, 700 << 20  # frames; bytes of a chunk, and of one of each
+# A chunk costs the interpreter as much as some small frames, so it has many.
+_MOST, _LARGE = 64, 100 << 20  # frames and bytes of a chunk
 
 
 class GpuReader:
@@ -45,6 +46,7 @@ class GpuReader:
         submit: takes jobs, and gives their futures.
         settle: waits for jobs, or cancels them, see `GpuEngine`.
         readers: those of the GPU, which this one becomes one of.
+        room: bytes that one chunk of each reader may take together.
     """
 
     def __init__(
@@ -56,22 +58,28 @@ class GpuReader:
         submit: Submit,
         settle: Settle,
         readers: WeakSet[GpuReader],
+        room: int,
     ) -> None:
         self._clip, self._output, self._converter = clip, output, converter
         self._allocate, self._submit, self._settle = allocate, submit, settle
         place = Place(-1, -1)
         self._reading = Reading(weakref.ref(clip.source), clip.index, place, is_begun=True)
-        self._record: Any = None
+        index = clip.index
+        self._numbers = np.arange(len(index.packets))
+        self._rows = np.empty(0, SURFACE_DTYPE)
+        self._is_whole = not index.damaged.any() and np.array_equal(
+            index.end_packets, index.frame_packets
+        )
         # Large pictures come in small chunks also where the frames are small.
         given = math.prod(output.clip_shape(1, clip.view.slot)) * output.numpy_dtype.itemsize
         self._frame_bytes = max(given, CHANNELS * clip.index.height * clip.index.width)
-        self._readers = readers
+        self._readers, self._room = readers, room
         readers.add(self)
 
     @property
     def most(self) -> int:
         """Frames that a chunk may have now: a power of two, as the feeder expects, see `Feeder`."""
-        large = min(_LARGE, _ALL // max(1, len(self._readers)))
+        large = min(_LARGE, self._room // max(1, len(self._readers)))
         most = max(1, min(large // self._frame_bytes, _MOST))
         return 1 << most.bit_length() - 1
 
@@ -89,29 +97,39 @@ class GpuReader:
         Raises:
             UnsupportedError: a GPU does not decode them.
         """
-        clip, output, index = self._clip, self._output, self._clip.index
-        packets = index.frame_packets[first:last]
-        order = packets.argsort(kind="stable")
-        begin = int(index.seek_packets[first:last].min())
-        end = int(index.end_packets[first:last].max())
-        run = Run(np.arange(begin, end + 1), first + order, packets[order])
-        if reason := unfit_reason(run, index):
+        clip, index, count = self._clip, self._clip.index, last - first
+        # Lists in place of arrays, as each call of NumPy takes 10 to 20 us in a thread that has
+        # just been woken.
+        packets = index.frame_packets[first:last].tolist()
+        begin = min(index.seek_packets[first:last].tolist())
+        end = max(index.end_packets[first:last].tolist())
+        order = sorted(zip(packets, range(first, last), strict=True))
+        frame_packets, frames = np.array(order).T
+        run = Run(self._numbers[begin : end + 1], frames, frame_packets)
+        is_fit = self._is_whole and index.packets["flags"][begin] & np.uint16(PacketFlags.KEY)
+        if not is_fit and (reason := unfit_reason(run, index)):
             raise UnsupportedError(f"{index.name}: {reason}")
-        count = last - first
-        memory = self._allocate(output.clip_shape(count, clip.view.slot))
-        strides = [memory.stride(axis) for axis in output.slot_axes]
-        if self._record is None:
-            picture = picture_of(index, clip.orientation, output)
-            inner = (strides[1], strides[2], strides[3])
-            self._record = describe(picture, clip.view, output, strides=inner, name=index.name)
-        rows = np.full(count, self._record, SURFACE_DTYPE)
-        step = strides[0] * memory.element_size()
-        rows["destination"] = memory.data_ptr() + np.arange(count) * step
-        places = {packet: (row,) for row, packet in enumerate(packets.tolist())}
+        memory = self._allocate(self._output.clip_shape(count, clip.view.slot))
+        rows = self._described(memory)[:count].copy()
+        rows["destination"] += np.uint64(memory.data_ptr())
+        places = {packet: (row,) for row, packet in enumerate(packets)}
         job = NvdecJob(
             index, clip.source, run, rows, places, self._converter, reading=self._reading
         )
         return BegunChunk(job, memory, self._submit, self._settle)
+
+    def _described(self, memory: torch.Tensor) -> NDArray[Any]:
+        """Descriptors of the frames of a chunk, with destinations from its beginning on."""
+        if len(self._rows) < len(memory):
+            clip, output = self._clip, self._output
+            frame, row, column, channel = (memory.stride(axis) for axis in output.slot_axes)
+            picture = picture_of(clip.index, clip.orientation, output)
+            name = clip.index.name
+            record = describe(picture, clip.view, output, strides=(row, column, channel), name=name)
+            self._rows = np.full(len(memory), record, SURFACE_DTYPE)
+            step = frame * memory.element_size()
+            self._rows["destination"] = np.arange(len(memory)) * step
+        return self._rows
 
     def close(self) -> None:
         """No chunk follows: the session is free for others."""

@@ -144,6 +144,7 @@ class Session:
             self._stream = self._cuda.Stream(non_blocking=True, priority=_HIGHEST)
             self._filled = self._cuda.Event(disable_timing=True)
             self._table = pinned_table(_TABLE_ROWS)
+            self._words = self._table.view(_WORDS)
             self.decoder = HardwareDecoder(kind, needs, gpu, self._stream.ptr)
         self.size = needs.size
         """Coded size of the current or next stream."""
@@ -173,7 +174,7 @@ class Session:
     def decode(self, job: NvdecJob) -> Any:
         """Decode a run; returns an event recorded after the last conversion."""
         try:
-            tiles = int(job.targets["tiles"].max())
+            tiles = max(job.targets["tiles"].tolist())
             for frames in self._frames(job):
                 self._convert(frames, tiles, job)
         except Exception as error:
@@ -251,10 +252,11 @@ class Session:
         if self._row + len(rows) > _TABLE_ROWS:
             self._stream.synchronize()  # the GPU reads the old rows until then
             self._row = 0
-        filled = self._table[self._row : self._row + len(rows)]
-        # As words, since NumPy copies structures field by field.
-        filled.view(_WORDS)[:] = targets.view(_WORDS)[rows]
-        filled["luma"] = surfaces
+        mine = slice(self._row, self._row + len(rows))
+        # As words, since NumPy copies structures field by field. The first is the surface.
+        self._words[mine] = targets.view(_WORDS)[rows]
+        self._words[mine, 0] = surfaces
+        filled = self._table[mine]
         self._row += len(rows)
         converter.launch(filled, self._stream, tiles)
         self._surfaces += len(rows)
