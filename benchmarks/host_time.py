@@ -50,7 +50,7 @@ STAGES = {
     "decoding.nvdec.engine:GpuEngine._route": "submit",
     "decoding.nvdec.engine:GpuEngine._submit": "submit",
     "decoding.nvdec.engine:GpuEngine._collect": "wait",
-    "decoding.nvdec.engine:GpuEngine._end": "wait",
+    "decoding.nvdec.engine:GpuEngine._settle": "wait",
     "decoding.nvdec.pool:NvdecPool._choose": "pool",
     "decoding.nvdec.pool:NvdecPool._decode": "pool",
     "decoding.nvdec.session:Session.decode": "feed",

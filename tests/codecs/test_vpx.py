@@ -7,7 +7,13 @@ import av
 import pytest
 from vp9_streams import with_hidden_frames
 
-from videoloader.codecs.vpx import count_joinable, count_shown, join_frames, stated_sizes
+from videoloader.codecs.vpx import (
+    count_joinable,
+    count_shown,
+    join_frames,
+    shows_earlier,
+    stated_sizes,
+)
 from videoloader.errors import FormatError
 
 SIZE = f"{319:016b}{239:016b}"
@@ -86,6 +92,7 @@ def test_packets_of_one_superframe_decode_as_one_by_one(tmp_path):
         joined.append(join_frames(left[:count]))
         left = left[count:]
     assert len(joined) < len(packets) / 5
+    assert sum(map(shows_earlier, packets)) == sum(map(shows_earlier, joined)) == 6
     assert count_shown(joined[0]) == 7
     assert decoded(joined) == decoded(packets)
     assert join_frames(packets[:1]) == packets[0]

@@ -99,6 +99,13 @@ def _frames(packet: bytes) -> list[bytes]:
     return [packet[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
+def shows_earlier(packet: bytes) -> bool:
+    """Whether a VP9 packet shows a frame that an earlier one hid (show_existing_frame)."""
+    return any(
+        frame[0] & (4 if frame[0] & 0x30 == 0x30 else 8) for frame in _frames(packet) if frame
+    )
+
+
 def count_joinable(lasts: Iterable[int]) -> int:
     """How many VP9 packets, with these last bytes, one superframe has room for; at least one."""
     frames = [last % SUPERFRAME + 1 if last & 0xE0 == 0xC0 else 1 for last in lasts]

@@ -12,7 +12,7 @@ from videoloader.codecs.hevc import sequence as hevc
 from videoloader.codecs.nal import annexb_units
 from videoloader.codecs.records import parameter_sets, setup_units
 from videoloader.codecs.registry import codec_of
-from videoloader.codecs.vpx import SUPERFRAME, count_joinable, join_frames
+from videoloader.codecs.vpx import SUPERFRAME, count_joinable, join_frames, shows_earlier
 from videoloader.errors import FormatError, UnsupportedError
 from videoloader.indexing.index import VideoIndex
 from videoloader.indexing.payloads import Packets
@@ -68,8 +68,8 @@ class ElementaryStream:
         """Put packets together: a part of the elementary stream.
 
         Raises:
-            UnsupportedError: the size of pictures differs from the index, or changes; or a length
-                prefix is damaged.
+            UnsupportedError: the size of pictures differs from the index, or changes; a length
+                prefix is damaged; or a packet of VP9 shows an earlier frame.
         """
         packets = payloads if isinstance(payloads, Packets) else Packets.of(payloads)
         if self._length_size:
@@ -78,6 +78,9 @@ class ElementaryStream:
             for packet in packets:
                 self._check_sizes(self._codec.stated_sizes, packet)
         if self._codec.has_superframes:
+            if any(map(shows_earlier, packets)):
+                reason = "a packet shows an earlier frame, which NVDEC does not give"
+                raise UnsupportedError(f"{self._index.name}: {reason}")
             return join_frames(packets)
         stream = b"".join(packets)
         self._check_stream(stream)
