@@ -3,6 +3,7 @@
     python benchmarks/gpu.py                                    everything, about fifteen minutes
     python benchmarks/gpu.py --video h264-1080p --case clips    some
     python benchmarks/gpu.py --video vp9-720p --out gpu.json    one more video for a report
+    python benchmarks/gpu.py --quick                            did anything get slower? four minutes
     python benchmarks/gpu.py --dry-run                          every path of it on the CPU, no GPU
 
 The ceiling is NVDEC's own in the same run: packets through PyNvVideoCodec's decoders, no output.
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 from footage import DATA, VIDEOS, Reference, make_all
 from gpu_contenders import CASES, CONTENDERS, OURS, Work, measure
-from gpu_goals import judge
+from gpu_goals import judge, share
 from machine import RESULTS, environment, link_ffmpeg, machine, today
 from rich.console import Console
 from rich.table import Table
@@ -41,6 +42,14 @@ MATRIX = {
     "hevc-1080p": CASES[:3],
     "vp9-720p": CASES[:3],
 }
+QUICK = {
+    "h264-1080p": ("clips", "uniform", "first"),
+    "h264-360p": ("sequential",),
+    "vp9-720p": ("sequential",),
+}
+LOADER = "h264-360p"  # of which `--quick` measures the training loop
+SHARES = ("clips_per_second", "beside_a_step", "beside_a_graph")
+LOST = 0.9  # of the share of the ceiling that was measured before
 MIXED = ("h264-360p", "vp9-720p", "hevc-1080p", "h264-1080p")  # sizes and codecs in turn
 LIMIT = 300  # seconds for one process
 
@@ -199,6 +208,57 @@ def flat(folder: Path, *, dry: bool) -> dict[str, Any]:
     return measure_apart(OURS, [work], busy=False)
 
 
+def quick(folder: Path) -> bool:
+    """One row of each case beside its ceiling, and the share measured last; whether all held."""
+    before = {kind: json.loads(newest(kind).read_text())["results"] for kind in ("gpu", "training")}
+    now: dict[str, Any] = {}
+    for name, cases in QUICK.items():
+        reference = str(folder / f"{name}.npy")
+        np.save(reference, Reference.decode(VIDEOS[name].path).grids)
+        works = [work_of(name, case, reference, dry=False, repetitions=3) for case in cases]
+        now[name] = {who: measure_apart(who, works, busy=False) for who in (OURS, CEILING)}
+    shares = {
+        f"{name}, {case}": (share(now[name], case), share(before["gpu"].get(name, {}), case))
+        for name, cases in QUICK.items()
+        for case in cases
+    }
+    out = folder / "training.json"
+    options = ["--files", "16", "--repetitions", "3", "--contender", "Loader", "--out", str(out)]
+    command = [sys.executable, str(Path(__file__).with_name("training.py")), "--video", LOADER]
+    subprocess.run([*command, *options], env=environment(), check=True, stdout=subprocess.DEVNULL)
+    rows = loader_shares(json.loads(out.read_text())["results"]), loader_shares(before["training"])
+    shares |= {f"{LOADER}, {key}": (rows[0].get(key), rows[1].get(key)) for key in SHARES}
+    table = Table("case", "of the ceiling", "measured last", title="quick")
+    held = True
+    for row, (found, last) in shares.items():
+        lost = found is None or (last is not None and found < LOST * last)
+        held &= not lost
+        texts = (
+            "failed" if found is None else f"{found:.2f}",
+            "-" if last is None else f"{last:.2f}",
+        )
+        table.add_row(row, *texts, style="bold red" if lost else "")
+    Console(width=100).print(table)
+    return held
+
+
+def loader_shares(results: dict[str, Any]) -> dict[str, float]:
+    """What a `Loader` reached of NVDEC alone, and of itself beside training steps."""
+    found = results.get(LOADER, {})
+    ours, top = found.get("Loader", {}), found.get(CEILING, {}).get("clips_per_second")
+    shares = {key: ours[key] for key in SHARES if key in ours}
+    if top is None:
+        shares.pop("clips_per_second", None)
+    else:
+        shares["clips_per_second"] /= top
+    return shares
+
+
+def newest(kind: str) -> Path:
+    """The last measurement of a kind that is in the repository."""
+    return max(RESULTS.glob(f"{kind}-2*.json"))
+
+
 def show(video: str, results: dict[str, Any]) -> None:
     """One video: contenders down, cases across."""
     table = Table(title=video)
@@ -240,6 +300,7 @@ def main() -> None:
     parser.add_argument("--case", choices=[*CASES, "flat"], action="append")
     parser.add_argument("--contender", choices=CONTENDERS, action="append")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="fail if a case lost a tenth")
     parser.add_argument("--dry-run", action="store_true", help="on the CPU, little of everything")
     parser.add_argument(
         "--out",
@@ -252,6 +313,13 @@ def main() -> None:
         serve(arguments.serve)
         return
     begin = time.perf_counter()
+    if arguments.quick:
+        make_all([*QUICK])
+        link_ffmpeg()
+        with tempfile.TemporaryDirectory() as folder:
+            held = quick(Path(folder))
+        print(f"{time.perf_counter() - begin:.0f} s")
+        sys.exit(not held)
     mixed = MIXED if arguments.case is None or "flat" in arguments.case else ()
     make_all(list(dict.fromkeys([*(arguments.video or MATRIX), *mixed])))
     link_ffmpeg()

@@ -64,6 +64,15 @@ def _judge_video(video: str, found: dict[str, Any]) -> Iterator[Goal]:
         yield Goal(video, "MiB grown over 10,000 clips, at most", GROWTH_MIB, grown, is_limit=True)
 
 
+def share(found: dict[str, Any], case: str) -> float | None:
+    """What ours reaches of the ceiling in a case of one video, None if one was not measured."""
+    ours, ceiling = _value(found.get(OURS, {}), case), found.get(CEILING, {})
+    top = _value(ceiling, case) if case == "first" else _ceiling(ceiling, case)
+    if ours is None or top is None:
+        return None
+    return top / ours if case == "first" else ours / top
+
+
 def _value(found: dict[str, Any], case: str) -> float | None:
     one = found.get(case, {})
     return float(one["value"]) if "value" in one and one.get("right", True) else None

@@ -113,9 +113,8 @@ class GpuReader:
         rows = self._described(memory)[:count].copy()
         rows["destination"] += np.uint64(memory.data_ptr())
         places = {packet: (row,) for row, packet in enumerate(packets)}
-        job = NvdecJob(
-            index, clip.source, run, rows, places, self._converter, reading=self._reading
-        )
+        own = index, clip.source, run, rows, places, self._converter
+        job = NvdecJob(*own, piece=_LARGE // 2, reading=self._reading)  # 4:2:0 is half of RGB
         return BegunChunk(job, memory, self._submit, self._settle)
 
     def _described(self, memory: torch.Tensor) -> NDArray[Any]:
@@ -154,20 +153,23 @@ class BegunChunk:
             VideoError: they do not decode.
         """
         try:
-            self._results()
-        except (UnsupportedError, FormatError, DecodeError):
-            job = self._job
-            frames = np.sort(job.run.frames)
-            self._futures += self._submit(
-                [
-                    NvdecJob(job.index, job.source, run, job.targets, job.places, job.converter)
-                    for run in plan_runs(job.index, frames)
-                ]
-            )
-            del self._futures[0]
-            self._results()
+            try:
+                self._results()
+            except (UnsupportedError, FormatError, DecodeError):
+                self._futures = self._submit(self._apart())
+                self._results()
+        except BaseException:
+            self.close()
+            raise
         self._settle(self._futures, self._memory, None)
         return self._memory
+
+    def _apart(self) -> list[NvdecJob]:
+        """Jobs for the same frames that go on from nothing."""
+        job = self._job
+        own = job.targets, job.places, job.converter
+        runs = plan_runs(job.index, np.sort(job.run.frames))
+        return [NvdecJob(job.index, job.source, run, *own) for run in runs]
 
     def _results(self) -> None:
         for future in self._futures:
