@@ -3,7 +3,7 @@
     python benchmarks/gpu.py                                    everything, about fifteen minutes
     python benchmarks/gpu.py --video h264-1080p --case clips    some
     python benchmarks/gpu.py --video vp9-720p --out gpu.json    one more video for a report
-    python benchmarks/gpu.py --quick                            did anything get slower? four minutes
+    python benchmarks/gpu.py --quick                            whether anything became slower
     python benchmarks/gpu.py --dry-run                          every path of it on the CPU, no GPU
 
 The ceiling is NVDEC's own in the same run: packets through PyNvVideoCodec's decoders, no output.
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from footage import DATA, VIDEOS, Reference, make_all
-from gpu_contenders import CASES, CONTENDERS, OURS, Work, measure
+from gpu_contenders import CASES, CEILING, CONTENDERS, OURS, Work, measure
 from gpu_goals import judge, share
 from machine import RESULTS, environment, link_ffmpeg, machine, today
 from rich.console import Console
