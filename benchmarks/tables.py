@@ -154,6 +154,29 @@ def gpu() -> str:
     return "\n\n".join([text, as_table(["", *names], rows)])
 
 
+def whole_files() -> str:
+    """Frames a second of whole files that are read at once on the GPU."""
+    path, report = newest("sequential-gpu")
+    (card,) = {run["gpu"] for run in report["runs"].values()}
+    names = ("videoloader", "torchcodec", _CEILING)
+    text = (
+        f"{card}: frames a second of 14 copies of a file of 300 frames, each read from end to end "
+        "in a thread of its own (`for frame in video`), and the GPU's memory. Median of 3, every "
+        "frame compared with a full decode; in brackets beside a thread that never leaves Python "
+        f"([measurement](benchmarks/results/{path.name}))."
+    )
+    rows = []
+    for video, found in sorted(report["results"].items()):
+        cells = [
+            f"{_rate(found[name], 'sequential')}, {found[name]['gpu_memory_mib']:,} MiB"
+            if name in found
+            else "-"
+            for name in names
+        ]
+        rows.append([video, *cells])
+    return "\n\n".join([text, as_table(["", *names], rows)])
+
+
 def training() -> str:
     """Clips a second for a training loop, on a GPU and on the CPU, as far as that was measured."""
     gpu, cpu = "training", "cpu-training"
@@ -429,6 +452,7 @@ def pages() -> dict[Path, str]:
         "indexing": indexing(),
         "decoding": decoding(),
         "gpu": gpu(),
+        "whole files on a gpu": whole_files(),
         "training": training(),
         "ray-data": ray_data(),
         "drop-ins": drop_ins(),

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app
-from videoloader.decoding.nvdec.engine import _unfit
+from videoloader.decoding.nvdec.hardware import unfit_reason
 from videoloader.indexing import PacketFlags
 from videoloader.sampling import plan_decode
 
@@ -154,8 +154,8 @@ def test_the_gpu_leaves_damaged_packets_to_the_cpu(clip):
     frame = int(index.packet_frames[packet])
     (bad,) = plan_decode(index, [frame])
     (good,) = plan_decode(index, [index.num_frames - 1])
-    assert "damaged" in _unfit(bad, index)
-    assert _unfit(good, index) is None
+    assert "damaged" in unfit_reason(bad, index)
+    assert unfit_reason(good, index) is None
 
 
 def test_a_cut_does_not_copy_damaged_packets(clip, tmp_path):

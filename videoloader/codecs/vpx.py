@@ -101,9 +101,10 @@ def _frames(packet: bytes) -> list[bytes]:
 
 def shows_earlier(packet: bytes) -> bool:
     """Whether a VP9 packet shows a frame that an earlier one hid (show_existing_frame)."""
-    return any(
-        frame[0] & (4 if frame[0] & 0x30 == 0x30 else 8) for frame in _frames(packet) if frame
-    )
+    for frame in _frames(packet):
+        if frame and frame[0] & (4 if frame[0] & 0x30 == 0x30 else 8):  # profile 3 has a bit more
+            return True
+    return False
 
 
 def count_joinable(lasts: Iterable[int]) -> int:
