@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -34,6 +34,8 @@ _MOST = 16  # frames of a chunk
 _LARGE = 25 << 20  # most bytes of a chunk, 4 frames of 1080p
 _GROWTH = 4  # of the first chunks, which are shorter, so that frames come soon
 _AHEAD = 1  # chunks on a GPU: the next one is decoded, without a break
+
+_Chunk = TypeVar("_Chunk")
 
 _unbind_copy: Any = torch.unbind_copy  # by torch's stubs it gives nothing
 
@@ -74,13 +76,13 @@ def read_frames(
         if decoder is gpu:
             return _by_gpu(gpu.reader(request, video, output, rules), frames)
 
-        def decode(first: int, last: int) -> ClipBatch:
+        def decode(first: int, last: int) -> Iterator[torch.Tensor]:
             chunk = replace(request, frames=np.arange(first, last))
-            return decoder.begin([chunk], [video], output, rules, together=False).finish()
+            return _frames(decoder.begin([chunk], [video], output, rules, together=False).finish())
 
         edges = pairwise(_edges(frames, lambda: most))
         if threads == 1:
-            return (_frames(decode(*chunk)) for chunk in edges)
+            return (decode(*chunk) for chunk in edges)
         return _one_ahead(decode, edges)
 
     while frames:
@@ -163,20 +165,20 @@ def _apart(chunk: BegunChunk) -> Iterator[torch.Tensor]:
 
 
 def _one_ahead(
-    decode: Callable[[int, int], ClipBatch], chunks: Iterator[tuple[int, int]]
-) -> Generator[Iterator[torch.Tensor], None, None]:
+    decode: Callable[[int, int], _Chunk], chunks: Iterator[tuple[int, int]]
+) -> Generator[_Chunk, None, None]:
     """Decode chunks, each in another thread while the one in front is consumed."""
     workers: list[int] = []
     thread = ThreadPoolExecutor(1, initializer=lambda: workers.append(threading.get_ident()))
-    ahead: Future[ClipBatch] | None = None
+    ahead: Future[_Chunk] | None = None
     is_dropped = False
     try:
         for chunk in chunks:
             made, ahead = ahead, thread.submit(decode, *chunk)
             if made is not None:
-                yield _frames(made.result())
+                yield made.result()
         if ahead is not None:
-            yield _frames(ahead.result())
+            yield ahead.result()
     except GeneratorExit:
         # The garbage collector may be what ends this: in the very thread that decodes, or where
         # some lock is held that the end of a thread takes. So only its work is waited for.

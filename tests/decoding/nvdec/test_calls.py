@@ -1,4 +1,4 @@
-"""How many calls a chunk of a read and a clip of a batch cost on a GPU, which is made of FFmpeg here.
+"""Calls that a chunk of a read and a clip of a batch cost on a GPU, which is made of FFmpeg here.
 
 Python is the limit there for small pictures: each call of the library is time in which no other
 thread gets the interpreter, and each call of the decoder is one that waits to get it back.
