@@ -11,9 +11,17 @@ from typing import Any
 
 from figures import RESULTS, ROOT, as_table, newest
 from guide_tables import guides
+from plots import OURS, Plot
 
 _CEILING = "NVDEC alone"
 SIDES = ("ours", "peer")
+# Jobs of the README, by video and case.
+_FRONT_CPU = {
+    ("h264-1080p", "clips"): "clips of 16 frames, 1080p H.264, CPU",
+    ("hevc-1080p", "random"): "random frames, 1080p HEVC, CPU",
+}
+_FRONT_GPU = {"h264-1080p": "1080p H.264", "hevc-1080p": "1080p HEVC"}
+_FRONT_IMAGES = "files, image, random_resized_crop, crop_mirror_normalize"
 
 
 def indexing() -> str:
@@ -23,7 +31,7 @@ def indexing() -> str:
         "Milliseconds to find every frame of a 360p H.264 video of 10 minutes (18,000 frames), or "
         "2 hours (216,000), warm cache, every contender in its own process, median of "
         f"{repetitions} ([measurement](benchmarks/results/{path.name}), {run['cores']} cores, "
-        f"{run['date'][:10]}; `make bench` repeats it). Approximate modes know no times."
+        f"{run['date'][:10]}; `make bench` repeats it). Approximate modes give no timestamps."
     )
     parts = [intro, _times(run["cases"])]
     if "small_files" in run:  # older measurements have the times alone
@@ -377,17 +385,17 @@ def front() -> str:
         for row in newest("decoding")[1]["measurements"]
         if not row["busy"]
     }
-    jobs = {
-        ("h264-1080p", "clips"): "ms to decode clips of 16 frames, 1080p H.264, CPU",
-        ("hevc-1080p", "random"): "ms to decode random frames, 1080p HEVC, CPU",
-    }
     peers = ("videoloader", "torchcodec, approx.", "decord2")
     rows += [
-        _front_row(text, "decoding", *(_milliseconds(cpu.get((*job, name))) for name in peers))
-        for job, text in jobs.items()
+        _front_row(
+            f"ms to decode {text}",
+            "decoding",
+            *(_milliseconds(cpu.get((*job, name))) for name in peers),
+        )
+        for job, text in _FRONT_CPU.items()
     ]
     gpu = newest("gpu")[1]["results"]
-    for video, name in {"h264-1080p": "1080p H.264", "hevc-1080p": "1080p HEVC"}.items():
+    for video, name in _FRONT_GPU.items():
         ours, peer, ceiling = (
             _rate({"clips": gpu[video][contender]["clips"]}, "clips")  # without the busy thread
             for contender in ("videoloader", "torchcodec", _CEILING)
@@ -395,7 +403,7 @@ def front() -> str:
         text = f"clips a second (16 frames each), {name}, H200 (NVDEC alone: {ceiling})"
         rows.append(_front_row(text, "gpu", ours, peer))
     images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
-    training = images["files, image, random_resized_crop, crop_mirror_normalize"]
+    training = images[_FRONT_IMAGES]
     rows.append(
         _front_row(
             "images a second of a training pipeline of JPEGs, CPU",
@@ -467,9 +475,135 @@ def pages() -> dict[Path, str]:
     return {path: filled(path.read_text(), mine) for path, mine in found.items()}
 
 
+def plots() -> dict[str, Plot]:
+    """The plots of the pages by the name of their file."""
+    indexing, decoding = newest("indexing")[1]["cases"], newest("decoding")[1]["measurements"]
+    times: dict[str, dict[str, float]] = {}
+    for row in decoding:
+        if not row["busy"] and not row["wrong_frames"]:
+            case = times.setdefault(f"{row['video']}, {row['case']}", {})
+            case[row["contender"]] = row["median_ms"]
+    floor = "floor, needed packets"
+    return {
+        "front": Plot(
+            "Rate over that of videoloader, by job and library",
+            "rate over that of videoloader (more is better)",
+            {job: {OURS: 1.0, **found} for job, found in _front_rates().items()},
+        ),
+        "indexing": Plot(
+            "Milliseconds to find every frame of a video, by container and library",
+            "milliseconds to find every frame (less is better)",
+            {
+                name: {
+                    row["contender"]: row["median_ms"]
+                    for row in case["measurements"]
+                    if row["agrees"]
+                }
+                for name, case in indexing.items()
+            },
+        ),
+        "decoding": Plot(
+            "Time to decode frames on the CPU over that of videoloader, by case and library",
+            "time over that of videoloader (less is better)",
+            {
+                case: {
+                    name: value / found[OURS]
+                    for name, value in found.items()
+                    if name != "floor, every packet"
+                }
+                for case, found in times.items()
+                if OURS in found and {*found} - {OURS, floor}
+            },
+        ),
+        "gpu": Plot(
+            "Share of the rate of NVDEC alone, by case and library",
+            "share of NVDEC's own rate (more is better)",
+            {
+                **_shares(newest("gpu")[1]["results"]),
+                **_shares(newest("sequential-gpu")[1]["results"]),
+            },
+            (1.0, _CEILING),
+        ),
+        "pipelines": Plot(
+            "Rate over that of DALI, by pipeline and device",
+            "rate over that of DALI on the same device (more is better)",
+            _beside_dali(),
+            (1.0, "DALI"),
+        ),
+    }
+
+
+def _front_rates() -> dict[str, dict[str, float]]:
+    """The jobs of the README: what others reach of our rate, where their frames are right."""
+    rows = newest("decoding")[1]["measurements"]
+    times = {
+        "find every frame of 10 minutes, CPU": {
+            row["contender"].removesuffix(", exact"): row["median_ms"]
+            for row in newest("indexing")[1]["cases"]["MP4"]["measurements"]
+            if row["contender"] in (OURS, "torchcodec, exact", "decord2", "PyAV, demux")
+        }
+    }
+    for (video, case), text in _FRONT_CPU.items():
+        times[text] = {
+            row["contender"].removesuffix(", approx."): row["median_ms"]
+            for row in rows
+            if (row["video"], row["case"], row["busy"]) == (video, case, False)
+            and row["contender"] in (OURS, "torchcodec, approx.", "decord2", "OpenCV")
+            and not row["wrong_frames"]
+        }
+    rates = {
+        text: {name: found[OURS] / value for name, value in found.items() if name != OURS}
+        for text, found in times.items()
+    }
+    results = newest("gpu")[1]["results"]
+    for video, text in _FRONT_GPU.items():
+        ours = results[video][OURS]["clips"]["value"]
+        rates[f"clips, {text}, H200"] = {
+            name: found["clips"].get("per_second", found["clips"]["value"]) / ours
+            for name, found in results[video].items()
+            if name != OURS and found["clips"].get("right", True)
+        }
+    images = {row["case"]: row for row in newest("pipeline-cpu")[1]["cases"]}
+    rates["a training pipeline of JPEGs, CPU"] = {"DALI": 1 / images[_FRONT_IMAGES]["ratio, wall"]}
+    return rates
+
+
+def _shares(results: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """What each library reaches of NVDEC alone, case by case."""
+    shares: dict[str, dict[str, float]] = {}
+    for video, found in results.items():
+        for case in ("clips", "uniform", "sequential"):
+            top = found.get(_CEILING, {}).get(case)
+            if top is None or (case == "sequential" and "clips" in found["videoloader"]):
+                continue
+            most = top["value"] if case == "sequential" else top["per_second"]
+            name = f"{video}, {'whole files' if case == 'sequential' else case}"
+            shares[name] = {
+                who: one[case]["value"] / most
+                for who, one in found.items()
+                if who != _CEILING and one.get(case, {}).get("right")
+            }
+    return shares
+
+
+def _beside_dali() -> dict[str, dict[str, float]]:
+    """Our rate over DALI's, by case and device."""
+    rows: dict[str, dict[str, float]] = {}
+    for device, name in {"cpu": "videoloader, CPU", "gpu": "videoloader, GPU"}.items():
+        for row in newest(f"pipeline-{device}")[1]["cases"]:
+            if "ratio, wall" in row:
+                case = row["case"] if row["group"] == "images" else f"{row['case']}, {row['group']}"
+                rows.setdefault(case, {})[name] = row["ratio, wall"]
+    return rows
+
+
 def main() -> None:
     for path, text in pages().items():
         path.write_text(text)
+    folder = ROOT / "docs" / "figures"
+    folder.mkdir(exist_ok=True)
+    for name, plot in plots().items():
+        (folder / f"{name}.svg").write_text(plot.svg())
 
 
 if __name__ == "__main__":
