@@ -25,7 +25,7 @@ def test_ffmpeg_knows_their_demuxers():
 
 
 def test_an_unknown_container_claims_nothing():
-    unknown, plain = container_of("nut"), Container(name="nut")
+    unknown, plain = container_of("invented"), Container(name="invented")
     for field in Container.__dataclass_fields__:
         assert getattr(unknown, field) == getattr(plain, field)
     assert container_of("png_pipe").times == "none"

@@ -120,7 +120,8 @@ def merge(
 def query(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
     where: Annotated[
-        str, typer.Argument(help="The condition of an SQL WHERE: \"codec = 'av1' and height >= 720\".")
+        str,
+        typer.Argument(help="The condition of an SQL WHERE: \"codec = 'av1' and height >= 720\"."),
     ] = "true",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write these rows to a data set index.")

@@ -31,7 +31,7 @@ class Successors(Protocol[Wanted]):
         """Other samples, one after another."""
 
     def none_left(self, tries: int, error: VideoError) -> str:
-        """Says that all of them failed, the one that was asked for included, and the last so."""
+        """The message for the case that every candidate failed; `error` is the last failure."""
 
 
 class Attempts(Generic[Wanted]):
@@ -41,8 +41,8 @@ class Attempts(Generic[Wanted]):
         failures: takes what goes wrong; its policy decides.
         wanted: the sample of each place.
         successors: choose others for `replace`, and for `skip` where nothing of a batch is left.
-            None: there are none but the samples of the batch, see `chosen`; the error is raised
-            where nothing is left.
+            None: only other samples of the batch can stand in, see `chosen`; if all fail, the
+            error is raised.
         may_be_empty: all samples may be left out.
 
     Attributes:

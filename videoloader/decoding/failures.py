@@ -97,11 +97,11 @@ class FailureOptions(TypedDict, total=False):
     """What becomes of samples that fail, and from when on they end the run; see docs/failures.md.
 
     Attributes:
-        on_error: `raise` what goes wrong with a sample, behind which the next batch follows; `skip`
-            it, which makes the batch smaller, but never empty: its last sample is then replaced, so
-            that all ranks have as many batches; `replace` it by the next of the data set that
-            decodes; `mask` the frames concerned. Errors of a sampler or transform of your own are
-            raised in any case. `failures` lists what went wrong.
+        on_error: what happens where a sample fails. `raise`: the error is raised; the loop may go
+            on with the next batch. `skip`: the batch is smaller, but never empty; its last sample
+            is replaced, so that all ranks have as many batches. `replace`: the next sample of the
+            data set that decodes takes its place. `mask`: frames that fail are filled. Errors of a
+            sampler or transform of your own are always raised. `failures` lists what went wrong.
         max_errors: failures, in all workers together, from which on the run ends with
             `TooManyFailuresError`: a number, or a share of the samples that were asked for (of 100
             at least), between 0 and 1. Any by default.

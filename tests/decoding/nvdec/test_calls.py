@@ -48,7 +48,7 @@ def calls(fake_gpu, monkeypatch):
 def test_a_chunk_of_a_read_takes_few_calls(calls, fake_gpu, demo_folder, monkeypatch):
     counted, decoder = calls
     monkeypatch.setattr("videoloader.decoding.batch_decoder.shared_decoder", lambda device: decoder)
-    monkeypatch.setattr(reader, "_MOST", 8)
+    monkeypatch.setattr(reader, "MOST", 8)
     for name, most in {"h264.mp4": (310, 2.2), "vp9.webm": (440, 2.1)}.items():
         with vl.Video(demo_folder / name) as video:
             video._is_on_gpu = True

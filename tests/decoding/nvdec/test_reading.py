@@ -327,7 +327,7 @@ def test_chunks_are_begun_before_they_are_asked_for(open_video, decoder, chunks_
 
 def test_chunks_hold_little_memory(open_video, decoder, gops, monkeypatch):
     whole = 48 * 64 * 3
-    monkeypatch.setattr(reader, "_LARGE", 4 * whole)
+    monkeypatch.setattr(reader, "LARGE", 4 * whole)
     sizes = []
     allocate = decoder._gpu.allocate
 
@@ -347,7 +347,7 @@ def test_chunks_hold_little_memory(open_video, decoder, gops, monkeypatch):
 def test_surfaces_are_not_used_after_the_next_call(open_video, gops, monkeypatch):
     """The emulated decoder overwrites them; most belong to later chunks."""
     monkeypatch.setattr(hardware_decoder, "MAX_CALL", 32)
-    monkeypatch.setattr(reader, "_MOST", 3)
+    monkeypatch.setattr(reader, "MOST", 3)
     assert numbers(open_video(gops)) == list(range(60))
 
 
@@ -435,7 +435,7 @@ def test_a_reader_may_be_collected_in_the_thread_that_decodes_for_it(held, decod
 def test_first_chunks_of_growing_lengths_are_read_on(
     open_video, fed, fake_gpu, demo_folder, name, most, monkeypatch
 ):
-    monkeypatch.setattr(reader, "_MOST", most)
+    monkeypatch.setattr(reader, "MOST", most)
     video = open_video(demo_folder / name)
     assert numbers(video) == list(range(len(video)))
     assert fed() == len(video.index.packets)

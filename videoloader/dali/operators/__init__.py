@@ -3,7 +3,8 @@
 Start at `operator.py` (`declare`). Every module of this package is imported along with it, so a new
 operator is one new declaration. On pictures: `color/` changes values, `geometry/` moves pixels,
 `filters/` looks at neighbourhoods, `fills/` fills regions. `general/` has operators on any tensor,
-`arithmetic/` those behind `+` and `*`; the other folders are named after what they take.
+`arithmetic/` those behind `+` and `*`, `functions/` calls of Python functions, `random/` random
+numbers and masks; the other folders are named after what their operators take.
 """
 
 import importlib

@@ -137,9 +137,9 @@ class Launch(NamedTuple):
     """A kernel with its table, to be queued on the current stream of a GPU.
 
     A kernel of an operator gives one, and `apply_operator` queues it. Where the operator has one
-    input, the launch is repeated for batches alike: nothing but the addresses of `source` and
-    `target`, its input and `out`, may differ between batches of the same specs, plan and strides
-    that are aligned to 16 bytes alike. A kernel for which more differs queues it by itself.
+    input, the launch is kept, and repeated with new addresses of `source` (the input) and `target`
+    (`out`) for batches of the same specs, plan, strides and alignment to 16 bytes. If anything else
+    may differ between such batches, the kernel queues the launch itself and returns the outputs.
 
     The memory that rows point to is used in the order of the stream, as torch's own kernels use it.
 

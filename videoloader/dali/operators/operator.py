@@ -15,8 +15,8 @@ An operator is a function on a batch and a description of it::
         \"\"\"Turn frames.\"\"\"
 
 `infer` says what the outputs will be: shapes, which may be ragged, element type, layout, device.
-What else it works out from specs and arguments is its plan (`Planned`), which the function and the
-kernels get: nothing is worked out twice for a batch, or again for batches alike. The function makes
+It may also return a plan (`Planned`): values that are computed once from specs and arguments. The
+function and the kernels get the plan, which is used again for equal batches. The function makes
 the outputs in plain torch on any device: it is the reference. `kernels` may do the same faster on
 one device. `videoloader.dali.fn` makes the public function from the declaration.
 
@@ -98,8 +98,8 @@ class Operator:
             nothing is known before it runs.
         kernels: in place of `run` by device type ("cpu", "cuda"), with the same signature. One
             may give a `Launch`, or NotImplemented, which leaves the batch to `run`.
-        is_color_stage: whether its plan has a `stage`: its numbers in the kernel of colours, a
-            `ColorStage`. A run of such operators is one launch.
+        is_color_stage: whether it is a line or a matrix on colours, so that several in a row
+            become one CUDA launch. Its plan has a `stage`, a `ColorStage`.
         draws: whether it draws random numbers (`Context.random`); it then takes a `seed`.
         absorb: gives the form of clips after the operator, for the form before it and arguments;
             None where a decoder cannot produce it. Decoders do not absorb operators without it.

@@ -29,7 +29,7 @@ Submit = Callable[[list[NvdecJob]], list[Future[Any]]]
 Settle = Callable[[list[Future[Any]], object, "torch.cuda.Stream | None"], None]
 
 # A chunk costs the interpreter as much as some small frames, so it has many.
-_MOST, _LARGE = 64, 100 << 20  # frames and bytes of a chunk
+MOST, LARGE = 64, 100 << 20  # frames and bytes of a chunk
 
 
 class GpuReader:
@@ -79,8 +79,8 @@ class GpuReader:
     @property
     def most(self) -> int:
         """Frames that a chunk may have now: a power of two, as the feeder expects, see `Feeder`."""
-        large = min(_LARGE, self._room // max(1, len(self._readers)))
-        most = max(1, min(large // self._frame_bytes, _MOST))
+        large = min(LARGE, self._room // max(1, len(self._readers)))
+        most = max(1, min(large // self._frame_bytes, MOST))
         return 1 << most.bit_length() - 1
 
     @property
@@ -114,7 +114,7 @@ class GpuReader:
         rows["destination"] += np.uint64(memory.data_ptr())
         places = {packet: (row,) for row, packet in enumerate(packets)}
         own = index, clip.source, run, rows, places, self._converter
-        job = NvdecJob(*own, piece=_LARGE // 2, reading=self._reading)  # 4:2:0 is half of RGB
+        job = NvdecJob(*own, piece=LARGE // 2, reading=self._reading)  # 4:2:0 is half of RGB
         return BegunChunk(job, memory, self._submit, self._settle)
 
     def _described(self, memory: torch.Tensor) -> NDArray[Any]:

@@ -39,9 +39,9 @@ class Container:
         parser: indexes a file for which `begins` holds; None if only FFmpeg reads the format.
         stated_end: source -> end of the file by its headers, 0 if they do not state it. Used to
             detect a truncated file that FFmpeg's demuxer has to read.
-        damaged_pieces: source and id of a stream -> offsets of its pieces, each with the beginning
-            of a packet, that are known to be incomplete or wrong. It gives None if pieces are not
-            found; the field is None if the container does not tell.
+        damaged_pieces: source and id of a stream -> offsets in the file of its damaged pieces, each
+            with the beginning of a packet; None if the pieces cannot be read. The field is None
+            if the container does not mark damage.
         times: times that the packets have. `none`: a raw stream. `decode`: numbers of packets,
             even if frames are reordered. `presentation`: times of frames. `both`: also decode
             times.

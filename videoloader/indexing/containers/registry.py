@@ -34,6 +34,7 @@ CONTAINERS = (
     AVI,
     OBU,
     ASF,
+    # Without parsers: FFmpeg reads them; their endings and times are known.
     Container(name="mpeg", endings=(".mpeg", ".mpg", ".ps")),
     Container(name="ogg", endings=(".ogv",)),
     Container(name="mjpeg", endings=(".mjpeg",), times="none"),
@@ -61,7 +62,7 @@ _BY_NAME = {
 def container_of(name: str) -> Container:
     """The container with this name or this FFmpeg demuxer; for others, a `Container` of defaults.
 
-    >>> container_of("mp4") is container_of("mov"), container_of("nut").times
+    >>> container_of("mp4") is container_of("mov"), container_of("invented").times
     (True, 'presentation')
     """
     if name.endswith("_pipe"):  # pictures one after the other

@@ -78,7 +78,7 @@ class Evaluator:
             own = error.error
             if isinstance(own, TooManyFailuresError):
                 raise own from own.__cause__
-            raise failure(node, part.state.iteration, position, origin, own) from own
+            raise operator_error(node, part.state.iteration, position, origin, own) from own
         except Exception as error:
             raise self._blamed(node, part, error) from error
 
@@ -200,8 +200,8 @@ class Evaluator:
             try:
                 self._apply(node, part.alone(position, node), [position])
             except Exception as own:  # noqa: BLE001  (it is reported)
-                return failure(node, state.iteration, position, origin, own)
-        return failure(node, state.iteration, None, "", error)
+                return operator_error(node, state.iteration, position, origin, own)
+        return operator_error(node, state.iteration, None, "", error)
 
 
 def origin_of(node: Node, part: Part, at: int) -> str:
@@ -237,7 +237,7 @@ def _check_merged(node: Node, merged: Batch, state: BatchState) -> None:
         check_alike(state.merged.setdefault(node.ordinal, kind), kind)
 
 
-def failure(
+def operator_error(
     node: Node, iteration: int, position: int | None, origin: str, error: Exception
 ) -> OperatorError:
     """The error of a node, with what it was working on."""

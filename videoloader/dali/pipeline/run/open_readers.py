@@ -10,7 +10,7 @@ import torch
 
 from videoloader.dali.operators.batch_source import BatchSource, Columns, SourceContext
 from videoloader.dali.pipeline.graph.nodes import Node
-from videoloader.dali.pipeline.run.evaluate import failure
+from videoloader.dali.pipeline.run.evaluate import operator_error
 from videoloader.dali.pipeline.run.run_options import RunOptions
 from videoloader.dali.readers.external import FedSource
 from videoloader.dali.readers.external.parallel import ParallelSource
@@ -82,9 +82,9 @@ class Sources(Mapping[str, BatchSource]):
             own = error.error
             if isinstance(own, TooManyFailuresError):
                 raise own from own.__cause__
-            raise failure(node, iteration, error.position, error.origin, own) from own
+            raise operator_error(node, iteration, error.position, error.origin, own) from own
         except Exception as error:
-            raise failure(node, iteration, None, "", error) from error
+            raise operator_error(node, iteration, None, "", error) from error
 
     @property
     def asked(self) -> list[Node]:

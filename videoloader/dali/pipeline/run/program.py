@@ -18,7 +18,7 @@ from videoloader.dali.pipeline.graph.graph import Graph
 from videoloader.dali.pipeline.graph.nodes import Node
 from videoloader.dali.pipeline.run.batch_state import BatchState, Part, Slots
 from videoloader.dali.pipeline.run.checkpoint import Checkpoint, epochs_after, readers
-from videoloader.dali.pipeline.run.evaluate import Evaluator, failure
+from videoloader.dali.pipeline.run.evaluate import Evaluator, operator_error
 from videoloader.dali.pipeline.run.open_readers import NOTHING, Planned, Sources
 from videoloader.dali.pipeline.run.pool import (
     SampleSharing,
@@ -311,7 +311,7 @@ class Program:
                 columns = [_column(column) for column in zip(*planned, strict=True)]
             self._evaluator.put(node, columns, state.whole())
         except ArgumentError as error:
-            raise failure(node, state.iteration, None, "", error) from error
+            raise operator_error(node, state.iteration, None, "", error) from error
         is_placed = not isinstance(planned, Columns) or self._evaluator.gives(node)
         if node.device == "gpu" and is_placed:
             stream = torch.cuda.current_stream(self.options.gpu)

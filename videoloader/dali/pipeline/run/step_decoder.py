@@ -16,7 +16,7 @@ from videoloader.dali.operators.limits import LIMITS
 from videoloader.dali.pipeline.graph.compiler import Step
 from videoloader.dali.pipeline.graph.nodes import DataNode, Node
 from videoloader.dali.pipeline.run.batch_state import BatchState, Part
-from videoloader.dali.pipeline.run.evaluate import Evaluator, failure, origin_of
+from videoloader.dali.pipeline.run.evaluate import Evaluator, operator_error, origin_of
 from videoloader.dali.pipeline.run.run_options import RunOptions
 from videoloader.dali.readers.video import media
 from videoloader.dali.readers.video.clip_decoding import DecoderSetup, decode_planned
@@ -80,7 +80,7 @@ class StepDecoder:
             position = positions[error.position]
             origin = str(clips[error.position]) if clips else ""
             origin = origin or origin_of(node, whole, error.position) or state.origins[position]
-            raise failure(node, state.iteration, position, origin, cause) from cause
+            raise operator_error(node, state.iteration, position, origin, cause) from cause
         self._meter.add_work(decoded.work)
         if decoded.places != [*range(count)]:
             state.keep(decoded.places, self._recyclers)
@@ -96,7 +96,7 @@ class StepDecoder:
             else:
                 self._evaluator.put(node, [frames, *others], whole)
         except ArgumentError as error:
-            raise failure(node, state.iteration, None, "", error) from error
+            raise operator_error(node, state.iteration, None, "", error) from error
 
     def _fused(self, step: Step, whole: Part, at: int, form: DecodedForm) -> DecodedForm:
         """The form of a clip behind the operators that its decoder does as well."""
@@ -110,7 +110,7 @@ class StepDecoder:
             except Exception as error:
                 position, state = whole.positions(step.node.branch)[at], whole.state
                 origin = state.origins[position]
-                raise failure(absorbed, state.iteration, position, origin, error) from error
+                raise operator_error(absorbed, state.iteration, position, origin, error) from error
             form = after
         return form
 

@@ -234,7 +234,7 @@ def _frames(setup: Described, grid: Grid, pes: PesPackets, pictures: Pictures) -
 def _duration(picture: PictureFormat, pts: Ints) -> int:
     """The frame duration in ticks, assuming a constant rate.
 
-    Streams with frames of any duration state that of a tick of their encoder's clock.
+    Streams of a variable rate state their encoder's clock as their rate; it is not used.
     """
     steps = np.diff(np.sort(pts))
     usual = int(np.median(steps)) if len(steps) else 0
