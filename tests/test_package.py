@@ -593,6 +593,8 @@ def test_the_extra_cuda_is_that_of_the_newest_cuda():
 
 
 def test_the_links_at_the_root_lead_into_the_package():
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a git checkout")
     for name in ("indexing", "sampling"):
         assert (ROOT / name).resolve() == PACKAGE / name
 

@@ -39,7 +39,9 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def command(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="And exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Index, check, select, cut and encode videos for training."""
     if version:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Curated = Annotated[
     list[str], typer.Argument(help="A data set index (.parquet), or folders, globs, lists, videos.")
 ]
-Device = Annotated[str, typer.Option(help="That decodes: cpu, cuda or cuda:N.")]
+Device = Annotated[str, typer.Option(help="Device that decodes: cpu, cuda or cuda:N.")]
 
 
 def scenes(
@@ -57,7 +57,7 @@ def dedupe(
         float, typer.Option(min=0, max=63, help="Most differing bits of near copies, of 64.")
     ] = 10.0,
     copies: Annotated[
-        bool, typer.Option("--copies", help="Copies alone; decodes nothing.")
+        bool, typer.Option("--copies", help="Find exact copies only; decode nothing.")
     ] = False,
     workers: Workers = None,
     shard: Shard = "0/1",

@@ -37,7 +37,7 @@ _NAMED = 10  # skipped paths
 _SHOWN = ["key", "codec", "width", "height", "num_frames", "fps", "duration", "error"]
 
 Checks = Annotated[
-    str, typer.Option("--check", help="What tells a changed file: size, mtime or none.")
+    str, typer.Option("--check", help="How changed files are recognised: size, mtime or none.")
 ]
 
 
@@ -126,12 +126,12 @@ def query(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write these rows to a data set index.")
     ] = None,
-    count: Annotated[bool, typer.Option("--count", help="Print how many there are.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Print the number of rows.")] = False,
     by: Annotated[
         str | None, typer.Option(help="Print videos and hours by a column or expression.")
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print, 0 for all.")] = 20,
-    time_limit: Annotated[float, typer.Option(help="Seconds that it may take.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(help="Time limit in seconds.")] = 60.0,
     as_json: Json = False,
 ) -> None:
     """Find the rows of a data set index that meet a condition, failures included (needs DuckDB).

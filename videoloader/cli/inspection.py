@@ -54,17 +54,22 @@ def inspect(
 def sample(
     source: Annotated[str, typer.Argument(help="A video file or its URL.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="PNG to write.")] = Path("sample.png"),
-    clips: Annotated[int, typer.Option(min=1, help="Clips, one a row.")] = 4,
+    clips: Annotated[int, typer.Option(min=1, help="Number of clips, one in each row.")] = 4,
     count: Annotated[int, typer.Option(min=1, help="Frames in a clip.")] = 8,
-    stride: Annotated[int | None, typer.Option(min=1, help="From frame to frame; 4.")] = None,
+    stride: Annotated[
+        int | None, typer.Option(min=1, help="Frames from one frame of a clip to the next; 4.")
+    ] = None,
     fps: Annotated[
         str | None, typer.Option(help="Frames a second, in place of a stride, such as 30000/1001.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random starts.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the random start frames.")] = 0,
     matrix: Annotated[
-        str, typer.Option(help="To RGB: auto, bt601, bt709, bt2020, or swscale as FFmpeg does.")
+        str,
+        typer.Option(help="Matrix for RGB: auto, bt601, bt709, bt2020, or swscale as FFmpeg does."),
     ] = "auto",
-    color_range: Annotated[str, typer.Option(help="Of the samples: auto, limited, full.")] = "auto",
+    color_range: Annotated[
+        str, typer.Option(help="Range of the samples: auto, limited or full.")
+    ] = "auto",
 ) -> None:
     """Draw random clips of a video as a sheet of pictures."""
     from videoloader.indexing.drawing import write_png
@@ -126,7 +131,9 @@ def report(
 
 def browse(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; 0: any.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any free one.")
+    ] = 0,
     root: Root = None,
 ) -> None:
     """Serve the page of `report` to this machine, with frames of any video that is picked."""

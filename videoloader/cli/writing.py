@@ -14,8 +14,11 @@ from videoloader.cli.terminal import Json, Ray, Workers, complain, job_progress,
 def cut(
     source: Annotated[str, typer.Argument(help="A video file or its URL.")],
     out: Annotated[Path, typer.Argument(help="Video to write; its suffix chooses the container.")],
-    start: Annotated[int | None, typer.Option(help="First frame; 0.")] = None,
-    stop: Annotated[int | None, typer.Option(help="Frame behind the last; the end.")] = None,
+    start: Annotated[int | None, typer.Option(help="First frame to write; 0 by default.")] = None,
+    stop: Annotated[
+        int | None,
+        typer.Option(help="First frame that is not written; the end of the video by default."),
+    ] = None,
     times: Annotated[
         tuple[float, float] | None, typer.Option(help="Begin and end in seconds instead.")
     ] = None,
@@ -58,10 +61,13 @@ def transcode(
     ] = None,
     gop: Annotated[int, typer.Option(min=1, help="Most frames between keyframes.")] = 16,
     shorter: Annotated[
-        int | None, typer.Option(min=2, help="Length of the shorter side; as it is by default.")
+        int | None,
+        typer.Option(min=2, help="Length of the shorter side in pixels; unchanged by default."),
     ] = None,
     audio: Annotated[bool, typer.Option(help="Keep the sound.")] = True,
-    suffix: Annotated[str, typer.Option(help="Of the files.")] = ".mp4",
+    suffix: Annotated[
+        str, typer.Option(help="Suffix of the files, which chooses the container.")
+    ] = ".mp4",
     videos_per_shard: Annotated[
         int | None, typer.Option(min=1, help="Write tar archives of so many videos each.")
     ] = None,
@@ -69,7 +75,9 @@ def transcode(
         str | None, typer.Option(help="Write a LeRobotDataset with a camera of this name.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Frames of a clip, to tell the gain.")] = 16,
-    stride: Annotated[int, typer.Option(min=1, help="From frame to frame of a clip.")] = 4,
+    stride: Annotated[
+        int, typer.Option(min=1, help="Frames from one frame of a clip to the next.")
+    ] = 4,
     workers: Workers = None,
     ray: Ray = "",
     as_json: Json = False,
