@@ -13,10 +13,10 @@ from videoloader.demo.videos import encode_video
 FRAMES = 72
 WANTED = range(4, FRAMES, 8)
 _WIDTH, _HEIGHT, _LEFT, _FOOT = 880, 150, 8, 34
-_COLORS = {
+_COLORS = {  # what is left out is faint on white and on black
     "kept": ("#2563eb", "decoded and kept"),
-    "fed": ("#93b4f5", "decoded: wanted frames refer to it"),
-    "out": ("#c9ccd1", "left out: no wanted frame needs it"),
+    "fed": ("#7ea3f1", "decoded: wanted frames refer to it"),
+    "out": ('#9ca3af" fill-opacity=".45', "left out: no wanted frame needs it"),
 }
 
 
