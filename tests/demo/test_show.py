@@ -1,12 +1,15 @@
 """The main job and the command, end to end on small clips."""
 
 import json
+import textwrap
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import videoloader as vl
 from videoloader.cli import app as cli
+from videoloader.demo.show import PROGRAM
 from videoloader.demo.show import app as demo
 
 
@@ -26,11 +29,19 @@ def test_the_demo_loads_two_epochs_twice_and_draws_a_sheet(run, demo_folder, tmp
     result = run(demo, folder, "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert "damaged.mp4: no 'moov' box" in " ".join(result.output.split())
-    rows = [line for line in result.output.splitlines() if "pipeline," in line or "Clip" in line]
-    assert [row.split()[2] for row in rows] == ["6", "6"]
+    rows = [line.split() for line in result.output.splitlines() if line.strip()]
+    assert [row[1] for row in rows if row[0] == "Loader"] == ["6"]
+    assert [row[2] for row in rows if row[0] == "pipeline,"] == ["6"]
     sheet = cv2.imread(str(tmp_path / "contact_sheet.png"))
     assert sheet.shape[0] > 6 * 96
     assert sheet.std() > 20
+
+
+def test_the_program_that_the_demo_prints_runs(demo_folder):
+    shapes = []
+    program = textwrap.dedent(PROGRAM.format(folder=str(demo_folder)))
+    exec(program.replace('batch["frames"]', 'see(batch["frames"])'), {"see": shapes.append})
+    assert (shapes[0].dtype, shapes[0].shape) == (torch.uint8, (4, 16, 3, 112, 112))
 
 
 def test_the_demo_says_when_there_is_nothing_to_load(run, tmp_path):

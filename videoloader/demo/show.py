@@ -1,4 +1,4 @@
-"""The main job on one folder: index it, sample clips, decode, augment, batch, twice over.
+"""The main job on one folder: index it, sample clips, decode, augment, batch; by two interfaces.
 
 ``python -m videoloader.demo [FOLDER]``. Without a folder it makes a few small clips first.
 """
@@ -29,9 +29,8 @@ from videoloader.indexing.dataset import find_videos
 from videoloader.indexing.drawing import video_table, write_png
 from videoloader.machinery.system.writing import written
 from videoloader.machinery.views import contact_sheet
-from videoloader.sampling import RandomClip, sample_frames
-from videoloader.training.clip_dataset import ClipDataset
-from videoloader.video import Video
+from videoloader.sampling import RandomClip
+from videoloader.training.loader import Loader
 
 EPOCHS = 2
 BATCH = 4
@@ -39,7 +38,14 @@ SAMPLER = RandomClip(count=16, stride=2)
 SHORTER, CROP = 128, 112
 MEAN, STD = [0.485 * 255, 0.456 * 255, 0.406 * 255], [0.229 * 255, 0.224 * 255, 0.225 * 255]
 SHEET_FRAMES = 8
-PROFILED = 16  # samples that are profiled
+
+PROGRAM = """    import videoloader as vl
+
+    clips = vl.RandomClip(16, stride=2)
+    loader = vl.Loader({folder!r}, clips, batch_size=4, size=(112, 112), random_flip=0.5)
+    for batch in loader:
+        batch["frames"]  # uint8 (4, 16, 3, 112, 112)"""
+"""What `run_loader` does, but for normalising and what it asks of damaged and mixed files."""
 
 console = Console()
 
@@ -81,16 +87,6 @@ def training_pipeline(files: list[str]) -> Any:
     return clips, numbers
 
 
-def augment(frames: torch.Tensor) -> torch.Tensor:
-    """The same operators called directly, as the transform of a data set: (F, H, W, C) in."""
-    frames = fn.resize(frames, resize_shorter=SHORTER)
-    left, flip = torch.rand(2).tolist()
-    normalized: torch.Tensor = fn.crop_mirror_normalize(
-        frames, crop=(CROP, CROP), crop_pos_x=left, mirror=int(flip < 0.5), mean=MEAN, std=STD
-    )
-    return normalized
-
-
 def index_files(files: list[Path]) -> tuple[list[VideoIndex], list[Path], list[tuple[str, str]]]:
     """Indexes of the readable files, these files, and (file, reason) of all others."""
     indexes, good, bad = [], [], []
@@ -106,6 +102,39 @@ def index_files(files: list[Path]) -> tuple[list[VideoIndex], list[Path], list[t
             indexes.append(index)
             good.append(file)
     return indexes, good, bad
+
+
+def run_loader(files: list[Path], *, workers: int) -> Result:
+    """Two epochs through a `Loader`, as `PROGRAM` does it."""
+    result = Result()
+    loader = Loader(
+        files,
+        SAMPLER,
+        batch_size=BATCH,
+        size=(CROP, CROP),
+        random_flip=0.5,
+        dtype="float32",
+        layout="FCHW",
+        mean=MEAN,
+        std=STD,
+        pad_mode="edge",
+        resolution_change="scale",
+        on_error="replace",
+        shuffle=True,
+        seed=7,
+        workers=workers,
+    )
+    with loader, _timed(result), _progress() as progress:
+        task = progress.add_task("loader", total=EPOCHS * len(loader))
+        for epoch in range(EPOCHS):
+            loader.set_epoch(epoch)
+            for batch in loader:
+                _take(result, batch["frames"])
+                progress.advance(task)
+        for name, stats in loader.stats().items():
+            result.times[name] = stats.seconds
+        result.failures = [(failure.video, failure.reason) for failure in loader.failures]
+    return result
 
 
 def run_pipeline(files: list[Path], *, threads: int) -> Result:
@@ -131,53 +160,6 @@ def run_pipeline(files: list[Path], *, threads: int) -> Result:
             result.times[name] = stats.seconds
             result.failures += stats.failures
     return result
-
-
-def run_dataset(files: list[Path], *, workers: int) -> Result:
-    """Two epochs through a data set and a DataLoader."""
-    result = Result()
-    dataset = ClipDataset(
-        files,
-        SAMPLER,
-        augment,
-        seed=7,
-        layout="FHWC",
-        resolution_change="scale",
-        on_error="replace",
-    )
-    loader = torch.utils.data.DataLoader(
-        dataset, batch_size=BATCH, shuffle=True, num_workers=workers, persistent_workers=True
-    )
-    with _timed(result), _progress() as progress:
-        task = progress.add_task("data set", total=EPOCHS * len(loader))
-        for epoch in range(EPOCHS):
-            dataset.set_epoch(epoch)
-            for batch in loader:
-                _take(result, batch["frames"])
-                result.failures += [("", error) for error in batch["error"] if error]
-                progress.advance(task)
-    result.times = _profile(files)
-    return result
-
-
-def _profile(files: list[Path]) -> dict[str, float]:
-    """Seconds that a few samples take in this process, by step."""
-    spent = {"index": 0.0, "decode": 0.0, "augment": 0.0}
-    for path in files[:PROFILED]:
-        try:
-            marks = [time.perf_counter()]
-            with Video(path) as video:
-                marks.append(time.perf_counter())
-                chosen = sample_frames(SAMPLER, video.index)
-                frames = video.get_frames(chosen, pad_mode="edge").frames
-            marks.append(time.perf_counter())
-            augment(frames)
-            marks.append(time.perf_counter())
-        except VideoError:
-            continue
-        for name, seconds in zip(spent, np.diff(marks), strict=True):
-            spent[name] += float(seconds)
-    return spent
 
 
 def main(
@@ -213,8 +195,8 @@ def _run(folder: Path | None, out: Path, workers: int) -> None:
     if not good:
         raise typer.Exit(1)
     results = {
+        "Loader": run_loader(good, workers=workers),
         "pipeline, GenericIterator": run_pipeline(good, threads=workers),
-        "ClipDataset, DataLoader": run_dataset(good, workers=workers),
     }
     console.print(_speed_table(results))
     for name, result in results.items():
@@ -227,6 +209,9 @@ def _run(folder: Path | None, out: Path, workers: int) -> None:
     ]
     write_png(contact_sheet(rows), sheet)
     console.print(f"contact sheet of the first batches: {sheet}")
+    videos = out / "videos" if folder is None else folder
+    console.print("\nThe first row was this program; docs/loading.md explains it:\n")
+    console.print(PROGRAM.format(folder=str(videos)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _take(result: Result, clips: torch.Tensor) -> None:
