@@ -1,4 +1,4 @@
-"""What can go wrong, in one tree.
+"""The errors of the library, in one tree.
 
 ::
 

@@ -27,7 +27,7 @@ class SoundWork(Protocol[Made]):
 
     @property
     def name(self) -> str:
-        """Of the file, for messages."""
+        """The name of the file, for messages."""
 
     def decode(self) -> Made:
         """Do it; raises a `VideoError` where it fails."""

@@ -90,7 +90,7 @@ def score(
 
 
 class _Result(NamedTuple):
-    """What a job found: a line about it, the numbers in it by name, and its table."""
+    """The result of a job: a line about it, the numbers in it by name, and its table."""
 
     text: str
     facts: dict[str, int]

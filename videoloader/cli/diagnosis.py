@@ -312,7 +312,7 @@ def _imported(name: str) -> Finding:
 
 
 def _nvdec(gpu: int) -> Iterator[Finding]:
-    """What the video decoders of a GPU can do, and whether they do."""
+    """The capabilities of a GPU's video decoders, and whether they work."""
     from videoloader.decoding.nvdec.hardware import capabilities
 
     engines = 0

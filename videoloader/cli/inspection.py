@@ -151,7 +151,7 @@ def browse(
 
 
 def _damage(dataset: Path) -> Any:
-    """What `videoloader check` has written beside a data set index; None where it has not."""
+    """The file that `videoloader check` wrote beside a data set index; None if there is none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

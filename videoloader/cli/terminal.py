@@ -1,4 +1,4 @@
-"""What the commands share: options, consoles, progress, and errors as exit codes."""
+"""Shared by the commands: options, consoles, progress, and errors as exit codes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class FilesPerSecond(ProgressColumn):
 
 
 def video_facts(name: str, index: VideoIndex) -> dict[str, Any]:
-    """What is known of a video, for `--json` and `inspect`."""
+    """Facts about a video, for `--json` and `inspect`."""
     names = "codec width height num_frames average_fps duration rotation pixel_format bit_depth "
     names += "container stream exactness"
     facts = {"file": name} | {name: getattr(index, name) for name in names.split()}

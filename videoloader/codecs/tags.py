@@ -1,4 +1,4 @@
-"""What containers call codecs: FFmpeg's name of a codec by its tag in each container."""
+"""FFmpeg's name of a codec by its tag in each container."""
 
 from __future__ import annotations
 

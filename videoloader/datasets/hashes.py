@@ -22,7 +22,7 @@ _PART = 256  # packets read at a time
 
 
 class VideoHash(NamedTuple):
-    """What `find_duplicates` compares.
+    """The values that `find_duplicates` compares.
 
     Attributes:
         packets: digest of the codec and of the sizes of all packets; copies have the same.

@@ -42,7 +42,7 @@ _MOST_DENOMINATOR = 1001  # of a rate
 
 
 def form_of_video(index: VideoIndex) -> dict[str, Any]:
-    """What all videos of a data set have in common: frames a second, and size as displayed."""
+    """Facts that all videos of a data set share: frames a second, and size as displayed."""
     rate = Fraction(index.average_fps).limit_denominator(_MOST_DENOMINATOR)
     height, width = index.orientation.displayed((index.height, index.width))
     return {"fps": str(rate), "width": width, "height": height}
@@ -176,7 +176,7 @@ class LeRobot:
         )
 
     def _info(self, index: VideoIndex, lengths: list[int]) -> dict[str, Any]:
-        """What `meta/info.json` says; `index` is of any of the files."""
+        """The content of `meta/info.json`; `index` is that of any of the files."""
         rate = float(self._rate)
         fps = int(rate) if rate.is_integer() else rate
         camera = {
@@ -237,7 +237,7 @@ class _Moments:
 
     @classmethod
     def of(cls, values: NDArray[Any], count: int | None = None) -> _Moments:
-        """Of values (n, channels)."""
+        """Statistics of values (n, channels)."""
         values = values.astype(np.float64)
         return cls(
             least=values.min(axis=0, initial=np.inf),
@@ -249,7 +249,7 @@ class _Moments:
         )
 
     def plus(self, other: _Moments) -> _Moments:
-        """Of the values of both."""
+        """Statistics of the values of both together."""
         return _Moments(
             least=np.minimum(self.least, other.least),
             most=np.maximum(self.most, other.most),

@@ -60,7 +60,7 @@ class MapOptions(FrameOptions, StreamOptions, total=False):
 
 
 class _Work(NamedTuple):
-    """What a worker does with each video; the same for all.
+    """The work for each video, the same for all.
 
     Attributes:
         function: of the user, pickled where it has travelled to another process.
@@ -308,7 +308,7 @@ def _loaded(data: bytes) -> Function:
 
 
 def _name_of(function: Any, work: _Work) -> str:
-    """What tells this job from others with the same `out`: the function, its code, and options."""
+    """The identity of a job among others with the same `out`: function, code and options."""
     given: tuple[Any, ...] = ()
     while isinstance(function, partial):
         given += (function.args, sorted(function.keywords.items()))

@@ -144,7 +144,7 @@ def read_clips(
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What readers do, the same for all of them.
+    """Options that all readers share.
 
     Attributes:
         requests: what samples are made of.

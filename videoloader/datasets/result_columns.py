@@ -1,4 +1,4 @@
-"""What functions of users return, as rows of Arrow tables and of the Parquet file."""
+"""Results of users' functions as rows of Arrow tables and of the Parquet file."""
 
 from __future__ import annotations
 

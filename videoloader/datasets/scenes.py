@@ -166,7 +166,7 @@ def _likely(video: Video) -> Iterator[int]:
 
 
 def _largest(suspects: list[Suspect]) -> list[Suspect]:
-    """Of suspects that may be of one cut, the one with the largest packet."""
+    """The suspect with the largest packet among those that may be of one cut."""
     kept: list[Suspect] = []
     ordered = sorted(suspects, key=lambda each: -each.size)
     for suspect in ordered:

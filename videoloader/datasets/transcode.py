@@ -48,7 +48,7 @@ class TranscodeFailure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transcoded:
-    """What a job did.
+    """The result of a job.
 
     Attributes:
         out: folder that holds the results.
@@ -244,7 +244,7 @@ def _is_done(
 
 
 def _place_of(path: Path) -> str:
-    """What tells the file of a video from those of others in the folder."""
+    """The part of a path that is unique to its video in the folder."""
     return "/".join(path.parts[-2:])
 
 

@@ -85,7 +85,7 @@ class OpenClip:
 
 
 class _Result(NamedTuple):
-    """What becomes of a request; `memory` is its tensor, or the one of which it is a row."""
+    """The result of a request; `memory` is its tensor, or the one of which it is a row."""
 
     memory: torch.Tensor
     row: int | None
@@ -343,7 +343,7 @@ class Assembly:
 
     @property
     def _no_sound(self) -> ClipSound:
-        """That of a clip that fails."""
+        """The sound of a clip that fails."""
         return ClipSound(torch.zeros(0, self.rules.audio_channels or 1), 0)
 
     def _result(self, number: int) -> _Result:
@@ -378,7 +378,7 @@ class Assembly:
         return _Result(memory, None, frames, times, mask, planes)
 
     def _own_blank(self, number: int) -> Blank:
-        """What a request says itself."""
+        """The blank that a request itself describes."""
         request = self._requests[number]
         assert isinstance(request, ClipRequest)  # where there are errors, there are blanks
         size = request.window[2:] if request.window else _size_of(request, self._size, None)

@@ -21,7 +21,7 @@ from videoloader.sources.items import Item
 
 Wanted = TypeVar("Wanted")
 Named: TypeAlias = tuple[Item, int, int | None]
-"""What a failure names: the file, the sample (-1 for none), the epoch if there are epochs."""
+"""The names in a failure: file, sample (-1 for none), and the epoch if there are epochs."""
 
 
 class Successors(Protocol[Wanted]):

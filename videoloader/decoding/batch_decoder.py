@@ -216,7 +216,7 @@ class BatchDecoder(Closing):
     def reader(
         self, request: ClipRequest, video: OpenedVideo, output: OutputFormat, rules: DecodingRules
     ) -> GpuReader:
-        """What reads a video on the GPU of this decoder, chunk by chunk.
+        """A reader of a video on the GPU of this decoder, chunk by chunk.
 
         Args:
             request: for any frames, in the form that is wanted.
@@ -255,7 +255,7 @@ class BatchDecoder(Closing):
         return self._cpu_engine().decode_sounds(requests)
 
     def stats(self) -> dict[str, Any]:
-        """What was done so far: counts of batches, clips and failures, and those of the pools.
+        """Statistics so far: counts of batches, clips and failures, and those of the pools.
 
         `routed` counts the runs that the CPU took over from the GPU, by reason.
         """
@@ -270,7 +270,7 @@ class BatchDecoder(Closing):
         return counts
 
     def engines(self) -> dict[str, int]:
-        """What decodes now: worker processes, and how many were replaced since they died or hung.
+        """The decoders at work: worker processes, and how many were replaced after a crash.
 
         On a GPU also NVDEC sessions, runs that the CPU took over, and with `pynvml` the percent of
         the last moments in which its NVDEC engines worked.

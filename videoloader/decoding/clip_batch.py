@@ -1,4 +1,4 @@
-"""What decoding gives: a clip, or a batch of clips."""
+"""The results of decoding: a clip, or a batch of clips."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class ClipFailure:
-    """What went wrong with a request.
+    """A request that failed, and why.
 
     Attributes:
         request: its number.

@@ -223,7 +223,7 @@ def _values(of: Any, besides: set[str]) -> list[Any]:
 
 @cache
 def _decoders(device: str) -> tuple[object, ...]:
-    """What decodes for a device: its kind, and FFmpeg's libraries, whose rounding may change."""
+    """The decoder behind a device: its kind, and FFmpeg's libraries, whose rounding may change."""
     import av
 
     gpu = torch.cuda.get_device_name(device) if device.startswith("cuda") else ""

@@ -29,7 +29,7 @@ from videoloader.sources.items import Item
 _log = logging.getLogger(__name__)
 
 SkipKnown: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-"""What `videoloader check` wrote (`.parquet`), or a log of failures (JSON lines), or several."""
+"""A file of `videoloader check` (`.parquet`), a log of failures (JSON lines), or several files."""
 
 MOST_RECORDS = 10_000
 """Failures that are kept; later ones are counted, and written to the log."""
@@ -94,7 +94,7 @@ class SampleFailure:
 
 
 class FailureOptions(TypedDict, total=False):
-    """What becomes of samples that fail, and from when on they end the run; see docs/failures.md.
+    """The policy for samples that fail, and how many end the run; see docs/failures.md.
 
     Attributes:
         on_error: what happens where a sample fails. `raise`: the error is raised; the loop may go
@@ -119,7 +119,7 @@ class FailureOptions(TypedDict, total=False):
 @documented(FailureOptions)
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """What becomes of samples that fail, and from when on they end the run."""
+    """The policy for samples that fail, and how many end the run."""
 
     on_error: OnError = "raise"
     max_errors: int | float | None = None

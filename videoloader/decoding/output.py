@@ -1,4 +1,4 @@
-"""What decoded frames become: the form of a batch, and the part of a picture that fills a slot."""
+"""The form of decoded frames in a batch, and the part of a picture that fills a slot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyAV's versions, 15 to 19, do differently where this package uses it."""
+"""Differences between PyAV's versions, 15 to 19, where this package uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decoders tell of frames besides their pictures: motion vectors and picture types."""
+"""Data of frames besides their pictures: motion vectors and picture types."""
 
 from __future__ import annotations
 

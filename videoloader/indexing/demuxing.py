@@ -189,7 +189,7 @@ def _mark_damaged(
 
 
 def _doubt_keyframes(table: NDArray[Any]) -> None:
-    """Of packets that are all marked as keyframes, leave the mark to the first.
+    """Leave the mark of a keyframe to the first packet if all packets have it.
 
     Demuxers and parsers that do not know which packets are keyframes mark all of them: AVI without
     an index, H.261. Decoding from the beginning is right in any case.

@@ -200,7 +200,7 @@ class VideoIndex:
 
     @cached_property
     def learned(self) -> Learned:
-        """What was learned of the packets since the index is in memory; threads may share it."""
+        """Facts learned about the packets since the index is in memory; threads may share them."""
         return Learned(np.full(len(self.packets), -1, dtype=np.int8))
 
     @property

@@ -57,7 +57,7 @@ UNSEEN = np.uint16(PacketFlags.DISCARD | PacketFlags.HIDDEN)
 
 @dataclass(slots=True, eq=False)
 class Learned:
-    """What was found in packets of a video when they were read, and is not read again.
+    """Facts found in packets of a video when they were read, which are not read again.
 
     Attributes:
         disposable: for each packet 1 if no other one refers to it, 0 if one may, -1 if unknown.

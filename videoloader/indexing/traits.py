@@ -54,7 +54,7 @@ NO_LIGHT = Light()
 
 
 class StreamTraits(NamedTuple):
-    """What a file says of a video beyond what decoding needs; None for what it does not say.
+    """Facts about a video that decoding does not need; None where the file states none.
 
     Attributes:
         audio: the first audio stream.

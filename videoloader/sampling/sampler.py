@@ -1,4 +1,4 @@
-"""What clip samplers have in common, and what one selects from a video.
+"""The base of clip samplers, and the frames that one selects from a video.
 
 Every sampler has `frames(num_frames, fps=, rng=)`, which returns frame numbers in presentation
 order. They may be past the end of a short video; the decoder's pad mode decides what is shown

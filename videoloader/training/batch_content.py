@@ -1,4 +1,4 @@
-"""What a batch of a loader holds: tensors, and lists where sizes differ; transforms of it."""
+"""The content of a loader's batch: tensors, and lists where sizes differ; its transforms."""
 
 from __future__ import annotations
 

@@ -200,12 +200,12 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     @property
     def seed(self) -> int:
-        """Of all randomness."""
+        """The seed of all random numbers."""
         return self._requests.seed
 
     @property
     def epoch(self) -> int | None:
-        """What `set_epoch` was called with last."""
+        """The epoch that `set_epoch` was last called with."""
         epoch = int(self._epoch)
         return None if epoch == _UNSET else epoch
 
@@ -223,11 +223,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     @property
     def failures(self) -> list[SampleFailure]:
-        """What went wrong so far, in this process and all workers; the first 10,000 failures."""
+        """The failures so far in this process and all workers, at most the first 10,000."""
         return list(self._sampled.failures)
 
     def stats(self) -> RunStats:
-        """What was done so far, in this process and all workers together, see docs/stats.md.
+        """Statistics of this process and all workers together, see docs/stats.md.
 
         Workers do not know whether the loop waits for them: `waited` is 0.
         """

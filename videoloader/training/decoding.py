@@ -173,7 +173,7 @@ class SampleDecoder:
             yield wanted._replace(sample=other)
 
     def none_left(self, tries: int, error: VideoError) -> str:
-        """Says that no video decodes."""
+        """The message if no video decodes."""
         return f"none of the {tries} videos decodes; the last: {error}"
 
     def _others(self, sample: int) -> Iterator[int]:

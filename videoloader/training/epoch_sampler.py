@@ -199,7 +199,7 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
         return [Draw(n, epoch, draw) for n, draw in zip(numbers.tolist(), draws, strict=True)]
 
     def _drawn(self, inner: Sampler[int], epoch: int) -> NDArray[np.int64]:
-        """What another sampler draws in an epoch."""
+        """The numbers that another sampler draws in an epoch."""
         set_epoch = getattr(inner, "set_epoch", None)
         if callable(set_epoch):
             set_epoch(epoch)

@@ -49,7 +49,7 @@ class Iterations:
 
     @property
     def stats(self) -> RunStats:
-        """Of the iteration that is under way, or of the last one."""
+        """Statistics of the iteration that is under way, or of the last one."""
         return self._last_stats if self._runner is None else self._runner.stats()
 
     def set_epoch(self, epoch: int) -> None:

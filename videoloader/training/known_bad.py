@@ -71,7 +71,7 @@ class KnownBad:
 
 
 def read_known(given: SkipKnown | None) -> KnownBad:
-    """What files say of damaged videos.
+    """Damaged videos, read from the files that name them.
 
     Raises:
         SourceError: a file cannot be read, or is something else.

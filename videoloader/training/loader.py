@@ -309,11 +309,11 @@ class Loader(Closing):
 
     @property
     def failures(self) -> list[SampleFailure]:
-        """What went wrong so far, the first 10,000 failures."""
+        """The failures so far, at most the first 10,000."""
         return list(self._samples.failures)
 
     def stats(self) -> RunStats:
-        """What was done in this epoch, or in the last one, see docs/stats.md.
+        """Statistics of this epoch, or of the last one, see docs/stats.md.
 
         `str()` of it says in one line whether the training loop waits, and for what.
         """
@@ -335,7 +335,7 @@ class Loader(Closing):
         )
 
     def _run(self, epoch: int, start: int) -> StageRunner:
-        """What makes the batches of an epoch, from a position on."""
+        """The producer of the batches of an epoch, from a position on."""
         self._monitor.begin(self._samples.failures)
         steps = self.order.num_steps(start, epoch)
         decoder = self._decoder = shared_decoder(

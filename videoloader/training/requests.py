@@ -1,4 +1,4 @@
-"""What a sample of a data set is made of: the request for its clip, and its random numbers."""
+"""The parts of a sample: the request for its clip, and its random numbers."""
 
 from __future__ import annotations
 

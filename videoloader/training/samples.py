@@ -45,7 +45,7 @@ def views(
 
 
 def of_views(values: NDArray[Any], shape: tuple[int, ...], framing: Framing) -> NDArray[Any]:
-    """What belongs to the frames of a sample, in the shape of its `views`."""
+    """Values that belong to the frames of a sample, in the shape of its `views`."""
     values = values.reshape(shape)
     if framing.num_crops == 1:
         return values

@@ -147,7 +147,7 @@ def video_sizes(videos: IndexedVideos) -> VideoSizes:
 def _pack_clips(
     clips: ClipBatch, shapes: Sequence[Shape], packing: Packing, layout: Layout
 ) -> dict[str, Any]:
-    """What a batch of packs holds, see `Loader`; on the device of the clips.
+    """The content of a batch of packs, see `Loader`; on the device of the clips.
 
     Args:
         clips: of the pack.

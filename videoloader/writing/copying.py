@@ -220,7 +220,7 @@ def _check(index: VideoIndex, plan: CopyPlan, path: Path, *, late: float) -> Non
 
 
 def _colors(index: VideoIndex) -> tuple[str | None, ...]:
-    """What the samples of a video mean; some containers leave out tags that are the default."""
+    """Colour tags of a video; some containers leave out tags that are the default."""
     color = index.color
     meaning = resolve(
         color.matrix,

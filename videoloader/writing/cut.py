@@ -29,7 +29,7 @@ Method = Literal["auto", "copy", "encode"]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What `cut` wrote.
+    """The result of `cut`.
 
     Attributes:
         path: of the file.

@@ -1,4 +1,4 @@
-"""What can be written: one `Encoder` for each encoder of FFmpeg, one `Muxer` for each container."""
+"""Formats to write: one `Encoder` for each encoder of FFmpeg, one `Muxer` for each container."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class GainWatch:
 
     @property
     def predicted(self) -> Gain | None:
-        """What is known before the job; None if no video can be read."""
+        """Facts known before the job; None if no video can be read."""
         return self._gain([*self._before]) if self._before else None
 
     def note(self, number: int, path: str) -> None:

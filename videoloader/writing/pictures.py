@@ -31,7 +31,7 @@ _WITH_MATRIX = {  # primaries and transfer that are tagged with a matrix chosen 
 
 
 class Form(NamedTuple):
-    """What an encoder is given: size in pixels, FFmpeg's pixel format, and colour tags."""
+    """The input of an encoder: size in pixels, FFmpeg's pixel format, and colour tags."""
 
     width: int
     height: int

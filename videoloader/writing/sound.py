@@ -35,7 +35,7 @@ _SLACK = Fraction(1, 1000)  # samples by which a time may be late through roundi
 _PREROLL = Fraction(1, 4)  # seconds before a cut that decoders may need: Opus takes 80 ms
 
 Sound: TypeAlias = "EncodedSound | CopiedSound"
-"""What `VideoOutput` writes beside the pictures."""
+"""The sound that `VideoOutput` writes beside the pictures."""
 
 
 class EncodedSound:

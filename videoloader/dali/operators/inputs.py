@@ -13,7 +13,7 @@ FRAMES = ("HWC", "FHWC", "CHW", "FCHW")
 """Layouts of an image and of a clip. Operators see channels last: (..., H, W, C)."""
 
 PIXELS = (*FRAMES, "DHWC", "FDHWC")
-"""Those and layouts of volumes, for operators that change each pixel by itself."""
+"""The same and layouts of volumes, for operators that change each pixel by itself."""
 
 UNNAMED = MappingProxyType({2: "HW", 3: "HWC", 4: "FHWC", 5: "FDHWC"})
 

@@ -39,7 +39,7 @@ class _Numbered(Enum):
 
 
 class DataType(_Numbered):
-    """What the elements of a tensor are; `.torch` is the same type of torch.
+    """The element type of a tensor; `.torch` is torch's own.
 
     A member equals the torch dtype that it names. Those from `STRING` on name arguments and what is
     no tensor: they have no torch dtype.

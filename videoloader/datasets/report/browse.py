@@ -42,7 +42,7 @@ REQUEST_SECONDS = 10.0
 """In which a request has to arrive, from its connection or the last answer on."""
 
 PICTURES = f"{video_pictures.__module__}:{video_pictures.__name__}"
-"""What makes the pictures of a video, in the worker process."""
+"""The function that draws the pictures of a video, in the worker process."""
 
 _ANSWER_SECONDS = 60.0
 _COOKIE = "videoloader"

@@ -119,7 +119,7 @@ class _LumaConverter:
 def _table(
     output: OutputFormat, color_range: str, depth: int, shift: int, width: int
 ) -> NDArray[Any]:
-    """What each stored sample becomes; samples were moved up by `shift` bits."""
+    """The output value of each stored sample; samples were moved up by `shift` bits."""
     samples = np.arange(1 << 8 * width) / (1 << shift)
     if output.dtype == "uint16":
         return output.encode(np.rint(samples).clip(0, (1 << depth) - 1))

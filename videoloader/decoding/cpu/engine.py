@@ -77,7 +77,7 @@ class CpuEngine:
         return [made[number] for number in range(len(requests))]
 
     def sound_source(self, given: object, source: Source) -> str | bytes | Item:
-        """What a `ClipSoundRequest` in a worker opens a video by that is open here."""
+        """A value by which a `ClipSoundRequest` in a worker opens a video that is open here."""
         found = _task_source(given, source)
         return found if isinstance(found, str | Item) else bytes(found)
 
@@ -114,7 +114,7 @@ class CpuEngine:
 
 
 def _task_source(given: object, source: Source) -> TaskSource:
-    """What a worker opens a video by."""
+    """A value by which a worker opens a video."""
     if isinstance(given, Item):
         return given.absolute()
     if isinstance(given, bytes):

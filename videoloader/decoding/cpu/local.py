@@ -264,7 +264,7 @@ class LocalEngine:
 
 
 def _made(make: Callable[..., Made], *given: Any) -> Made | VideoError:
-    """What a function gives, or its `VideoError`."""
+    """The result of a function, or its `VideoError`."""
     try:
         return make(*given)
     except VideoError as error:

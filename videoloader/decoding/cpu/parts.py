@@ -20,7 +20,7 @@ SPARE_THREADS = 2
 
 
 class Part(NamedTuple):
-    """What one decoder does at a time: runs of one video, in its order, or one frame of a run.
+    """The work of one decoder at a time: runs of one video, in its order, or one frame of a run.
 
     Attributes:
         runs: to decode together.
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 def narrowed(part: Part, error: Any, assembly: Assembly) -> list[Part]:
-    """What to decode in place of a part that failed, to find out which frames it is.
+    """The parts to decode in place of one that failed, to find the frames that fail.
 
     First by one thread, since several do not tell which packet is damaged. Then, unless the rules
     are strict, each run by itself, and each frame of a run that does not decode. At last there is

@@ -50,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CpuTask:
-    """What one worker does at a time: frames of one video, for one clip or several.
+    """The work of one worker at a time: frames of one video, for one clip or several.
 
     Attributes:
         source: where the video is; what it is opened by in the worker.

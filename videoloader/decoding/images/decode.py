@@ -242,7 +242,7 @@ def _check_avif(data: memoryview, header: ImageHeader, name: str) -> None:
 
 
 def _most_pixels(header: ImageHeader) -> int:
-    """What decoders may allocate, which is more at the edges than what is shown."""
+    """The pixels that decoders may allocate; at the edges more than are shown."""
     return min(2 * header.height * header.width + _EDGES, _INT_MAX)
 
 

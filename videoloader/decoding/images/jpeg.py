@@ -66,7 +66,7 @@ def codec() -> Callable[..., NDArray[np.uint8]] | None:
 
 
 def ended_early() -> DecodeError:
-    """What is said of a file whose data ends too soon."""
+    """The message for a file whose data ends too soon."""
     return DecodeError("its data ends before its last pixel; the file is truncated or damaged")
 
 

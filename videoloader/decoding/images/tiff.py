@@ -48,7 +48,7 @@ class Directory:
 
     @property
     def order(self) -> Literal["little", "big"]:
-        """Of bytes."""
+        """The order of bytes."""
         return self.fields.order
 
     def numbers(self, tag: int, most: int | None = None) -> Sequence[int]:

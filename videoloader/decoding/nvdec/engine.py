@@ -113,7 +113,7 @@ class GpuEngine:
             self._settle([each.future for each in submitted], assembly, None if is_done else began)
 
     def reader(self, clip: OpenClip, output: OutputFormat) -> GpuReader:
-        """What decodes consecutive frames of a video, see `GpuReader`.
+        """A reader of consecutive frames of a video, see `GpuReader`.
 
         Args:
             clip: any frames of the video, in the form that is wanted.

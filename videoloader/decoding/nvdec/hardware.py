@@ -217,7 +217,7 @@ def stream_needs(index: VideoIndex, packet: int) -> StreamNeeds:
 
 @lru_cache(maxsize=256)  # encoders of one kind write few different ones
 def _stated_needs(codec: str, setup: bytes) -> StreamNeeds | None:
-    """What the extradata of a stream of NAL units ask for; None if they do not say."""
+    """The requirements in the extradata of a stream of NAL units; None if they state none."""
     nal = codec_of(codec).nal
     sequence = first_sequence(nal, setup) if nal is not None else None
     return None if sequence is None else StreamNeeds(sequence.coded, sequence.buffering)

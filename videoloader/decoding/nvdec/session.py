@@ -152,7 +152,7 @@ class Session:
         self._surfaces = 0
         self._feeder: Feeder | None = None
         self.reading: Reading | None = None
-        """What it stands behind the last job of."""
+        """The video behind whose last job the decoder stands."""
         self._is_empty = True  # whether its decoder has output all frames of the packets fed
         self.is_sound = True
         """Whether it may decode another run: its last one did not fail and is not being decoded."""
@@ -205,7 +205,7 @@ class Session:
         self.is_sound = True
 
     def _feeder_of(self, job: NvdecJob) -> Feeder:
-        """What goes on to the run of a job, or begins it."""
+        """The feeder for the run of a job: one that goes on to it, or a new one."""
         feeder, self._feeder = self._feeder, None
         reading, self.reading = self.reading, None
         if feeder is not None and reading is job.reading and feeder.leads_to(job.run):

@@ -61,7 +61,7 @@ class Indexer:
         self._lock = ForkSafeLock()
 
     def index(self, source: Source, place: str | Item | None = None) -> VideoIndex:
-        """What `index_video` gives for a source.
+        """The index of a source, as `index_video` makes it.
 
         Args:
             source: the video.

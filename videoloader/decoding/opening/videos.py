@@ -24,7 +24,7 @@ _OPENED_AT_ONCE = 16  # sources behind URLs
 
 
 def identity(source: VideoSource | Source | Item) -> Hashable:
-    """What tells videos of a batch apart: a path, URL or item, or the object itself."""
+    """The identity of a video in a batch: a path, URL or item, or the object itself."""
     if isinstance(source, Source):
         return id(source)
     if isinstance(source, Item):
@@ -61,7 +61,7 @@ def open_any(source: VideoSource | Source | Item, *, known: Fingerprint | None =
 
 
 def lasting(given: VideoSource | Source | Item, source: Source) -> str | bytes | Item:
-    """What a source that was opened can be opened by in another process.
+    """A value by which another process can open a source that is open here.
 
     Args:
         given: what it was opened by here.
@@ -135,7 +135,7 @@ def open_videos(
 
 
 _Opened: TypeAlias = tuple[Source | VideoError, VideoIndex | VideoError | None]
-"""What a source became, and its index, if one is wanted."""
+"""An opened source, and its index, if one is wanted."""
 
 
 def _open(

@@ -33,7 +33,7 @@ class DecoderCounts:
         return self.packets, self.bytes, self.frames
 
     def since(self, before: tuple[int, int, int]) -> tuple[int, int, int]:
-        """What was counted since a `read`."""
+        """The counts since a `read`."""
         packets, size, frames = before
         return self.packets - packets, self.bytes - size, self.frames - frames
 
@@ -127,7 +127,7 @@ class PacketFeed:
         return self._reader.read(packets)
 
     def _heads_before(self, packet: int) -> tuple[bytes, bytes]:
-        """What `preamble` learns from where decoding begins at a packet."""
+        """The heads of packets from which `preamble` learns, where decoding begins at a packet."""
         section = self._index.setup_packet(packet)
         return self._head(0), b"" if section == packet else self._head(section)
 

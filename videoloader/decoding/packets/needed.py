@@ -21,7 +21,7 @@ from videoloader.indexing.references import PictureReader, classify_packets
 from videoloader.sampling import Run, needed_pictures
 
 Drop = Literal["nothing", "disposable", "unneeded"]
-"""What is left out: nothing, unwanted packets that nothing refers to, or all that no wanted frame
+"""The packets to leave out: none, unwanted ones that nothing refers to, or all that no wanted frame
 depends on."""
 
 _FIRST = 16  # packets that are read before any is decoded

@@ -1,4 +1,4 @@
-"""What only the first packet of a stream says, and decoders need at every keyframe.
+"""Headers that only the first packet of a stream has, and decoders need at every keyframe.
 
 FFmpeg keeps some facts from where it first meets them to the end of the stream, and they change
 pixels. A decoder that begins at a later keyframe has to be told again:
@@ -42,7 +42,7 @@ _QUANTISERS, _HUFFMAN, _SCAN = 0xDB, 0xC4, 0xDA  # markers of JPEG segments
 
 
 def preamble(index: VideoIndex, payload: bytes, begin: bytes, section: bytes) -> bytes:
-    """What to feed in front of a keyframe at which decoding begins.
+    """The bytes to feed in front of a keyframe at which decoding begins.
 
     Args:
         index: of the video.

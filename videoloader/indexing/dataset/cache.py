@@ -345,7 +345,7 @@ def is_default_root(path: Path) -> bool:
 
 
 def read_metadata(path: Path) -> dict[bytes, bytes]:
-    """What a data set index says of itself.
+    """Facts that a data set index stores about itself.
 
     Raises:
         FormatError: the file is not a data set index.

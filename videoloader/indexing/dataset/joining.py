@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 On: TypeAlias = "Literal['path', 'stem'] | Callable[[str], Any]"
-"""What of a video is searched in the column of keys of a table.
+"""The part of a video's name that is searched in the column of keys of a table.
 
 `path`: the longest end of its path, cut at slashes, that the table has, with the ending of the file
 or without. `stem`: the name of the file without folder and ending. A function: what it returns for
@@ -143,7 +143,7 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
 
 
 def _names_of(paths: pa.Array, on: On) -> pa.Array:
-    """What each video is searched by, as text; with `path` its whole path.
+    """The text by which each video is searched; with `path` its whole path.
 
     Raises:
         ArgumentError: `on` is none of these, or a function gave None.
@@ -160,7 +160,7 @@ def _names_of(paths: pa.Array, on: On) -> pa.Array:
 
 
 def texts_by(function: Callable[[str], Any], names: pa.Array, argument: str) -> pa.Array:
-    """What a user's function gives for each name, as text.
+    """The results of a user's function for each name, as text.
 
     Args:
         function: to call.

@@ -60,7 +60,7 @@ def _spacing(index: VideoIndex) -> tuple[bool, float | None]:
 
 
 def _groups(index: VideoIndex) -> tuple[float | None, int | None, float | None, int | None]:
-    """Of GOPs in presentation order: mean and maximum of frames, longest interval, open ones."""
+    """Measures of GOPs in presentation order: mean and most frames, longest interval, open ones."""
     keys = index.keyframes
     count, packets = index.num_frames, index.frame_packets
     if not len(keys):

@@ -28,7 +28,7 @@ _REASONS = 8  # that are named in a line
 
 
 class Skipped:
-    """What was passed over while a data set was listed. Iterating gives (path, reason).
+    """Files passed over while a data set was listed. Iterating gives (path, reason).
 
     Of each reason the first 1,000 paths in their order are kept. Paths are stored as those of
     videos: relative to the root of the data set where there is one, URLs without their query.
@@ -82,7 +82,7 @@ class Skipped:
         return stored
 
     def lost(self) -> Iterator[tuple[str, str]]:
-        """Those that may hold videos, or should have been some: (path, reason)."""
+        """Files that may hold videos, or should have been videos: (path, reason)."""
         return ((path, reason) for path, reason in self if reason in _LOST)
 
     def log(self) -> None:
@@ -148,6 +148,6 @@ def _whole(path: str, root: str | None) -> str:
 
 
 def stored_skipped(path: Path) -> Skipped:
-    """What the listing of a data set index passed over."""
+    """The files that the listing of a data set index passed over."""
     with reading(path):
         return Skipped.decode(read_metadata(path).get(SKIPPED, b""))

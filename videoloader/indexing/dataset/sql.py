@@ -105,7 +105,7 @@ def count_by(rows: Rows, where: str, by: str, *, time_limit: float = _TIME) -> l
 
 
 class Query(NamedTuple):
-    """What is asked of rows; `by` is what they are counted by, None for their numbers."""
+    """A query of rows; `by` is the expression they are counted by, None for their numbers."""
 
     rows: Rows
     where: str
@@ -274,7 +274,7 @@ def _collect(tree: Any, names: set[str]) -> str:
 
 
 def _other_table(table: dict[str, Any]) -> str:
-    """What is read by a part of FROM that is neither `videos`, a join nor a subquery."""
+    """The file or table in a part of FROM that is neither `videos`, a join nor a subquery."""
     match table["type"]:
         case "BASE_TABLE":
             is_own = table["table_name"].lower() == "videos" and not table["schema_name"]

@@ -19,7 +19,7 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
 
 OnError: TypeAlias = Literal["record", "raise"]
-"""What a job does about a video that fails: record its error in a row, or raise it."""
+"""The treatment of a video that fails: record its error in a row, or raise it."""
 
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Called with (videos done, all videos, failed videos)."""
@@ -40,7 +40,7 @@ def returned_row(task: Any, result: Row | TaskFailure) -> Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoJob:
-    """What a job does with each video.
+    """The work of a job on each video.
 
     Attributes:
         function: `module:name` of a function that is called as `name(task, **arguments)`.

@@ -69,12 +69,12 @@ class Meter:
             return self._work
 
     def read(self, name: str) -> OperatorStats:
-        """What one operator has done so far."""
+        """Statistics of one operator so far."""
         with self._lock:
             return OperatorStats(self._samples.get(name, 0), self._seconds.get(name, 0.0))
 
     def read_all(self) -> dict[str, OperatorStats]:
-        """What every operator has done so far, by name."""
+        """Statistics of every operator so far, by name."""
         with self._lock:
             return {
                 name: OperatorStats(self._samples[name], self._seconds[name])
@@ -97,7 +97,7 @@ class _Run(Protocol):
     """A loader or pipeline."""
 
     def stats(self) -> RunStats:
-        """What it has done so far."""
+        """Its statistics so far."""
 
 
 class Monitor:
@@ -154,7 +154,7 @@ class Monitor:
         self._due = min(self._next_call, self._next_status)
 
     def stats(self, runner: RunStats, failures: _Failures, engines: Mapping[str, int]) -> RunStats:
-        """What was done since `begin`, for a loader."""
+        """Statistics since `begin`, for a loader."""
         operators = self.meter.read_all()
         if "transform" in operators:
             operators["transform"] = replace(operators["transform"], is_callers=True)

@@ -1,4 +1,4 @@
-"""What loaders, pipelines, iterators and decoders have done so far: `stats()` of all of them."""
+"""Statistics of loaders, pipelines, iterators and decoders: the values that `stats()` returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MUCH = 0.1  # of the time of the consumer that an operator takes, from which it
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What decoders have done for some clips. Work that ended in an error is not counted.
+    """Work of decoders for some clips. Work that ended in an error is not counted.
 
     Attributes:
         packets: fed to decoders.
@@ -61,7 +61,7 @@ NoteWork: TypeAlias = Callable[[Work], object]
 
 @dataclass(frozen=True, slots=True)
 class StageStats:
-    """What a stage has done so far: items, and seconds its threads spent working or waiting.
+    """Statistics of a stage: items, and seconds its threads spent working or waiting.
 
     `queued` items of it wait for the next stage or the consumer now; `room` is the most that may.
     """
@@ -93,7 +93,7 @@ class OperatorStats:
 
 @dataclass(frozen=True, eq=False)
 class RunStats(Mapping[str, OperatorStats]):
-    """What was done so far: a mapping from the names of operators to what each of them did.
+    """Statistics of a run: a mapping from the names of operators to their statistics.
 
     `str()` of it says in one line whether the consumer waits, and for what. `as_dict()` has all
     numbers for a logger.
@@ -128,7 +128,7 @@ class RunStats(Mapping[str, OperatorStats]):
 
     @classmethod
     def merged(cls, parts: Sequence[RunStats]) -> RunStats:
-        """Of pipelines that run in step, one after another in each of their consumer's steps.
+        """Statistics of pipelines that run one after another in each step of their consumer.
 
         The names of operators and stages begin with the number of the pipeline, if there are
         several: "0/Reader".
@@ -161,7 +161,7 @@ class RunStats(Mapping[str, OperatorStats]):
         )
 
     def since(self, earlier: RunStats) -> RunStats:
-        """What was done since earlier statistics of the same run; queues and engines as now."""
+        """The difference to earlier statistics of the run; queues and engines are those of now."""
         before = {stage.name: stage for stage in earlier.stages}
         return RunStats(
             operators={
@@ -275,7 +275,7 @@ class RunStats(Mapping[str, OperatorStats]):
 
 
 class WorkerRunStats(RunStats):
-    """Those of processes that do not know whether the loop waits for them."""
+    """Statistics of processes that do not know whether the loop waits for them."""
 
     def __str__(self) -> str:
         """One line: how busy the processes are; the rate; failures."""

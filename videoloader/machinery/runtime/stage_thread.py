@@ -110,7 +110,7 @@ class StageThread(threading.Thread):
         self.closed = closed
         self.order = order
         self.following: StageThread | None = None
-        """Of the stage behind, whose little items this thread may do."""
+        """The next stage, whose small items this thread may do."""
         self._fail = fail
 
     def begin(self, closing: Sequence[Any]) -> None:
@@ -173,7 +173,7 @@ class StageThread(threading.Thread):
             last.order.put(item)
 
     def done(self, item: Any, resource: Any) -> Any:
-        """What the stage makes of an item; a failure where it fails, or did before."""
+        """The result of the stage for an item; a failure if it or an earlier stage fails."""
         if isinstance(item, FailedItem):
             return item
         try:

@@ -201,7 +201,7 @@ class StageRunner:
         return True
 
     def stats(self) -> RunStats:
-        """What was done so far: batches, the times of the consumer and of the stages."""
+        """Statistics so far: batches, and the times of the consumer and of the stages."""
         groups = itertools.groupby(self._threads, key=lambda thread: thread.order)
         members = [(order.behind, list(threads)) for order, threads in groups]
         clocks = [
@@ -273,7 +273,7 @@ class StageRunner:
         thread.hand_on(place, item)
 
     def _resource_here(self) -> Any:
-        """What this thread makes the next item with; None where the threads of the stages do."""
+        """The resource with which this thread makes the next item; None if stages' threads make it."""
         if self._here is None or not self._numbers.is_idle(self.taken):
             return None
         if self._closed.is_set or self._is_in_fork:

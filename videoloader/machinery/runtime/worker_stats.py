@@ -51,7 +51,7 @@ class WorkerStats:
         self._monitor.take(_Worker(self, slot), samples)
 
     def read(self, slots: slice = slice(None)) -> WorkerRunStats:
-        """What all processes have done so far, or those of some slots."""
+        """Statistics of all processes so far, or of those in some slots."""
         rows = self._counts[slots]
         rows = rows[rows[:, _AT["batches"]] > 0]
         total = dict(zip(_COLUMNS, rows.sum(0).tolist(), strict=True))
@@ -81,5 +81,5 @@ class _Worker:
     slot: int
 
     def stats(self) -> RunStats:
-        """What this process has done so far."""
+        """Statistics of this process so far."""
         return self.of.read(slice(self.slot, self.slot + 1))

@@ -132,7 +132,7 @@ class blamed_on:  # noqa: N801  (reads as a clause of `with`)
 
 
 def tried(name: object, make: Callable[..., T], *arguments: Any) -> T | VideoError:
-    """What a call gives, or its error as `blamed_on` would raise it.
+    """The result of a call, or its error as `blamed_on` would raise it.
 
     >>> tried("clip.mp4", int, "many")
     DecodeError("clip.mp4: ValueError: invalid literal for int() with base 10: 'many'")

@@ -105,7 +105,7 @@ class KeptFiles:
         return self.folder / key[:2] / f"{key}.{self._ending}"
 
     def read(self, key: str, memory: memoryview = _NOWHERE, *, most: int) -> bytes | None:
-        """What was written for a key; None if it is not kept, or damaged and now removed.
+        """The bytes written for a key; None if they are not kept, or were damaged and are removed.
 
         Args:
             key: of the file.

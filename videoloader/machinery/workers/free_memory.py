@@ -76,7 +76,7 @@ def available_memory(root: Path = CONTROL_GROUP, meminfo: Path = _MEMINFO) -> in
 
 
 def _numbers(file: Path, *names: str) -> dict[str, int]:
-    """Those of these names that a file has, with the number behind each; a line begins with one."""
+    """The number behind each of these names in a file, of those that begin a line."""
     with suppress(OSError):
         text = "\n" + file.read_text()
         found = {name: re.search(rf"\n{name} +(\d+)", text) for name in names}

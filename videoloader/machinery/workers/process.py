@@ -73,7 +73,7 @@ class Parcel(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What a worker has: segments of shared memory, and numbers of values, used last at the end."""
+    """What a worker has: segments of shared memory, and numbers of values, the latest used last."""
 
     segments: frozenset[int] = frozenset()
     values: tuple[int, ...] = ()
@@ -123,7 +123,7 @@ class WorkerProcess(Generic[_Task]):
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The number of the process."""
         pid = self._process.pid
         assert pid is not None, "it has started"
         return pid

@@ -1,4 +1,4 @@
-"""What workers of parallel sources do: call Python code, and write its outputs to shared memory.
+"""The work of a parallel source: call Python code, and write its outputs to shared memory.
 
 This module does not import torch, which takes seconds to load in a fresh worker.
 """

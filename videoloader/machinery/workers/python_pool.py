@@ -49,7 +49,7 @@ class PythonWorkerError(VideoError, RuntimeError):
 
 
 class Outcome(NamedTuple):
-    """What came of an order: its outputs or its error.
+    """The result of an order: its outputs or its error.
 
     `size` is the bytes of memory that it had.
     """
@@ -236,7 +236,7 @@ class PythonPool:
         self._tickets = 0
         self._team = _Team(self._names)
         self.pool: _Processes | None = None
-        """What runs, once the workers have started."""
+        """The running workers, once they have started."""
 
     def __len__(self) -> int:
         return self._count

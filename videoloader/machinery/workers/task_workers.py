@@ -20,7 +20,7 @@ _SHARE = 4  # groups for each worker at least, so that all end at about the same
 
 
 class Job(NamedTuple):
-    """What worker processes do with each task.
+    """The function that worker processes call for each task.
 
     Attributes:
         function: `module:name` of the function, called as `name(task, **arguments)`.

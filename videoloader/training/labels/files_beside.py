@@ -22,7 +22,7 @@ _MOST = 1 << 26  # bytes of one file
 
 
 def read_beside(item: Item, endings: Collection[str], before: Item | None) -> dict[str, Any]:
-    """What the files beside a clip hold, by ending: `.txt` text, `.json` values, others bytes.
+    """The content of the files beside a clip, by ending: `.txt` text, `.json` values, others bytes.
 
     Args:
         item: the clip.

@@ -117,7 +117,7 @@ def labels_of_paths(labels: Mapping[str, Any] | LabelColumn, paths: Sequence[str
 def _names(
     paths: Sequence[str], known: Mapping[str, Any], where: str, advice: str = "", on: On = "path"
 ) -> list[str]:
-    """What a table or mapping calls each video; with `advice` where it lacks some."""
+    """The label of each video in a table or mapping; errors for missing ones end in `advice`."""
     import pyarrow as pa
 
     keys = [key for key in known if isinstance(key, str)]

@@ -132,7 +132,7 @@ class SampleColumns:
                 self._columns |= table.read(videos)
 
     def beside(self, videos: Sequence[int]) -> list[dict[str, Any] | VideoError]:
-        """What the files beside some videos hold, by ending; the error where that fails."""
+        """The content of the files beside some videos, by ending; the error where reading fails."""
         if not self._endings:
             return [{}] * len(videos)
         is_far = len(videos) > 1 and is_remote(self._videos.item(videos[0]))

@@ -17,7 +17,7 @@ from videoloader.machinery.workers.processors import usable_processors
 _ENTERED: ContextVar[tuple[tuple[Any, ExitStack], ...]] = ContextVar(
     "videoloader_dynamic_entered", default=()
 )
-"""What `with` blocks of this thread entered, and how each is undone."""
+"""Contexts that `with` blocks of this thread entered, and how each is undone."""
 
 
 class _Entered:

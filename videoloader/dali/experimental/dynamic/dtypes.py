@@ -35,7 +35,7 @@ _SIGNIFICAND_BITS = {16: 10, 32: 23, 64: 52}
 
 
 class _Kind(Enum):
-    """What the bits of an element stand for."""
+    """The kind of number that the bits of an element encode."""
 
     signed = "i"
     unsigned = "u"

@@ -1,4 +1,4 @@
-"""What `Tensor` and `Batch` of dynamic mode do with the values that operators take."""
+"""Conversions between `Tensor` and `Batch` of dynamic mode and the values that operators take."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from videoloader.errors import ArgumentError, ArgumentTypeError
 
 
 class Value(Computable):
-    """What `Tensor` and `Batch` have in common; `plain` is the value that operators take."""
+    """The common base of `Tensor` and `Batch`; `plain` is the value that operators take."""
 
     __slots__ = ("plain",)
     __hash__ = None  # type: ignore[assignment]  # == compares elements

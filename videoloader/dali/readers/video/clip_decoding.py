@@ -316,7 +316,7 @@ def _attempts(
 
 
 def _names(clip: PlannedClip) -> Named:
-    """What failures name of a clip."""
+    """The names of a clip in failures."""
     sample = -1 if clip.identity is None else clip.identity.sample
     return clip.item or Item(str(clip)), sample, clip.epoch
 

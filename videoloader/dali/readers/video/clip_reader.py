@@ -82,7 +82,7 @@ class ClipReader:
         """Nothing to do: a reader never ends."""
 
     def meta(self) -> dict[str, int]:
-        """What `Pipeline.reader_meta` gives."""
+        """The values that `Pipeline.reader_meta` returns."""
         return self.order.epochs.meta()
 
     def after(self, clip: PlannedClip) -> Iterator[PlannedClip]:
@@ -91,7 +91,7 @@ class ClipReader:
         return map(self._planned, self.order.behind(clip.selection.place))
 
     def none_left(self, tries: int, error: Exception) -> str:  # noqa: ARG002
-        """Says that no clip of the shard decodes."""
+        """The message if no clip of the shard decodes."""
         return f"none of the {tries} clips of the shard decodes"
 
     def _planned(self, place: Place, number: int | None = None) -> PlannedClip:

@@ -1,4 +1,4 @@
-"""What a reader puts into a batch: clips before their videos are open, or samples it has read.
+"""The items of a reader's batch: clips whose videos are not open yet, or samples it has read.
 
 Clips of different batches may be decoded together, so that frames and runs of packets that they
 share are decoded once. The first batch that has a clip of such a group decodes those of later

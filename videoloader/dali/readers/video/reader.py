@@ -257,7 +257,7 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
 
 
 def _limits(arguments: Mapping[str, Any]) -> FrameRange:
-    """What starts and ends in a file list mean."""
+    """The unit and rounding of starts and ends in a file list."""
     by_number, wider = map(arguments.__getitem__, _LIMITS)
     if by_number is None and wider is None:
         return FrameRange(

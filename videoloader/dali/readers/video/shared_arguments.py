@@ -91,7 +91,7 @@ DECODING = (
     *(RESOLUTION, MATRIX, COLOR_RANGE, CHROMA, OUTPUT, SNAP),
     *(MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT),
 )
-"""What goes to the batch decoder as it is, for whole files and for clips of a reader."""
+"""Options that go to the batch decoder unchanged, for whole files and for clips of a reader."""
 
 
 def COLOR(name: str) -> Argument:  # noqa: N802  (stands among constants)

@@ -1,4 +1,4 @@
-"""What Matroska's track entries say beyond the packets: audio, shape of pixels, light of HDR."""
+"""Facts in Matroska's track entries beyond the packets: audio, shape of pixels, light of HDR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tables of MP4 files say beyond the packets: audio, shape of the pixels, light of HDR."""
+"""Facts in MP4's tables beyond the packets: audio, shape of the pixels, light of HDR."""
 
 from __future__ import annotations
 
