@@ -273,7 +273,7 @@ class StageRunner:
         thread.hand_on(place, item)
 
     def _resource_here(self) -> Any:
-        """The resource with which this thread makes the next item; None if stages' threads make it."""
+        """The resource with which this thread makes the next item; None if others make it."""
         if self._here is None or not self._numbers.is_idle(self.taken):
             return None
         if self._closed.is_set or self._is_in_fork:
