@@ -210,7 +210,8 @@ def flat(folder: Path, *, dry: bool) -> dict[str, Any]:
 
 def quick(folder: Path) -> bool:
     """One row of each case beside its ceiling, and the share measured last; whether all held."""
-    before = {kind: json.loads(newest(kind).read_text())["results"] for kind in ("gpu", "training")}
+    kinds = ("gpu", "sequential-gpu", "training")
+    before = {kind: json.loads(newest(kind).read_text())["results"] for kind in kinds}
     now: dict[str, Any] = {}
     for name, cases in QUICK.items():
         reference = str(folder / f"{name}.npy")
@@ -218,7 +219,10 @@ def quick(folder: Path) -> bool:
         works = [work_of(name, case, reference, dry=False, repetitions=3) for case in cases]
         now[name] = {who: measure_apart(who, works, busy=False) for who in (OURS, CEILING)}
     shares = {
-        f"{name}, {case}": (share(now[name], case), share(before["gpu"].get(name, {}), case))
+        f"{name}, {case}": (
+            share(now[name], case),
+            share(before["sequential-gpu" if case == "sequential" else "gpu"].get(name, {}), case),
+        )
         for name, cases in QUICK.items()
         for case in cases
     }

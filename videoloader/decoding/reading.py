@@ -22,7 +22,7 @@ from videoloader.decoding.opening.videos import OpenedVideo
 from videoloader.decoding.options import DecodingRules
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.decoding.request import ClipRequest
-from videoloader.errors import DecodeError, FormatError, UnsupportedError, VideoError
+from videoloader.errors import ClosedError, DecodeError, FormatError, UnsupportedError, VideoError
 from videoloader.machinery.system.forking import keep_forever
 
 if TYPE_CHECKING:
@@ -100,6 +100,9 @@ def read_frames(
                         break
                 if os.getpid() != process:
                     break  # in a fork: the thread that decodes is not here
+        except ClosedError:  # a new reader goes on, with the decoders that come next
+            if gpu is None:
+                raise
         except VideoError as error:
             if gpu is not None and isinstance(error, UnsupportedError | FormatError | DecodeError):
                 name, first = video.index.name, frames.start
@@ -147,7 +150,12 @@ def _by_gpu(reader: GpuReader, frames: range) -> Generator[Iterator[torch.Tensor
     begun: deque[BegunChunk] = deque()
     try:
         for chunk in pairwise(_edges(frames, lambda: reader.most, reader.cuts)):
-            begun.append(reader.begin(*chunk))
+            try:
+                begun.append(reader.begin(*chunk))
+            except VideoError:
+                while begun:  # these frames are no part of it
+                    yield _apart(begun.popleft())
+                raise
             if len(begun) > _AHEAD:
                 yield _apart(begun.popleft())
         while begun:

@@ -92,7 +92,11 @@ def test_vp9_that_shows_frames_later_is_refused(pool, fake_gpu, tmp_path):
     _, jobs = jobs_of(tmp_path / "hidden.ivf", [[9, 10, 11]])
     with pytest.raises(UnsupportedError, match=r"hidden\.ivf: a packet shows an earlier frame"):
         [future.result() for future in pool.submit(jobs)]
-    assert not fake_gpu.calls or not any(size for size, _ in fake_gpu.calls)
+    assert not any(size for size, _ in fake_gpu.calls)
+    made = len(fake_gpu.made)
+    for _ in range(3):
+        assert all(isinstance(each.exception(), UnsupportedError) for each in pool.submit(jobs))
+    assert len(fake_gpu.made) == made  # they are as good as new
 
 
 def test_an_empty_packet_is_an_error_of_its_video(pool, fake_gpu, demo_folder):

@@ -20,6 +20,7 @@ from videoloader.decoding import reading
 from videoloader.decoding.nvdec import hardware_decoder, pool, reader, sessions
 from videoloader.decoding.nvdec.session import Session
 from videoloader.demo.videos import encode_video, read_frame_number
+from videoloader.errors import DecodeError, OutOfMemoryError
 from videoloader.indexing.packets import PacketFlags
 
 STREAMS = ["h264.mp4", "h264_open_gop.mp4", "hevc.mp4", "hevc_10bit.mkv", "vp9.webm"]
@@ -440,3 +441,118 @@ def test_first_chunks_of_growing_lengths_are_read_on(
     assert numbers(video) == list(range(len(video)))
     assert fed() == len(video.index.packets)
     assert len(fake_gpu.made) == 1
+
+
+def test_errors_of_the_driver_are_ours_and_the_cpu_goes_on(open_video, gops, monkeypatch, caplog):
+    video, decode_call, calls = open_video(gops), FakeDecoder.Decode, []
+
+    def failing(decoder, packet):
+        calls.append(packet)
+        if len(calls) > 12:
+            raise RuntimeError("the driver is confused")
+        return decode_call(decoder, packet)
+
+    monkeypatch.setattr(FakeDecoder, "Decode", failing)
+    assert numbers(video) == list(range(60))
+    assert "decoded on the CPU" in caplog.text
+
+
+def test_a_lack_of_memory_is_an_error_of_the_file(open_video, decoder, gops, monkeypatch):
+    def no_session(*_):
+        raise MemoryError("no page-locked memory")
+
+    monkeypatch.setattr(Session, "__init__", no_session)
+    with pytest.raises(OutOfMemoryError, match=r"a\.mp4"):
+        list(open_video(gops))
+
+    def no_memory(shape, output):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(decoder._gpu, "allocate", no_memory)
+    with pytest.raises(OutOfMemoryError, match=r"a\.mp4"):
+        list(open_video(gops))
+
+
+def test_reading_goes_on_with_new_decoders_when_these_are_closed(open_video, decoder, gops):
+    frames = open_video(gops).iterate()
+    begun = [next(frames) for _ in range(3)]
+    decoder.close()
+    decoder._gpu_engine()._device = torch.device("cpu")
+    assert numbers([*begun, *frames]) == list(range(60))
+
+
+def test_frames_in_front_of_damage_are_not_decoded_again(open_video, chunks_of, gops, caplog):
+    chunks_of(8)
+    index = vl.index_video(gops)
+    damaged = np.zeros(len(index.packets), bool)
+    damaged[index.frame_packets[41]] = True
+    video = open_video(gops, index=index.with_flags(PacketFlags.DAMAGED, damaged))
+    with pytest.raises(DecodeError):
+        list(video)
+    assert "from frame 40 on decoded on the CPU" in caplog.text
+
+
+def test_the_memory_of_a_chunk_lives_while_it_is_written_though_the_reader_was_interrupted(
+    open_video, decoder, chunks_of, gops, monkeypatch
+):
+    chunks_of(4)
+    allocated, may_go, alive = [], threading.Event(), []
+    allocate, convert, submit = decoder._gpu.allocate, Session._convert, decoder._gpu._pool.submit
+
+    def note(shape, output):
+        made = allocate(shape, output)
+        allocated.append(weakref.ref(made))
+        return made
+
+    def hold(session, frames, tiles, job):
+        if len(allocated) == 3:
+            assert may_go.wait(20)
+            gc.collect()
+            alive.append(allocated[2]() is not None)
+        convert(session, frames, tiles, job)
+
+    def interrupted(jobs):
+        submit(jobs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(decoder._gpu, "allocate", note)
+    frames = open_video(gops).iterate()
+    next(frames)
+    monkeypatch.setattr(Session, "_convert", hold)
+    monkeypatch.setattr(decoder._gpu._pool, "submit", interrupted)
+    [next(frames) for _ in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        next(frames)
+    del frames
+    may_go.set()
+    _over(decoder)
+    assert alive == [True] * len(alive) != []
+
+
+def test_a_chunk_whose_wait_is_interrupted_is_settled(open_video, chunks_of, gops, monkeypatch):
+    chunks_of(4)
+    frames = open_video(gops).iterate()
+    next(frames)
+    closed, waits, close = [], [], reader.BegunChunk.close
+    monkeypatch.setattr(reader.BegunChunk, "close", lambda one: closed.append(one) or close(one))
+
+    def interrupted(event):
+        waits.append(event)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(torch.cuda.current_stream(), "wait_event", interrupted)
+    [next(frames) for _ in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        next(frames)
+    assert len(closed) == 2
+
+
+def test_a_reader_may_be_collected_where_the_lock_of_the_pool_is_held(held, decoder):
+    holder, meanwhile, _ = held
+    with decoder._gpu._pool._changed:
+        thread = threading.Timer(0.05, meanwhile.append, [lambda: None])
+        thread.start()
+        holder.pop().close()  # does not wait for a thread that wants the lock
+    thread.join(20)
+    _over(decoder)

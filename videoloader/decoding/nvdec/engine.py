@@ -151,7 +151,7 @@ class GpuEngine:
         for future in futures:
             future.cancel()
         if stream is not None and self._pool.is_worker:
-            # The garbage collector may be what ends this, in the very thread that decodes.
+            # The garbage collector may be what ends this, in a thread that decoding waits for.
             for future in futures:
                 future.add_done_callback(partial(_keep_until_converted, memory))
             return

@@ -23,6 +23,8 @@ MAX_CALL = 128
 interpreter lock."""
 MAX_CALL_BYTES = 25 << 20
 """Maximum bytes of the surfaces that one call may return; 8 pictures of 1080p."""
+MAX_READ_BYTES = 50 << 20
+"""The same where a video is read from end to end: a chunk of 100 MB of RGB in one call."""
 
 _CHROMA = {"yuv420p": "420", "yuvj420p": "420", "yuv444p": "444", "yuvj444p": "444"}
 
@@ -56,7 +58,7 @@ class DecoderKind(NamedTuple):
         samples = self.width * self.height * (3 if self.chroma == "444" else 1.5)
         surfaces = max(_SURFACES, max(needs.pictures or Buffering()) + _MORE_SURFACES)
         surface = math.ceil(samples) * (2 if self.depth > 8 else 1)
-        return surface * surfaces + min(MAX_CALL * surface, MAX_CALL_BYTES)
+        return surface * surfaces + min(MAX_CALL * surface, MAX_READ_BYTES)
 
 
 class StreamNeeds(NamedTuple):

@@ -76,8 +76,8 @@ class HardwareDecoder:
         """Decides which streams it has enough surfaces for."""
         self.memory = kind.memory(needs)
         """Approximate bytes of GPU memory that it takes."""
-        self.runs = 0
-        """Number of runs that it has begun."""
+        self.runs = self.calls = 0
+        """Numbers of runs that it has begun, and of calls that fed or flushed it."""
 
     def begin(self, index: VideoIndex, needs: StreamNeeds) -> None:
         """Prepare for a run of a video; all frames of the previous run must have been output."""
@@ -97,6 +97,7 @@ class HardwareDecoder:
         packet.bsl_data = c_void_p.from_buffer(c_char_p(data)).value if data else 0
         packet.bsl = len(data)
         packet.pts = tag
+        self.calls += 1
         frames: list[Any] = self._decoder.Decode(packet)
         return frames
 

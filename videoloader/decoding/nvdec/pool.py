@@ -95,8 +95,12 @@ class NvdecPool:
 
     @property
     def is_worker(self) -> bool:
-        """Whether the current thread is one that decodes for this pool."""
-        return threading.current_thread().name.startswith(self._prefix)
+        """Whether jobs of this pool wait for the current thread: it decodes them, or has the lock.
+
+        The garbage collector may end a batch in either.
+        """
+        lock: Any = self._changed
+        return threading.current_thread().name.startswith(self._prefix) or lock._is_owned()
 
     def submit(self, jobs: Sequence[NvdecJob]) -> list[Future[Any]]:
         """Decode jobs when sessions are free; mostly in the order of submission.

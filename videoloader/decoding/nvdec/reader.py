@@ -17,12 +17,13 @@ from videoloader.decoding.assembly import OpenClip
 from videoloader.decoding.cpu.forward import Place
 from videoloader.decoding.nvdec.convert import Converter
 from videoloader.decoding.nvdec.descriptor import SURFACE_DTYPE, describe
-from videoloader.decoding.nvdec.hardware import unfit_reason
+from videoloader.decoding.nvdec.hardware import MAX_READ_BYTES, unfit_reason
 from videoloader.decoding.nvdec.session import NvdecJob, Reading
 from videoloader.decoding.nvdec.targets import picture_of
 from videoloader.decoding.output import CHANNELS, OutputFormat
 from videoloader.errors import DecodeError, FormatError, UnsupportedError
 from videoloader.indexing.packets import PacketFlags
+from videoloader.machinery.system.faults import blamed_on
 from videoloader.sampling.plan import Run, plan_runs
 
 Submit = Callable[[list[NvdecJob]], list[Future[Any]]]
@@ -46,7 +47,8 @@ class GpuReader:
         submit: takes jobs, and gives their futures.
         settle: waits for jobs, or cancels them, see `GpuEngine`.
         readers: those of the GPU, which this one becomes one of.
-        room: bytes that one chunk of each reader may take together.
+        room: bytes for a chunk of each reader. A reader has up to three: one that is decoded, one
+            that waits, and the frames of the one that is consumed.
     """
 
     def __init__(
@@ -109,12 +111,13 @@ class GpuReader:
         is_fit = self._is_whole and index.packets["flags"][begin] & np.uint16(PacketFlags.KEY)
         if not is_fit and (reason := unfit_reason(run, index)):
             raise UnsupportedError(f"{index.name}: {reason}")
-        memory = self._allocate(self._output.clip_shape(count, clip.view.slot))
+        with blamed_on(index.name):
+            memory = self._allocate(self._output.clip_shape(count, clip.view.slot))
         rows = self._described(memory)[:count].copy()
         rows["destination"] += np.uint64(memory.data_ptr())
         places = {packet: (row,) for row, packet in enumerate(packets)}
         own = index, clip.source, run, rows, places, self._converter
-        job = NvdecJob(*own, piece=LARGE // 2, reading=self._reading)  # 4:2:0 is half of RGB
+        job = NvdecJob(*own, piece=MAX_READ_BYTES, reading=self._reading, memory=memory)
         return BegunChunk(job, memory, self._submit, self._settle)
 
     def _described(self, memory: torch.Tensor) -> NDArray[Any]:
@@ -156,15 +159,18 @@ class BegunChunk:
             try:
                 self._results()
             except (UnsupportedError, FormatError, DecodeError):
-                self._futures = self._submit(self._apart())
+                self._futures = self._submit(self._from_keyframes())
                 self._results()
+            self._settle(self._futures, self._memory, None)
         except BaseException:
             self.close()
             raise
-        self._settle(self._futures, self._memory, None)
+        now = torch.cuda.current_stream(self._memory.device)
+        if now != self._stream:  # the allocator has to know who uses the memory
+            self._memory.record_stream(now)
         return self._memory
 
-    def _apart(self) -> list[NvdecJob]:
+    def _from_keyframes(self) -> list[NvdecJob]:
         """Jobs for the same frames that go on from nothing."""
         job = self._job
         own = job.targets, job.places, job.converter
@@ -173,7 +179,8 @@ class BegunChunk:
 
     def _results(self) -> None:
         for future in self._futures:
-            future.result()
+            with blamed_on(self._job.index.name):
+                future.result()
 
     def close(self) -> None:
         """Give them up; nothing is written into their memory afterwards."""

@@ -73,6 +73,7 @@ class NvdecJob:
         piece: maximum bytes of the surfaces that one call may return.
         note: called with counts of the work when it is done.
         reading: that the run is a part of, if it is to go on where the session stands.
+        memory: of the slots, if nobody else keeps it while the job is being done.
     """
 
     index: VideoIndex
@@ -84,6 +85,7 @@ class NvdecJob:
     piece: int = MAX_CALL_BYTES
     note: NoteWork | None = None
     reading: Reading | None = None
+    memory: object = None
     needs: StreamNeeds = field(init=False)
     """Requirements of the stream for a decoder of its kind."""
 
@@ -193,7 +195,12 @@ class Session:
         feeder = self._feeder_of(job)
         before = feeder.counts.read()
         surfaces = self._surfaces
-        yield from filter(None, feeder.feed(job.run, job.source))
+        calls = self.decoder.calls
+        try:
+            yield from filter(None, feeder.feed(job.run, job.source))
+        except UnsupportedError:  # seen in the packets, before any was fed
+            self.is_sound = self._is_empty = self.decoder.calls == calls
+            raise
         packets, size, frames = feeder.counts.since(before)
         self._stats.add(packets=packets, frames=frames, surfaces=self._surfaces - surfaces)
         if job.note is not None:
