@@ -7,5 +7,5 @@ share: `sources.py` which videos, `segments.py` (`Segments`) which parts of them
 batch holds.
 
 For `videoloader.dali`: `epoch_samples.py`, `known_bad.py`, `labels/label_column.py`,
-`labels/label_values.py`, `rank.py`, `shared_records.py`, `sources.py`.
+`labels/label_values.py`, `rank.py`, `segments.py`, `shared_records.py`, `sources.py`.
 """

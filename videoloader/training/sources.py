@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -85,16 +85,25 @@ class SampleVideos(Protocol):
 
 
 class ListedVideos:
-    """Videos by name; their indexes are made where they are needed, or were made beforehand."""
+    """Videos by name; their indexes are made where they are needed, or were made beforehand.
+
+    Args:
+        items: where they are.
+        indexes: made beforehand, by path.
+        rows: of the items, if they are some of a longer list.
+        scopes: gives `scope` of a row; by default that is all of a video.
+    """
 
     def __init__(
         self,
         items: list[Item],
         indexes: Mapping[str, VideoIndex],
         rows: NDArray[np.int64] | None = None,
+        scopes: Callable[[int, VideoIndex], tuple[int, int]] | None = None,
     ) -> None:
         self.items = items
         self._rows = rows
+        self._scopes = scopes
         self._given = {Item(absolute(path)).path: index for path, index in indexes.items()}
 
     def __len__(self) -> int:
@@ -117,7 +126,8 @@ class ListedVideos:
     def take(self, numbers: NDArray[np.int64]) -> ListedVideos:
         """Some of the videos, which keep their rows."""
         rows = self.rows[numbers]
-        taken = ListedVideos([self.items[number] for number in numbers.tolist()], {}, rows)
+        items = [self.items[number] for number in numbers.tolist()]
+        taken = ListedVideos(items, {}, rows, self._scopes)
         taken._given = self._given
         return taken
 
@@ -138,9 +148,11 @@ class ListedVideos:
         item = self.items[number]
         return None if item.member else self._given.get(item.path)
 
-    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:  # noqa: ARG002
-        """All of a video."""
-        return 0, index.num_frames
+    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
+        """First frame and end (exclusive) of what clips are taken from."""
+        if self._scopes is None:
+            return 0, index.num_frames
+        return self._scopes(self.row(number), index)
 
     def holds(self, number: int, frames: set[int]) -> bool:  # noqa: ARG002
         """Whether it may show one of these frames: it may."""
