@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
 import videoloader as vl
+from videoloader.dali import fn, pipeline_def
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.sampling.times import frames_between, ranges_between
@@ -298,6 +299,30 @@ def test_segments_with_a_damaged_frame_are_skipped_and_others_of_the_video_are_n
     assert batch["labels"].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("rate", [None, 12.5])
+def test_a_reader_of_pipelines_takes_segments(root, index, indexed, rate):
+    where = {"index": index} if indexed else {"root": root}
+    segments = vl.Segments(table(), **where)
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None)
+    def clips():
+        return fn.readers.video(
+            dataset=segments,
+            labels=segments.table["label"].to_pylist(),
+            sampler=vl.DenseClips(5 if rate else 10, fps=rate),
+            enable_frame_num="sequence",
+            name="reader",
+        )
+
+    with clips() as pipe:
+        (_, labels, numbers) = pipe.run()
+        assert pipe.epoch_size("reader") == 4
+    assert [int(np.asarray(label)[0]) for label in labels] == [1] * 4
+    starts = [10, 19, 75, 84] if rate else [10, 20, 75, 85]  # spans of 9 and of 10 frames
+    assert [int(np.asarray(each)[0]) for each in numbers] == starts
+
+
 # Tables
 
 
@@ -473,6 +498,8 @@ def test_files_that_cannot_be_read_are_counted_at_once(root, tmp_path):
     given = {"path": paths, "start": [0, 0, 0], "end": [1, 1, 1]}
     with pytest.raises(ArgumentError, match=r"2 of a video that cannot be read \(first row 1"):
         vl.Segments(given)
+    with pytest.raises(ArgumentError, match=r"such as .*(bad|no)\.mp4: "):
+        vl.Segments(given)
     assert len(vl.Segments(given, on_missing="skip")) == 1
 
 
@@ -486,8 +513,18 @@ def test_nothing_left_is_an_error_also_where_rows_may_be_skipped(root):
 
 def test_segments_that_end_behind_their_video_end_with_it_and_are_told(root, caplog):
     segments = vl.Segments(table(), root=root)
-    assert "the table: 1 segments end behind their video" in caplog.text
+    assert "the table: 1 of 3 segments end behind their video" in caplog.text
     assert len(segments.skipped) == 0
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_video_may_have_several_names(root, index, indexed):
+    where = {"index": index} if indexed else {"root": root}
+    names = ["long", "part0/long.mp4", "long.mp4", str(root / "part0" / "long"), None]
+    given = {"video": names, "start": [1] * 5, "end": [2] * 5}
+    segments = vl.Segments(given, on_missing="skip", **where)
+    assert segments.skipped["row"].to_pylist() == [4]
+    assert load(segments, vl.UniformClip(2))["frame_numbers"].tolist() == [[25, 49]] * 4
 
 
 def test_a_name_of_two_videos_is_an_error(root, tmp_path):
@@ -496,6 +533,12 @@ def test_a_name_of_two_videos_is_an_error(root, tmp_path):
         (tmp_path / folder / "long.mp4").symlink_to(root / "part0" / "long.mp4")
     with pytest.raises(ArgumentError, match="'long' stands for"):
         vl.Segments(table(ROWS[:1]), root=tmp_path)
+
+
+def test_indexes_of_listed_videos_are_refused(root):
+    indexes = {"a.mp4": vl.index_video(root / "part0" / "long.mp4")}
+    with pytest.raises(ArgumentError, match="give Segments a data set index"):
+        vl.ClipDataset(vl.Segments(table(), root=root), vl.UniformClip(2), indexes=indexes)
 
 
 def test_jobs_over_videos_refuse_segments(root):

@@ -48,6 +48,7 @@ _NAMES = {
 
 _OF_FRAMES = {"start": ("start", "start_frame"), "end": ("end", "stop", "end_frame")}
 _AT_ONCE, _OPEN_AT_ONCE = 1 << 10, 16  # videos that are handed to threads together, and opened
+_UNREADABLE = "of a video that cannot be read"
 _ROUNDED = 1e-6  # seconds by which a table may be wrong without a word
 
 
@@ -55,10 +56,9 @@ class Segments:
     """Parts of videos, each of which is a sample of `Loader` and `ClipDataset`.
 
     A sampler takes its clips of a segment as if there was nothing else: frames before and behind it
-    are never shown, `pad_mode` is for what is outside of it, and with `audio=True` it is silent
-    there. `frame_numbers`, `times` and `mask` are those of the whole video. `sample` of a batch is
-    the row of the table, `labels=` and `columns=` take its columns by name, and those of the data
-    set index that the table has not.
+    are never shown, and `pad_mode` says what is seen and heard there. `frame_numbers`, `times` and
+    `mask` are those of the whole video. `sample` of a batch is the row of the table. `labels=` and
+    `columns=` take columns of the table by name, and those of the data set index that it lacks.
 
     All rows are checked at once. With a data set index no video is opened for it, else the tables
     of each video that is named are read, which takes about a millisecond a file. Threads and
@@ -69,9 +69,9 @@ class Segments:
             pandas or Polars, or a dictionary of columns.
         index: data set index, or some of its videos, or its path, that has the videos of the table.
         root: folder or URL where they are, in place of `index`. By default the table has paths.
-        video: name of the column that says which video. As for `DatasetIndex.join` it has the
-            longest end of the path that names it: a path, a name of a file, or one without its
-            ending, such as an id. By default the one of a usual name, such as `path`, `video_id`.
+        video: name of the column that says which video, by an end of its path that is that of no
+            other one: a path, a name of a file, or one without its ending, such as an id. By
+            default the column of a usual name, such as `path`, `file`, `video_id`, `youtube_id`.
         start: name of the column of starts, by default `start`, `time_start` or the like: seconds,
             as `times` of a batch has them, or text such as `1:02:03.5`; or with `unit="frames"`
             frame numbers. Without a value the segment begins with the video.
@@ -121,14 +121,8 @@ class Segments:
         if index is not None and root is not None:
             raise ArgumentError("give index or root to Segments, not both")
         self.table, self.table_name, columns = _read(table, (video, start, end), unit)
-        as_times = as_seconds if unit == "seconds" else as_frames
-        begins, ends = (
-            np.where(np.isnan(times), limit, times)
-            for times, limit in (
-                (as_times(self.table[column], f"{self.table_name}: column {column!r}"), limit)
-                for column, limit in zip(columns[1:], (-np.inf, np.inf), strict=True)
-            )
-        )
+        begins = _limits(self.table, columns[1], unit, self.table_name, missing=-np.inf)
+        ends = _limits(self.table, columns[2], unit, self.table_name, missing=np.inf)
         names = _texts(self.table[columns[0]], columns[0], self.table_name)
         named = names.dictionary_encode()
         found, places = _find(named.dictionary, index, root, self.table_name)
@@ -137,14 +131,16 @@ class Segments:
         spans = _spans_of(found, places)
         problems = _problems(places, begins, ends, spans, unit)
         self._rows = np.flatnonzero(~np.logical_or.reduce([*problems.values()]))
-        self.skipped = _told(problems, names, (begins, ends), self.table_name, on_missing)
+        cause = f", such as {next(iter(spans.errors.values()))}" if spans.errors else ""
+        self.skipped = _told(problems, names, (begins, ends), self.table_name, on_missing, cause)
         self._unit: Unit = unit
         self._begins, self._ends = begins[self._rows], ends[self._rows]
         self._videos: ListedVideos | IndexedVideos = found.take(places[self._rows])
         last = (spans.counts if unit == "frames" else spans.ends)[places[self._rows]]
         is_cut = np.isfinite(self._ends) & (self._ends > last + _ROUNDED)
         if count := np.count_nonzero(is_cut):
-            _log.warning("%s: %d segments end behind their video", self.table_name, count)
+            text = "%s: %d of %d segments end behind their video, and are cut there"
+            _log.warning(text, self.table_name, count, len(self))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -267,8 +263,16 @@ class Segments:
 def sample_videos(
     dataset: ClipSources | Segments, indexes: Mapping[str, VideoIndex]
 ) -> SampleVideos:
-    """The videos that a user names, see `find_sources`, or segments of videos."""
-    return dataset if isinstance(dataset, Segments) else find_sources(dataset, indexes)
+    """The videos that a user names, see `find_sources`, or segments of videos.
+
+    Raises:
+        ArgumentError: there are indexes for segments, which have them; or see `find_sources`.
+    """
+    if not isinstance(dataset, Segments):
+        return find_sources(dataset, indexes)
+    if indexes:
+        raise ArgumentError("indexes are for listed videos; give Segments a data set index")
+    return dataset
 
 
 class _Spans(NamedTuple):
@@ -312,6 +316,15 @@ def _column(known: Sequence[str], what: str, given: str | None, unit: Unit, name
     return found[0]
 
 
+def _limits(
+    table: pa.Table, column: str, unit: Unit, name: str, *, missing: float
+) -> NDArray[np.float64]:
+    """The starts or ends of segments, in seconds or frames; `missing` where there is no value."""
+    read = as_seconds if unit == "seconds" else as_frames
+    found = read(table[column], f"{name}: column {column!r}")
+    return np.where(np.isnan(found), missing, found)
+
+
 def _is_text(column: pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
@@ -342,10 +355,16 @@ def _find(
         items = [Item(absolute(path)) for path in names.to_pylist()]
         return ListedVideos(items, {}), np.arange(len(items))
     found = find_sources(given, {})
-    rows = rows_once(pa.array(found.paths(), pa.large_string()), names, "path", name)
+    paths = pa.array(found.paths(), pa.large_string())
     places = np.full(len(names), -1)
-    numbers = np.flatnonzero(rows >= 0)
-    places[rows[numbers]] = numbers
+    left = np.arange(len(names))
+    while len(left):  # again for names of videos that have a longer one as well
+        rows = rows_once(paths, names.take(pa.array(left)), "path", name)
+        numbers = np.flatnonzero(rows >= 0)
+        if not len(numbers):
+            break
+        places[left[rows[numbers]]] = numbers
+        left = np.flatnonzero(places < 0)
     return found, places
 
 
@@ -399,7 +418,7 @@ def _problems(
     is_empty = np.append(spans.counts == 0, [False])[places]
     found = {
         "of a video that is not there": ~is_there,
-        "of a video that cannot be read": is_there & is_bad[places],
+        _UNREADABLE: is_there & is_bad[places],
         "empty or reversed": ~(begins < ends),
         "outside its video": is_there & (is_behind | is_before | is_empty),
     }
@@ -416,8 +435,11 @@ def _told(
     limits: tuple[NDArray[np.float64], NDArray[np.float64]],
     name: str,
     on_missing: str,
+    cause: str,
 ) -> pa.Table:
     """The rows with problems, and which; an error or a line in the log says how many.
+
+    `cause` is why a video could not be read.
 
     Raises:
         ArgumentError: there are some and `on_missing` is `raise`, or no segment is left.
@@ -436,7 +458,8 @@ def _told(
         row = int(those[0])
         begin, end = (f"{each[row]:g}" for each in limits)
         called = shown(str(names[row].as_py()))
-        texts.append(f"{len(those)} {kind} (first row {row}: {called!r}, {begin} to {end})")
+        why = cause if kind == _UNREADABLE else ""
+        texts.append(f"{len(those)} {kind} (first row {row}: {called!r}, {begin} to {end}{why})")
     text = f"{name}: {len(bad)} of {len(names)} segments have no frames: {'; '.join(texts)}"
     if on_missing == "raise":
         raise ArgumentError(f'{text}; on_missing="skip" leaves them out')
