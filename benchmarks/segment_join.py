@@ -1,4 +1,4 @@
-"""A table of segments joined with a data set index: python benchmarks/segments.py
+"""A table of segments joined with a data set index: python benchmarks/segment_join.py
 
 Time and memory of a million rows of two hundred thousand videos, in a process of its own. The rows
 of the index repeat those of one video under other names.
