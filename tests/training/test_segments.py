@@ -1,6 +1,7 @@
 """Parts of videos as samples: what is shown of them, where they come from, what is refused."""
 
 import json
+import pickle
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -256,6 +257,15 @@ def test_a_loader_of_torch_with_workers_gives_the_same(root):
     )
     assert alone.keys() == beside.keys()
     assert all(torch.equal(alone[name], beside[name]) for name in alone)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_segments_pickle(root, index, indexed):
+    segments = vl.Segments(table(), **({"index": index} if indexed else {"root": root}))
+    again = pickle.loads(pickle.dumps(segments))
+    one, other = (load(each, vl.UniformClip(3), columns=["label"]) for each in (segments, again))
+    assert torch.equal(one["frames"], other["frames"])
+    assert one["label"] == other["label"] == ["run", "jump", "run"]
 
 
 def test_weights_labels_and_columns_go_by_segment(root, index):
