@@ -48,6 +48,18 @@ def test_the_batch_sample_decodes(folder):
     assert run("samples/batches.py", folder).count("8 clips (16, 3, 224, 224)") == 3
 
 
+def test_the_sample_of_segments_says_what_is_left_out(folder, tmp_path):
+    rows = ["video_id,start,end,label", "h264,0:00.5,0:01.5,run", "vp9,1,2,jump", "none,0,1,run"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    lines = run("samples/segments.py", tmp_path / "rows.csv", folder).splitlines()
+    assert lines[0] == "left out: row 2 is of a video that is not there"
+    found = [re.match(r"row (\d): (\w+), ([\d.]+) to ([\d.]+) s$", line) for line in lines[1:]]
+    assert sorted(match.group(1, 2) for match in found) == [("0", "run"), ("1", "jump")]
+    for match in found:
+        begin = (0.5, 1.0)[int(match[1])]
+        assert begin - 0.04 <= float(match[3]) < float(match[4]) < begin + 1
+
+
 def test_the_pipeline_sample_trains(folder):
     assert run("samples/train_pipeline.py", folder).count("loss") == 2
 

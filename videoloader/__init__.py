@@ -2,9 +2,9 @@
 
 Frames: `Video`, `decode_batch`, `ClipRequest`, `write_video`, `cut`. Indexes: `index_video`,
 `index_dataset`, `open_dataset`. Samplers: `RandomClip` and the like; all of them are in `sampling`.
-Training: `Loader`, `ClipDataset`, `EpochSampler`. Jobs over many videos: `map_clips`, `transcode`;
-others are in `datasets`. Errors are in `errors`. DALI's programming model, under DALI's names,
-is in `dali`: `from videoloader.dali import fn, pipeline_def, types`.
+Training: `Loader`, `ClipDataset`, `Segments`, `EpochSampler`. Jobs over many videos: `map_clips`,
+`transcode`; others are in `datasets`. Errors are in `errors`. DALI's programming model, under
+DALI's names, is in `dali`: `from videoloader.dali import fn, pipeline_def, types`.
 
 Indexing and sampling need numpy and PyAV only; whatever needs torch or worker processes is imported
 when it is first used.
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from videoloader.training.labels.table_columns import TableColumns
     from videoloader.training.loader import Loader
     from videoloader.training.patches import patchify, unpatchify
+    from videoloader.training.segments import Segments
     from videoloader.video import Video
     from videoloader.writing.cut import cut
     from videoloader.writing.write import write_video
@@ -70,6 +71,7 @@ __all__ = [
     "RandomClip",
     "SampleFailure",
     "SegmentClip",
+    "Segments",
     "TableColumns",
     "UniformClip",
     "Video",
@@ -113,6 +115,7 @@ _LAZY = {
     "LabelColumn": "videoloader.training.labels.label_column",
     "Loader": "videoloader.training.loader",
     "SampleFailure": "videoloader.decoding.failures",
+    "Segments": "videoloader.training.segments",
     "TableColumns": "videoloader.training.labels.table_columns",
     "Video": "videoloader.video",
     "cut": "videoloader.writing.cut",

@@ -437,6 +437,8 @@ REQUESTS = {
         {"rules": DecodingRules(audio=True), "sound": [SoundSpan(0.0, 0.1)]},
     ),
     "clips": ({}, {"clips": 3}),
+    "start": ({"pad_mode": "edge"}, {"pad_mode": "edge", "start": 2}),
+    "stop": ({"pad_mode": "edge"}, {"pad_mode": "edge", "stop": 5}),
 }
 FLOAT = {"dtype": "float32"}
 FORMATS = {

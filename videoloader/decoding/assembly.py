@@ -146,9 +146,15 @@ class Assembly:
         check_pixels(index, self.rules.max_pixels)
         frames = request.frame_numbers(index, name)
         count = index.num_frames
-        numbers, mask = pad_frames(frames, count, request.pad_mode, name=name)
+        start, stop = request.start, count if request.stop is None else request.stop
+        numbers, mask = pad_frames(
+            frames, count, request.pad_mode, start=start, stop=stop, name=name
+        )
         if request.snap == "keyframe":
-            numbers = snap_to_keyframes(numbers, index.keyframes, name)
+            keyframes = index.keyframes
+            if stop - start < count:
+                keyframes = keyframes[(keyframes >= start) & (keyframes < stop)]
+            numbers = snap_to_keyframes(numbers, keyframes, name)
             frames = np.where(mask, numbers, frames)
         # Indexes of one file may differ in the stream, and in how its frames were counted.
         wanted = (video.source, index, (video.place, index.stream, count), numbers)

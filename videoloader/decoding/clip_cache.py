@@ -44,7 +44,7 @@ _SECOND_OF_SOUND = 1 << 26  # bytes, more than of any: float32, 16 channels of 1
 # What does not reach the pixels: the names of the file and remarks on it. Its state, and the frames
 # that were chosen, are part of the key by themselves.
 _NOT_OF_INDEX = {"name", "fingerprint", "warnings", "checks", "traits"}
-_NOT_OF_REQUEST = {"source", "index", "frames", "times"}
+_NOT_OF_REQUEST = {"source", "index", "frames", "times", "start", "stop"}
 
 
 class CacheOptions(TypedDict, total=False):

@@ -34,8 +34,8 @@ class ClipRequest:
     Args:
         source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
             a `Source`, which stays open.
-        frames: frame numbers in any order, repeated, or none; None for all frames of the video,
-            unless there are `times`.
+        frames: frame numbers in any order, repeated, or none; None for all frames of the video, or
+            of its range, unless there are `times`.
         index: of this very file, to save making one.
         times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
         nearest: give the frame nearest to each time, not the one on screen.
@@ -46,6 +46,9 @@ class ClipRequest:
             the frames, see `sound_spans`.
         clips: how many clips the frames are of, all of one length, one after another; with
             `audio=True` each has the sound of its own frames.
+        start: first frame of a range of the video; frames outside the range are not shown:
+            `pad_mode` is for them as it is for those outside the video.
+        stop: end of the range, exclusive; by default that of the video.
 
     >>> from videoloader import decode_batch
     >>> request = ClipRequest("clip.mp4", range(80, 96, 4), pad_mode="edge", flip=True)
@@ -69,6 +72,8 @@ class ClipRequest:
     resize_shorter: int | None = None
     sound: Sequence[SoundSpan] | None = None
     clips: int = 1
+    start: int = 0
+    stop: int | None = None
 
     def __post_init__(self) -> None:
         if self.index is not None and not isinstance(self.index, VideoIndex):
@@ -84,6 +89,10 @@ class ClipRequest:
             check_resizing(self.size, self.resize_shorter)
         if self.clips != 1:
             whole_number("clips", self.clips)
+        if self.start != 0:
+            whole_number("start", self.start)
+        if self.stop is not None:
+            whole_number("stop", self.stop, least=self.start)
         if self.times is None:
             if self.nearest or self.tolerance is not None:
                 raise ArgumentError("nearest and tolerance go with times")
@@ -107,7 +116,9 @@ class ClipRequest:
                 pad_mode=self.pad_mode,
                 name=name,
             )
-        return as_frame_numbers(np.arange(len(index)) if self.frames is None else self.frames)
+        if self.frames is None:
+            return np.arange(self.start, len(index) if self.stop is None else self.stop)
+        return as_frame_numbers(self.frames)
 
     def sounds(self, index: VideoIndex, frames: NDArray[np.int64]) -> tuple[ClipSpans, ...]:
         """The spans that are heard with each of its clips.
@@ -124,7 +135,10 @@ class ClipRequest:
         if len(frames) % self.clips if self.clips else len(frames):
             raise ArgumentError(f"{len(frames)} frames do not make {self.clips} clips")
         parts = frames.reshape(self.clips, -1) if self.clips else ()
-        return tuple(sound_spans(index, part, self.pad_mode) for part in parts)
+        return tuple(
+            sound_spans(index, part, self.pad_mode, start=self.start, stop=self.stop)
+            for part in parts
+        )
 
     def __repr__(self) -> str:
         values = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -118,18 +118,36 @@ def frames_between(
         FrameRangeError: no frame is on screen then.
         ArgumentError: a time is not a finite number.
     """
-    first, stop = frames_at_times([begin, end], video, pad_mode="edge", name=name).tolist()
-    begins = video.boundaries[:-1]
-    if first >= len(begins) or stop < 0:
+    (first,), (stop,) = ranges_between([begin], [end], video, name=name)
+    if first == stop:
         raise FrameRangeError(
             f"{name}: {begin:g} to {end:g} s requested, the video runs from "
             f"{video.boundaries[0]:g} to {video.boundaries[-1]:g} s"
         )
-    if stop < len(begins):
-        tick = video.time_base.numerator / video.time_base.denominator
-        (margin,) = _windows(np.array([stop]), begins, tick)
-        stop += int(end - begins[stop] > margin)
-    return max(first, 0), max(stop, first + 1)
+    return int(first), int(stop)
+
+
+def ranges_between(
+    begins: ArrayLike, ends: ArrayLike, video: FrameTimes, *, name: str = "video"
+) -> tuple[Frames, Frames]:
+    """The first frame and the end of several ranges, see `frames_between`.
+
+    Where no frame is on screen both are the same.
+
+    Raises:
+        ArgumentError: a time is not a finite number.
+    """
+    first = frames_at_times(begins, video, pad_mode="edge", name=name)
+    stop = frames_at_times(ends, video, pad_mode="edge", name=name)
+    starts = video.boundaries[:-1]
+    is_outside = (first >= len(starts)) | (stop < 0)
+    is_inside = (stop >= 0) & (stop < len(starts))
+    places = stop[is_inside]
+    tick = video.time_base.numerator / video.time_base.denominator
+    after = np.asarray(ends, dtype=np.float64)[is_inside] - starts[places]
+    stop[is_inside] += after > _windows(places, starts, tick)
+    first = np.maximum(first, 0)
+    return first, np.where(is_outside, first, np.maximum(stop, first + 1))
 
 
 def nearest_frames(times: Seconds, begins: Seconds) -> Frames:

@@ -37,8 +37,9 @@ from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.requests import SampleRequests
 from videoloader.training.samples import of_views, views
+from videoloader.training.segments import Segments, sample_videos
 from videoloader.training.shared_records import SharedRecords, shared
-from videoloader.training.sources import ClipSources, find_sources
+from videoloader.training.sources import ClipSources
 
 __all__ = ["ClipDataset", "collate_samples"]
 
@@ -103,7 +104,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
       and samples a second, 0 if the video has no soundtrack. Lengths differ by a sample where the
       rate is no multiple of that of the frames; `collate_samples` fills up shorter ones.
     - `sample`: the video that the clip is of: its row in the data set index, counting failures,
-      or its place in the list of videos.
+      or its place in the list of videos; of `Segments` the row of the table.
     - `labels`: if there are any: an int, or a float32 tensor () of floats, (K,) of vectors.
     - `error`: unless `on_error` is "raise", what went wrong with the sample that was asked for, or
       an empty string.
@@ -112,7 +113,8 @@ class ClipDataset(Dataset[dict[str, Any]]):
     Args:
         dataset: what `index_dataset` takes (a folder, glob, text list, archive, video, URL, or a
             sequence of them, which may have repetitions), items of a data set, or a data set
-            index or its path (`.parquet`), of which all videos that could be read are taken.
+            index or its path (`.parquet`), of which all videos that could be read are taken; or
+            `Segments`, each of which is then what a video is otherwise.
         clips: which frames of a video make up its clip.
         transform: called with the frames of a sample. The global random numbers of torch (CPU),
             NumPy, Python and `fn` are seeded for each sample, and put back, so random transforms
@@ -143,7 +145,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def __init__(
         self,
-        dataset: ClipSources,
+        dataset: ClipSources | Segments,
         clips: ClipSampler,
         transform: Callable[[torch.Tensor], Any] | None = None,
         seed: int = 0,
@@ -163,7 +165,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
         )
         check_pad_mode(options["pad_mode"])
         self._limits = check_limits(options) if decode == "worker" else None
-        every = find_sources(dataset, indexes or {})
+        every = sample_videos(dataset, indexes or {})
         of_every = find_labels(dataset, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)

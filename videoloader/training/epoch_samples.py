@@ -16,7 +16,7 @@ from videoloader.sampling.arrays import real_numbers
 from videoloader.sampling.orders.sample_order import check_together
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.training.labels.label_values import VideoLabels
-from videoloader.training.sources import IndexedVideos, ListedVideos, rows_given
+from videoloader.training.sources import SampleVideos, rows_given
 
 Weights: TypeAlias = "Sequence[float] | NDArray[Any] | Mapping[str, float] | Callable[[str], float]"
 """How often videos are drawn: a number for each video or row; or by key, a mapping or function."""
@@ -25,7 +25,7 @@ ClipsPerVideo: TypeAlias = 'int | Literal["all"]'
 """Samples that an epoch has of each video; `all` for every clip of a sampler of several."""
 
 
-def find_weights(weights: Weights, found: ListedVideos | IndexedVideos) -> NDArray[np.float64]:
+def find_weights(weights: Weights, found: SampleVideos) -> NDArray[np.float64]:
     """The weight of each video.
 
     Raises:
@@ -65,7 +65,7 @@ def check_clips(clips_per_video: ClipsPerVideo, sampler: ClipSampler) -> int:
 
 
 def find_samples(
-    videos: ListedVideos | IndexedVideos,
+    videos: SampleVideos,
     sampler: ClipSampler,
     clips_per_video: ClipsPerVideo,
     weights: NDArray[np.float64] | None,
@@ -109,7 +109,7 @@ def find_samples(
     return EpochSamples(clips_per_video, labels=labels.to_balance(), group=group)
 
 
-def _count_all(sampler: ClipSampler, videos: ListedVideos | IndexedVideos) -> NDArray[np.int64]:
+def _count_all(sampler: ClipSampler, videos: SampleVideos) -> NDArray[np.int64]:
     if isinstance(sampler, EvenClips):
         return np.full(len(videos), sampler.clips, dtype=np.int64)
     if not isinstance(sampler, DenseClips):
@@ -117,16 +117,23 @@ def _count_all(sampler: ClipSampler, videos: ListedVideos | IndexedVideos) -> ND
             'clips_per_video="all" takes a sampler of several clips, DenseClips or EvenClips; '
             f"got {sampler!r}"
         )
-    if not isinstance(videos, IndexedVideos):
+    if not videos.is_indexed:
         raise ArgumentError(
             "all clips of DenseClips are counted by a data set index; make one with "
             'index_dataset(videos, "set.parquet") and give that'
         )
     if sampler.fps is None:
-        counts = count_clips_by_length(sampler, videos.num_frames)
+        counts = count_clips_by_length(sampler, videos.numbers(["num_frames"])["num_frames"])
     else:
-        numbers = range(len(videos))
-        counts = np.array([count_clips(sampler, videos.index(number)) for number in numbers])
+        counts = np.array([_count(sampler, videos, number) for number in range(len(videos))])
     if not counts.any():
         raise ArgumentError(f"none of the {len(videos)} videos is long enough for {sampler}")
     return counts
+
+
+def _count(sampler: DenseClips, videos: SampleVideos, number: int) -> int:
+    """The clips of one video of a data set index."""
+    index = videos.index(number)
+    assert index is not None
+    start, stop = videos.scope(number, index)
+    return count_clips(sampler, index, start=start, stop=stop)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from videoloader.machinery.system.address import absolute, shown
 from videoloader.machinery.system.faults import unreadable
 from videoloader.sources.items import Item
 from videoloader.training.labels.label_values import VideoLabels
-from videoloader.training.sources import IndexedVideos, ListedVideos
+from videoloader.training.sources import SampleVideos
 
 Frames: TypeAlias = "set[int] | None"
 """The frames of a video that do not decode; None for all of them."""
+
+Found = TypeVar("Found", bound=SampleVideos)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,12 @@ def read_known(given: SkipKnown | None) -> KnownBad:
 
 
 def kept_videos(
-    videos: ListedVideos | IndexedVideos,
+    videos: Found,
     given: SkipKnown | None,
     *,
     labels: VideoLabels | None = None,
     weights: NDArray[np.float64] | None = None,
-) -> tuple[ListedVideos | IndexedVideos, VideoLabels | None, NDArray[np.float64] | None]:
+) -> tuple[Found, VideoLabels | None, NDArray[np.float64] | None]:
     """The videos that are not known to be damaged, their labels and weights; none is opened.
 
     Raises:
@@ -116,27 +118,31 @@ def kept_videos(
 
 
 def kept_numbers(
-    videos: ListedVideos | IndexedVideos, known: KnownBad, *, wholly: bool = False
+    videos: SampleVideos, known: KnownBad, *, wholly: bool = False
 ) -> NDArray[np.int64] | None:
     """The numbers of the videos that are not known to be damaged; None where that is all.
 
+    A part of a video is left out where it holds a damaged frame.
+
     Args:
-        videos: of a data set; they keep their rows.
+        videos: of a data set, or parts of them; they keep their rows.
         known: of damaged videos.
         wholly: leave out only those of which nothing decodes.
 
     Raises:
         ArgumentError: no video is left.
     """
-    bad = [number for number, frames in named_videos(videos, known) if frames is None or not wholly]
+    bad = [
+        number
+        for number, frames in named_videos(videos, known)
+        if frames is None or not (wholly or not videos.holds(number, frames))
+    ]
     if bad and len(bad) == len(videos):
         raise ArgumentError(f"skip_known leaves none of the {len(videos)} videos")
     return np.delete(np.arange(len(videos)), bad) if bad else None
 
 
-def named_videos(
-    videos: ListedVideos | IndexedVideos, known: KnownBad
-) -> Iterator[tuple[int, set[int] | None]]:
+def named_videos(videos: SampleVideos, known: KnownBad) -> Iterator[tuple[int, set[int] | None]]:
     """Numbers of the videos that are known to be damaged, and their frames, see `KnownBad.of`."""
     if not len(known):
         return

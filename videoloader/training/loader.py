@@ -37,8 +37,9 @@ from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.labels.table_columns import Columns, SampleColumns
 from videoloader.training.planned_packets import PlannedPackets, plan_packets
 from videoloader.training.requests import SampleRequests
+from videoloader.training.segments import Segments, sample_videos
 from videoloader.training.shaped_batches import epoch_order, shaped_batches
-from videoloader.training.sources import ClipSources, find_sources
+from videoloader.training.sources import ClipSources
 
 __all__ = ["Loader", "LoaderIterator"]
 
@@ -94,7 +95,7 @@ class Loader(Closing):
       differ; `audio_lengths`: int64 (B,) or (B, clips), samples of each, 0 if the video has no
       soundtrack; `audio_sample_rates`: int64 (B,), samples a second.
     - `sample`: int64 (B,), the rows of the data set index, or the places in the list, of the videos
-      that are really there.
+      that are really there; of `Segments` the rows of their table.
     - each of `columns`.
     - `error`: with `on_error="replace"` or `"mask"`, for each sample what went wrong, or "".
 
@@ -111,14 +112,16 @@ class Loader(Closing):
     docs/foundation-models.md.
 
     Args:
-        dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
+        dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index, or
+            `Segments` of videos.
         clips: which frames of a video make up its clip.
         batch_size: samples in a batch of this process; or `batches`.
         batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
             like, what a batch holds, and with `on_unfit` what becomes of videos that are too short
             or too small. `dataset` is a data set index then. `clips` is a sampler
             with a `count`, and neither `size`, `resize_shorter` nor `crop_size` is given.
-        columns: what goes along with the samples: names of columns of the data set index, endings
+        columns: what goes along with the samples: names of columns of the data set index, or of the
+            table of `Segments`, endings
             such as `.txt` of files beside the clips or in their archive, a `TableColumns`. In a
             batch they have these names: tensors of numbers, or lists.
         device: where frames are given, and decoded if they can be.
@@ -152,7 +155,7 @@ class Loader(Closing):
 
     def __init__(
         self,
-        dataset: ClipSources,
+        dataset: ClipSources | Segments,
         clips: ClipSampler,
         *,
         batch_size: int | None = None,
@@ -171,7 +174,7 @@ class Loader(Closing):
         **options: Unpack[LoaderOptions],
     ) -> None:
         failures = Failures(from_options(FailurePolicy, options))
-        every = find_sources(dataset, {})
+        every = sample_videos(dataset, {})
         of_every = find_labels(dataset, every, options["labels"], options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         """Names of the classes, by number; empty where labels are no texts or folders."""

@@ -29,7 +29,7 @@ from videoloader.sampling.batches.video_sizes import with_count
 from videoloader.sampling.clips import DenseClips, EvenClips
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sampling.several_clips import clip_at, usual_shape
-from videoloader.training.sources import IndexedVideos, ListedVideos
+from videoloader.training.sources import SampleVideos
 
 _SAMPLING, _TRANSFORM, _FRAMING = 0, 1, 2  # stages of randomness
 
@@ -42,7 +42,7 @@ class SampleRequests:
     of them.
 
     Attributes:
-        videos: of the data set.
+        videos: of the data set, or parts of them.
         sampler: which frames of a video make up its clip.
         framing: how pictures are cropped, resized and mirrored.
         seed: of all randomness.
@@ -55,7 +55,7 @@ class SampleRequests:
             default all of a video are one sample.
     """
 
-    videos: ListedVideos | IndexedVideos
+    videos: SampleVideos
     sampler: ClipSampler
     framing: Framing
     seed: int = 0
@@ -75,10 +75,12 @@ class SampleRequests:
         """The request for a sample, and the shape of the frame numbers that the sampler gives."""
         shape = None if self.shape is None else self.shape(self.video(key.sample))
         sampler = self.sampler if shape is None else with_count(self.sampler, shape[0])
+        start, stop = self.videos.scope(self.video(key.sample), index)
         if self.counts is None:
-            frames = sample_frames(sampler, index, rng=self._rng(_SAMPLING, *key))
+            rng = self._rng(_SAMPLING, *key)
+            frames = sample_frames(sampler, index, start=start, stop=stop, rng=rng)
         else:
-            frames = self._one_clip(key.sample, int(self.counts[self.video(key.sample)]), index)
+            frames = self._one_clip(key.sample, index, start, stop)
         displayed = self.framing.displayed(index)
         rng = self._rng(_FRAMING, *key)
         if shape is None:
@@ -96,17 +98,21 @@ class SampleRequests:
             window=view.window,
             snap=self.snap,
             clips=math.prod(frames.shape[:-1]),
+            start=start,
+            stop=stop if stop < index.num_frames else None,
         )
         return clip, frames.shape
 
-    def _one_clip(self, sample: int, count: int, index: VideoIndex) -> NDArray[np.int64]:
-        """Frame numbers of one of the `count` clips of a video.
+    def _one_clip(self, sample: int, index: VideoIndex, start: int, stop: int) -> NDArray[np.int64]:
+        """Frame numbers of one of the clips of a video, or of a range of it.
 
         A sample that takes the place of one of another video may have a larger number.
         """
         sampler, place = self.sampler, sample // len(self.videos)
         assert isinstance(sampler, DenseClips | EvenClips)
-        frames = clip_at(sampler, index, place % count) if count else None
+        assert self.counts is not None
+        count = int(self.counts[self.video(sample)])
+        frames = clip_at(sampler, index, place % count, start=start, stop=stop) if count else None
         if frames is None:
             raise ArgumentError(f"{index.name}: too short for a clip of {sampler}")
         return frames

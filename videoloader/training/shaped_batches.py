@@ -29,7 +29,7 @@ from videoloader.sampling.batches.batch_plan import Shape
 from videoloader.sampling.orders.batch_order import OrderOptions, Places
 from videoloader.training.patches import patch_view
 from videoloader.training.rank import find_rank
-from videoloader.training.sources import IndexedVideos, ListedVideos
+from videoloader.training.sources import SampleVideos
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ShapedBatches:
 def shaped_batches(
     batches: Buckets | Packing | None,
     batch_size: int | None,
-    videos: ListedVideos | IndexedVideos,
+    videos: SampleVideos,
     clips: ClipSampler,
     framing: Framing,
     samples: EpochSamples,
@@ -83,7 +83,7 @@ def shaped_batches(
         return None
     if not isinstance(batches, Buckets | Packing):
         raise ArgumentError(f"batches must be Buckets or Packing, got {batches!r}")
-    if not isinstance(videos, IndexedVideos):
+    if not videos.is_indexed:
         raise ArgumentError(
             "buckets and packs are planned from a data set index; make one with "
             'index_dataset(videos, "set.parquet") and give that'
@@ -130,13 +130,9 @@ def epoch_order(
     )
 
 
-def video_sizes(videos: IndexedVideos) -> VideoSizes:
-    """Size, length and rate of each video, from the columns of the data set index alone."""
-    dataset = videos.videos.dataset
-    found = dataset.numbers(["height", "width", "rotation", "num_frames", "fps"])
-    if len(videos) < len(dataset):
-        rows = videos.rows
-        found = {name: column[rows] for name, column in found.items()}
+def video_sizes(videos: SampleVideos) -> VideoSizes:
+    """Size, length and rate of each video, from the columns of the data set index."""
+    found = videos.numbers(["height", "width", "rotation", "num_frames", "fps"])
     height, width, rotation, num_frames, fps = found.values()
     is_turned = rotation % 180 == 90
     return VideoSizes(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from videoloader.indexing.dataset.listing import each_place
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import absolute, is_url, local_path, shown
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _READY_BYTES = 1 << 24  # of packet tables that each process keeps
 
 Place: TypeAlias = "str | os.PathLike[str] | Item"
@@ -25,17 +28,82 @@ ClipSources: TypeAlias = "Place | Sequence[Place] | DatasetIndex | Videos"
 """Folders, globs, text lists, archives, files, URLs, items; a data set index or its path."""
 
 
+class SampleVideos(Protocol):
+    """What samples are of, by number: videos, or parts of them."""
+
+    def __len__(self) -> int: ...
+
+    def row(self, number: int) -> int:
+        """The row that a sample has in a batch as `sample`."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of all."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are, with those that are no sample."""
+
+    def take(self, numbers: NDArray[np.int64]) -> Self:
+        """Some of them, which keep their rows."""
+
+    def keys(self) -> list[str]:
+        """Key of each video."""
+
+    def paths(self) -> list[str]:
+        """Whole path of each video, by which tables are searched."""
+
+    def item(self, number: int) -> Item:
+        """Where a video is."""
+
+    def index(self, number: int) -> VideoIndex | None:
+        """The index of a video, if it is known."""
+
+    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
+        """First frame and end (exclusive) of what clips are taken from."""
+
+    def holds(self, number: int, frames: set[int]) -> bool:
+        """Whether a sample may show one of some frames of its video."""
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the videos are those of a data set index, so that `numbers` are known."""
+
+    def numbers(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """Columns of numbers of a data set index; `num_frames` counts what clips are taken from."""
+
+    @property
+    def table_name(self) -> str:
+        """What holds the columns, for messages."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns that there are."""
+
+    def column(self, name: str) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
+        """One of them, and the row of each sample in it."""
+
+
 class ListedVideos:
-    """Videos by name; their indexes are made where they are needed, or were made beforehand."""
+    """Videos by name; their indexes are made where they are needed, or were made beforehand.
+
+    Args:
+        items: where they are.
+        indexes: made beforehand, by path.
+        rows: of the items, if they are some of a longer list.
+        scopes: gives `scope` of a row; by default that is all of a video.
+    """
 
     def __init__(
         self,
         items: list[Item],
         indexes: Mapping[str, VideoIndex],
         rows: NDArray[np.int64] | None = None,
+        scopes: Callable[[int, VideoIndex], tuple[int, int]] | None = None,
     ) -> None:
         self.items = items
         self._rows = rows
+        self._scopes = scopes
         self._given = {Item(absolute(path)).path: index for path, index in indexes.items()}
 
     def __len__(self) -> int:
@@ -45,10 +113,21 @@ class ListedVideos:
         """The number of a video among all that were listed."""
         return number if self._rows is None else int(self._rows[number])
 
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The numbers of all."""
+        return np.arange(len(self)) if self._rows is None else self._rows
+
+    @property
+    def num_rows(self) -> int:
+        """How many there are."""
+        return len(self)
+
     def take(self, numbers: NDArray[np.int64]) -> ListedVideos:
         """Some of the videos, which keep their rows."""
-        rows = np.array([self.row(number) for number in numbers.tolist()], dtype=np.int64)
-        taken = ListedVideos([self.items[number] for number in numbers.tolist()], {}, rows)
+        rows = self.rows[numbers]
+        items = [self.items[number] for number in numbers.tolist()]
+        taken = ListedVideos(items, {}, rows, self._scopes)
         taken._given = self._given
         return taken
 
@@ -68,6 +147,41 @@ class ListedVideos:
         """The index of a video, if it was made beforehand."""
         item = self.items[number]
         return None if item.member else self._given.get(item.path)
+
+    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
+        """First frame and end (exclusive) of what clips are taken from."""
+        if self._scopes is None:
+            return 0, index.num_frames
+        return self._scopes(self.row(number), index)
+
+    def holds(self, number: int, frames: set[int]) -> bool:  # noqa: ARG002
+        """Whether it may show one of these frames: it may."""
+        return True
+
+    is_indexed = False
+
+    def numbers(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """Nothing is known of the videos.
+
+        Raises:
+            ArgumentError: always.
+        """
+        raise ArgumentError(f"{', '.join(names)} are columns of a data set index (index_dataset)")
+
+    table_name = "the list"
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns; there are none."""
+        return []
+
+    def column(self, name: str) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
+        """A column; there are none.
+
+        Raises:
+            ArgumentError: always.
+        """
+        raise ArgumentError(f"listed videos have no column {name!r}")
 
 
 class IndexedVideos:
@@ -102,10 +216,37 @@ class IndexedVideos:
         return rows if self._numbers is None else rows[self._numbers]
 
     @property
+    def num_rows(self) -> int:
+        """Rows of the data set index."""
+        return len(self.videos.dataset)
+
+    @property
     def num_frames(self) -> NDArray[np.int64]:
         """Frames of each video."""
         lengths = self.videos.num_frames
         return lengths if self._numbers is None else lengths[self._numbers]
+
+    is_indexed = True
+
+    def numbers(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """Columns of numbers, by video; 0 for missing values."""
+        rows = self.rows
+        found = self.videos.dataset.numbers(names)
+        return {name: values[rows] for name, values in found.items()}
+
+    @property
+    def table_name(self) -> str:
+        """The data set index, for messages."""
+        return shown(str(self.videos.dataset.path))
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns of the data set index, and of joined ones."""
+        return self.videos.column_names
+
+    def column(self, name: str) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
+        """One of them, and the row of each video in it."""
+        return self.videos.columns([name])[name], self.rows
 
     def keys(self) -> list[str]:
         """Key of each video; where the table has none, the one that follows from its place."""
@@ -117,13 +258,13 @@ class IndexedVideos:
     def path(self, key: str) -> str:
         """The whole path of the video of a key, by which tables are searched."""
         root = self.videos.dataset.root
-        if root is None or is_url(key) or os.path.isabs(key):
+        if root is None or key.startswith("/") or is_url(key):
             return key
         return f"{root.rstrip('/')}/{key}"
 
     def paths(self) -> list[str]:
         """Whole path of each video."""
-        return [self.path(key) for key in self.keys()]
+        return [*map(self.path, self.keys())]
 
     def item(self, number: int) -> Item:
         """Where a video is."""
@@ -136,6 +277,14 @@ class IndexedVideos:
             index = self.videos[number]
             self._kept.add(number, index)
         return index
+
+    def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:  # noqa: ARG002
+        """All of a video."""
+        return 0, index.num_frames
+
+    def holds(self, number: int, frames: set[int]) -> bool:  # noqa: ARG002
+        """Whether it may show one of these frames: it may."""
+        return True
 
     def __reduce__(self) -> tuple[Any, ...]:
         return IndexedVideos, (self.videos, self._numbers)
@@ -214,9 +363,7 @@ def _check_there(item: Item) -> None:
         raise SourceError(f"{shown(path)}: no such folder or file")
 
 
-def rows_given(
-    what: str, count: int, videos: ListedVideos | IndexedVideos
-) -> NDArray[np.int64] | None:
+def rows_given(what: str, count: int, videos: SampleVideos) -> NDArray[np.int64] | None:
     """The rows of videos, for values that are given by row; None where each video has one.
 
     Args:
@@ -229,10 +376,7 @@ def rows_given(
     """
     if count == len(videos):
         return None
-    rows = ""
-    if isinstance(videos, IndexedVideos):
-        dataset = videos.videos.dataset
-        if count == len(dataset):
-            return videos.rows
-        rows = f" in {len(dataset)} rows"
+    if count == videos.num_rows:
+        return videos.rows
+    rows = "" if videos.num_rows == len(videos) else f" in {videos.num_rows} rows"
     raise ArgumentError(f"{len(videos)} videos{rows}, but {count} {what}")

@@ -353,7 +353,7 @@ def test_videos_without_a_row_are_an_error_or_logged(dataset, caplog):
         ({"stem": ["1", "1"], "a": [1, 2]}, {"on": "stem"}, ArgumentError, "several rows for '1'"),
         ({"stem": ["1", "1"], "a": [[1], [1]]}, {"on": "stem"}, ArgumentError, "several rows"),
         ({"0": ["1"]}, {"on": lambda path: None, "key": "0"}, ArgumentError, "on= gave None for /"),
-        (3, {}, ArgumentTypeError, "a table to join is the path of"),
+        (3, {}, ArgumentTypeError, "a table is the path of"),
         ("none.csv", {}, vl.errors.SourceError, r"none\.csv: no such file"),
     ],
 )

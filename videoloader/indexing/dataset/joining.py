@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -38,6 +39,7 @@ ROW = "row"
 OF_PLACES = (ROW, "key", "path", "member", "error", "error_kind")
 """Columns that `map_clips` writes to every table: the video of a row, and its error."""
 
+_JSON = {".json", ".jsonl", ".ndjson"}
 _FILE_NAME, _ENDING = r"(?s)^.*/", r"([^./][^/]*)\.[^./]*$"
 _MOST_REPEATS = 1000  # in an expression of RE2
 _UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pandas table
@@ -46,7 +48,9 @@ _UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pand
 def read_table(
     path: str | os.PathLike[str], columns: Sequence[str] | None = None, *, key: str = ""
 ) -> pa.Table:
-    """Read columns of a Parquet file (by its ending), or of a CSV file with a line of names.
+    """Read columns of a Parquet or JSON file (by its ending), or of a CSV file with column names.
+
+    A JSON file has an object a row, in a list or one a line, or one object of columns.
 
     Args:
         path: of the file.
@@ -68,14 +72,42 @@ def read_table(
             with pq.ParquetFile(Path(path)) as file:
                 check_columns(file.schema_arrow.names, columns or (), name, key=key)
                 return file.read(None if columns is None else list(dict.fromkeys(columns)))
-        texts = pa.csv.ConvertOptions(column_types={key: pa.string()} if key else {})
-        table = pa.csv.read_csv(Path(path), convert_options=texts)
+        if Path(path).suffix.lower() in _JSON:
+            table = _read_json(Path(path))
+        else:
+            texts = pa.csv.ConvertOptions(column_types={key: pa.string()} if key else {})
+            table = pa.csv.read_csv(Path(path), convert_options=texts)
     except OSError as error:
         raise unreadable(os.fspath(path), error) from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"{name}: no table ({error})") from error
     check_columns(table.column_names, columns or (), name, key=key)
     return table if columns is None else table.select(list(dict.fromkeys(columns)))
+
+
+def _read_json(path: Path) -> pa.Table:
+    """A file of JSON lines, or one of a list of objects or of an object of lists.
+
+    Raises:
+        ArrowException, JSONDecodeError: it is neither.
+    """
+    import pyarrow as pa
+    import pyarrow.json
+
+    if path.suffix.lower() == ".json":
+        text = path.read_bytes()
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Extra data"):  # else an object a line
+                raise
+        else:
+            if isinstance(value, list) and all(isinstance(row, dict) for row in value) and value:
+                return pa.Table.from_struct_array(pa.array(value))
+            if isinstance(value, dict) and all(isinstance(rows, list) for rows in value.values()):
+                return pa.table(value)
+            raise pa.ArrowInvalid("neither a list of objects nor an object of lists")
+    return pa.json.read_json(path)
 
 
 def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key: str = "") -> None:
@@ -114,8 +146,8 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
     """A table that a user gave, and its name for messages.
 
     Args:
-        table: path of a CSV or Parquet file; a table of Arrow, pandas or Polars, or another with
-            `__arrow_c_stream__`; a dictionary of columns.
+        table: path of a CSV, Parquet or JSON file; a table of Arrow, pandas or Polars, or another
+            with `__arrow_c_stream__`; a dictionary of columns.
         key: column that is read as text from a CSV file.
 
     Raises:
@@ -134,7 +166,7 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
         made = pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            "a table to join is the path of a CSV or Parquet file, or a table of Arrow, pandas or "
+            "a table is the path of a CSV, Parquet or JSON file, or a table of Arrow, pandas or "
             f"Polars; got {type(table).__name__} ({str(error).partition(chr(10))[0]})"
         ) from error
     unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from videoloader.machinery.system.address import absolute, is_url, local_path, s
 from videoloader.machinery.system.callers import warn_user
 from videoloader.sources.items import unquoted
 from videoloader.training.labels.label_values import VideoLabels, as_classes, as_labels
-from videoloader.training.sources import ClipSources, IndexedVideos, ListedVideos, rows_given
+from videoloader.training.sources import IndexedVideos, ListedVideos, SampleVideos, rows_given
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +139,8 @@ def _names(
 
 
 def find_labels(
-    videos: ClipSources,
-    found: ListedVideos | IndexedVideos,
+    videos: object,
+    found: SampleVideos,
     labels: Labels | None,
     classes: Sequence[str] | None = None,
 ) -> VideoLabels | None:
@@ -155,6 +158,8 @@ def find_labels(
     """
     names = as_classes(classes)
     values: Sequence[Any] | NDArray[Any] | None
+    if isinstance(labels, str) and labels in found.column_names:
+        return _labels_of_column(*found.column(labels), found, names)
     if labels is not None:
         values = _given_labels(labels, videos, found)
     elif isinstance(found, ListedVideos):
@@ -176,14 +181,14 @@ def find_labels(
 
 
 def _given_labels(
-    labels: Labels, videos: ClipSources, found: ListedVideos | IndexedVideos
+    labels: Labels, videos: object, found: SampleVideos
 ) -> Sequence[Any] | NDArray[Any]:
     if isinstance(labels, Mapping | LabelColumn):
         return labels_of_paths(labels, found.paths())
     if callable(labels):
         return [labels(key) for key in found.keys()]  # noqa: SIM118  (a method)
     if isinstance(labels, str | bytes | os.PathLike):
-        return _column_of_labels(labels, videos, found)
+        return _named_folders(labels, videos, found)
     values: Sequence[Any] | NDArray[Any] = labels
     if not isinstance(labels, np.ndarray):
         # Tensors, series and columns have their elements as Python's.
@@ -194,34 +199,52 @@ def _given_labels(
     return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 
-def _column_of_labels(
-    name: str | bytes | os.PathLike[str], videos: ClipSources, found: ListedVideos | IndexedVideos
-) -> list[Any]:
-    """The labels in a column of a data set index, or its folders."""
-    columns = found.videos.column_names if isinstance(found, IndexedVideos) else []
-    if name == "folder" and name not in columns:
-        folders, loose = _folders(videos, found)
-        if folders is None:
-            raise ArgumentError(
-                'labels="folder" takes one folder, or a data set index of one; for others pass '
-                "labels=, a function of the key"
-            )
-        if loose:
-            raise ArgumentError(f'labels="folder": {_told(loose, found)}')
-        return folders
-    if not isinstance(found, IndexedVideos) or name not in columns:
+def _labels_of_column(
+    column: pa.ChunkedArray,
+    rows: NDArray[np.int64],
+    found: SampleVideos,
+    classes: Sequence[str] | None,
+) -> VideoLabels:
+    """The labels in a column, given the row of each video; each text or integer is checked once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, types = column.type, pa.types
+    if not any(test(kind) for test in (types.is_string, types.is_large_string, types.is_integer)):
+        values = column.to_pylist()
+        each = [values[row] for row in rows.tolist()]
+        return as_labels(each, lambda number: found.item(number).name, classes)
+    distinct = column.unique()
+    codes = pc.index_in(column, value_set=distinct).to_numpy()[rows]
+    used, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    values = distinct.take(pa.array(used)).to_pylist()
+    labels = as_labels(values, lambda number: found.item(int(first[number])).name, classes)
+    return labels.take(places)
+
+
+def _named_folders(
+    name: str | bytes | os.PathLike[str], videos: object, found: SampleVideos
+) -> list[str]:
+    """The folders of videos, for labels that are no column."""
+    if name != "folder":
+        columns = found.column_names
         known = f"; the data set has the columns {', '.join(columns)}" if columns else ""
         raise ArgumentError(
             f"labels={name!r:.80} is the name of no column of a data set index; a column of a file "
             f"is given as LabelColumn(file, label=column){known}"
         )
-    values = found.videos.columns([str(name)]).column(0).to_pylist()
-    return [values[row] for row in found.rows.tolist()]
+    folders, loose = _folders(videos, found)
+    if folders is None:
+        raise ArgumentError(
+            'labels="folder" takes one folder, or a data set index of one; for others pass '
+            "labels=, a function of the key"
+        )
+    if loose:
+        raise ArgumentError(f'labels="folder": {_told(loose, found)}')
+    return folders
 
 
-def _folders(
-    videos: ClipSources, found: ListedVideos | IndexedVideos
-) -> tuple[list[str] | None, list[str]]:
+def _folders(videos: object, found: SampleVideos) -> tuple[list[str] | None, list[str]]:
     """For each video the first folder below the one that was given or indexed, and its path there.
 
     The path of a member of an archive is that of the archive.
@@ -236,7 +259,9 @@ def _folders(
         stored = found.videos.columns(["path"]).column(0).to_pylist()  # archives as a whole
         paths = [unquoted(stored[row]) for row in found.rows.tolist()]
     else:
-        if not isinstance(videos, str | os.PathLike) or is_url(local_path(os.fspath(videos))):
+        if not (isinstance(videos, str | os.PathLike) and isinstance(found, ListedVideos)):
+            return None, []
+        if is_url(local_path(os.fspath(videos))):
             return None, []
         folder = absolute(videos)
         if not os.path.isdir(folder):
@@ -247,7 +272,7 @@ def _folders(
     ]
 
 
-def _told(loose: list[str], found: ListedVideos | IndexedVideos) -> str:
+def _told(loose: list[str], found: SampleVideos) -> str:
     """The videos that are in no folder, for messages."""
     verb = "is" if len(loose) == 1 else "are"
     return f"{len(loose)} of {len(found)} videos {verb} in no subfolder ({shown(loose[0])})"

@@ -18,7 +18,7 @@ from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.system.address import shown
 from videoloader.machinery.system.faults import blamed_on
 from videoloader.training.labels.files_beside import read_beside
-from videoloader.training.sources import IndexedVideos, ListedVideos
+from videoloader.training.sources import SampleVideos
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +57,7 @@ class TableColumns:
     key: str = "path"
     on: On = "path"
 
-    def read(self, videos: ListedVideos | IndexedVideos) -> dict[str, _Column]:
+    def read(self, videos: SampleVideos) -> dict[str, _Column]:
         """The columns for some videos.
 
         Raises:
@@ -118,7 +118,7 @@ class SampleColumns:
         ArgumentTypeError: something else is given.
     """
 
-    def __init__(self, videos: ListedVideos | IndexedVideos, columns: Columns) -> None:
+    def __init__(self, videos: SampleVideos, columns: Columns) -> None:
         given = [columns] if isinstance(columns, TableColumns | str) else list(columns)
         _check_names(given)
         self._videos = videos
@@ -161,22 +161,20 @@ class SampleColumns:
             return error
 
     def _of_index(self, names: Sequence[str]) -> dict[str, _Column]:
-        if not isinstance(self._videos, IndexedVideos):
+        known = self._videos.column_names
+        if not known:
             raise ArgumentError(
                 f"columns {', '.join(names)}: these videos are listed and have no table; give a "
                 "data set index, a TableColumns, or the ending of a file beside them (.txt)"
             )
-        chosen = self._videos.videos
-        known = chosen.column_names
         for name in names:
             if name not in known:
                 raise ArgumentError(
-                    f"{shown(str(chosen.dataset.path))}: has no column {name!r}; it has "
+                    f"{self._videos.table_name}: has no column {name!r}; it has "
                     f"{', '.join(known)}; columns of another Parquet file are given as "
                     "TableColumns, files beside the clips by their ending (.txt)"
                 )
-        table, rows = chosen.columns(list(names)), self._videos.rows
-        return {name: _column(table[name], rows) for name in names}
+        return {name: _column(*self._videos.column(name)) for name in names}
 
 
 def _check_names(columns: Sequence[str | TableColumns]) -> None:
@@ -209,9 +207,7 @@ def _column(values: pa.ChunkedArray, rows: NDArray[np.int64]) -> _Column:
     return _Objects(values, rows)
 
 
-def _join(
-    videos: ListedVideos | IndexedVideos, known: pa.ChunkedArray, on: On, name: str
-) -> NDArray[np.int64]:
+def _join(videos: SampleVideos, known: pa.ChunkedArray, on: On, name: str) -> NDArray[np.int64]:
     """The row of each video."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -63,7 +63,7 @@ ARGUMENTS = (
         ANY,
         None,
         "a data set index or its path (`.parquet`), or else what `ClipDataset` takes: a "
-        "folder, glob, text list, tar archive or URL, or a list of them and of `Item`s",
+        "folder, glob, text list, tar archive or URL, a list of them and of `Item`s, or `Segments`",
     ),
     Argument("index", ANY, None, "a data set index or its path; the same as `dataset`"),
     Argument(

@@ -87,6 +87,24 @@ class FrameRange:
         return int(np.searchsorted(ticks, time.numerator // time.denominator, "right")) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class EntryScopes:
+    """The frames that entries of a list are about, by their numbers.
+
+    Attributes:
+        ranges: those that are not about all of their video.
+        limits: how these become frame numbers.
+    """
+
+    ranges: dict[int, Entry]
+    limits: FrameRange
+
+    def __call__(self, number: int, index: VideoIndex) -> tuple[int, int]:
+        """First frame and end (exclusive)."""
+        wanted = self.ranges.get(number)
+        return (0, index.num_frames) if wanted is None else self.limits.resolve(wanted, index)
+
+
 def list_folders(root: str | Path, classes: Sequence[str] | None = None) -> list[Entry]:
     """The files of every folder in `root`, in order; the label is the folder's position.
 

@@ -16,7 +16,13 @@ from videoloader.dali.readers.video.arguments import ARGUMENTS
 from videoloader.dali.readers.video.clip_decoding import cache_of
 from videoloader.dali.readers.video.clip_reader import ClipReader
 from videoloader.dali.readers.video.clips import Clips, clip_rule
-from videoloader.dali.readers.video.file_list import Entry, FrameRange, list_folders, read_file_list
+from videoloader.dali.readers.video.file_list import (
+    Entry,
+    EntryScopes,
+    FrameRange,
+    list_folders,
+    read_file_list,
+)
 from videoloader.dali.readers.video.scopes import Scopes
 from videoloader.dali.readers.video.shared_arguments import DECODING, check_color
 from videoloader.dali.types import ImageType
@@ -29,7 +35,8 @@ from videoloader.training.epoch_samples import find_weights
 from videoloader.training.known_bad import read_known
 from videoloader.training.labels.label_column import find_labels
 from videoloader.training.labels.label_values import as_labels
-from videoloader.training.sources import IndexedVideos, ListedVideos, filtered, find_sources
+from videoloader.training.segments import sample_videos
+from videoloader.training.sources import ListedVideos, SampleVideos, filtered
 
 _RULE = (
     *("sequence_length", "stride", "step", "uniform_sample", "sampler", "pad_mode"),
@@ -241,13 +248,13 @@ def _named(arguments: Mapping[str, Any]) -> Scopes:
     given = arguments["index"] if given is None else given
     if arguments["filter"] is not None:
         given = filtered(given, arguments["filter"])
-    videos: ListedVideos | IndexedVideos
+    videos: SampleVideos
     if given is None:
         given = arguments["filenames"]
         items = [place if isinstance(place, Item) else Item(place) for place in given]
         videos = ListedVideos([item.absolute() for item in items], {})
     else:
-        videos = find_sources(given, {})
+        videos = sample_videos(given, {})
     if labels is None:
         return Scopes(videos)
     if labels == ():
@@ -272,12 +279,12 @@ def _limits(arguments: Mapping[str, Any]) -> FrameRange:
 
 
 def _of_entries(entries: Sequence[Entry], limits: FrameRange) -> Scopes:
-    videos = ListedVideos([Item(entry.path).absolute() for entry in entries], {})
     labels = as_labels([entry.label for entry in entries], lambda number: entries[number].where)
     ranges = {
         number: entry
         for number, entry in enumerate(entries)
         if entry.start is not None or entry.end is not None
     }
-    shorter = labels.in_32_bits(lambda number: entries[number].where)
-    return Scopes(videos, shorter, ranges=ranges, limits=limits)
+    items = [Item(entry.path).absolute() for entry in entries]
+    videos = ListedVideos(items, {}, scopes=EntryScopes(ranges, limits))
+    return Scopes(videos, labels.in_32_bits(lambda number: entries[number].where))

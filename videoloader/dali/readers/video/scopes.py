@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from videoloader.dali.readers.video import media
 from videoloader.dali.readers.video.clips import Clips
-from videoloader.dali.readers.video.file_list import Entry, FrameRange
 from videoloader.decoding.failures import Failures
 from videoloader.decoding.limits import worker_limit
 from videoloader.decoding.opening.index_cache import KeptIndexes
@@ -30,7 +29,7 @@ from videoloader.sampling.several_clips import count_clips, count_clips_by_lengt
 from videoloader.sources.items import Item
 from videoloader.training.known_bad import KnownBad, kept_numbers, named_videos
 from videoloader.training.labels.label_values import VideoLabels
-from videoloader.training.sources import IndexedVideos, ListedVideos
+from videoloader.training.sources import IndexedVideos, SampleVideos
 
 _READY_BYTES = 1 << 24  # of packet tables that a reader keeps
 KEPT_BYTES = 1 << 26  # of indexes that it keeps besides, as they are stored
@@ -45,17 +44,13 @@ class Scopes:
         videos: where they are.
         labels: of each, or None.
         weights: how often each is drawn, or None.
-        ranges: of each, by number; all of the video where there is none.
-        limits: how a range becomes frame numbers.
         kept: indexes that were made to count clips.
         firsts: for videos that are named again, the number under which `kept` has them.
     """
 
-    videos: ListedVideos | IndexedVideos
+    videos: SampleVideos
     labels: VideoLabels | None = None
     weights: NDArray[np.float64] | None = None
-    ranges: dict[int, Entry] = field(default_factory=dict)
-    limits: FrameRange = field(default_factory=FrameRange)
     kept: KeptIndexes = field(default_factory=lambda: KeptIndexes(_READY_BYTES, KEPT_BYTES))
     firsts: dict[int, int] = field(default_factory=dict)
 
@@ -73,24 +68,16 @@ class Scopes:
 
     def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
         """First frame and end (exclusive) of the range that clips are taken from."""
-        wanted = self.ranges.get(number)
-        if wanted is None:
-            return 0, index.num_frames
-        return self.limits.resolve(wanted, index)
+        return self.videos.scope(number, index)
 
     def without(self, known: KnownBad, *, wholly: bool) -> Scopes:
         """The videos that are not known to be damaged, see `kept_numbers`."""
         kept = kept_numbers(self.videos, known, wholly=wholly)
         if kept is None:
             return self
-        ranges = {
-            place: self.ranges[number]
-            for place, number in enumerate(kept.tolist())
-            if number in self.ranges
-        }
         labels = None if self.labels is None else self.labels.take(kept)
         weights = None if self.weights is None else self.weights[kept]
-        return Scopes(self.videos.take(kept), labels, weights, ranges, self.limits)
+        return Scopes(self.videos.take(kept), labels, weights)
 
     def clips(
         self,
@@ -114,8 +101,9 @@ class Scopes:
         """
         if not isinstance(sampler, DenseClips):
             return Clips(sampler, np.full(len(self), clips_per_video, dtype=np.int64), backwards)
-        if isinstance(self.videos, IndexedVideos) and sampler.fps is None:
-            counts = count_clips_by_length(sampler, self.videos.num_frames)
+        if self.videos.is_indexed and sampler.fps is None:
+            lengths = self.videos.numbers(["num_frames"])["num_frames"]
+            counts = count_clips_by_length(sampler, lengths)
         else:
             counts = self._counted(sampler, num_threads, failures)
         clips = Clips(sampler, counts, backwards)
@@ -158,7 +146,7 @@ class Scopes:
             for number in numbers:
                 start, stop = self.scope(number, index)
                 counts[number] = count_clips(sampler, index, start=start, stop=stop)
-            if isinstance(self.videos, ListedVideos) and isinstance(index, VideoIndex):
+            if not self.videos.is_indexed and isinstance(index, VideoIndex):
                 return index
             return None
 
@@ -172,12 +160,12 @@ class Scopes:
         return counts
 
 
-def _groups(videos: ListedVideos | IndexedVideos) -> Iterator[Sequence[int]]:
-    """The numbers of each video that is there: several where a list names it several times."""
+def _groups(videos: SampleVideos) -> Iterator[Sequence[int]]:
+    """The numbers of each video that is there: several where it is named several times."""
     if isinstance(videos, IndexedVideos):
         yield from ((number,) for number in range(len(videos)))
         return
     numbers: dict[Item, list[int]] = {}
-    for number, item in enumerate(videos.items):
-        numbers.setdefault(item, []).append(number)
+    for number in range(len(videos)):
+        numbers.setdefault(videos.item(number), []).append(number)
     yield from numbers.values()
