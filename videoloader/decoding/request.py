@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -15,13 +16,17 @@ from videoloader.decoding.options import FrameOptions
 from videoloader.decoding.output import as_rectangle
 from videoloader.decoding.sound_spans import ClipSpans, sound_spans
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.dataset.listing import is_table
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import public
 from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.options import documented
 from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+
+_OF_INDEX = "; that of an index is ClipRequest(path, frames, index=index)"
 
 
 @documented(FrameOptions)
@@ -144,8 +149,29 @@ class Blank(NamedTuple):
     fill_value: int | Sequence[int] = 0
 
 
-def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
-    """A request as it may be given: itself, or (source, frames)."""
+def as_requests(requests: Iterable[ClipRequest | tuple[Any, ArrayLike]]) -> list[ClipRequest]:
+    """Requests as they may be given: themselves, or (source, frames) each.
+
+    Raises:
+        ArgumentTypeError: they are something else, such as a table or a mapping.
+    """
+    is_alone = isinstance(requests, str | bytes | os.PathLike | ClipRequest | Closing)
+    advice = ""
+    if isinstance(requests, Mapping):
+        advice = "; list(mapping.items()) is one, of frames by path"
+    elif is_table(requests):
+        advice = '; [*zip(table["path"], table["frames"])] is one, of two columns'
+    elif isinstance(requests, VideoIndex):
+        advice = _OF_INDEX
+    if is_alone or advice or not isinstance(requests, Iterable):
+        raise ArgumentTypeError(
+            "requests are a list of clips, such as [(path, frames)] or [ClipRequest(...)]"
+            f"{advice}; got {requests!r:.200}"
+        )
+    return [_as_request(request, place) for place, request in enumerate(requests)]
+
+
+def _as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
     if isinstance(request, ClipRequest):
         return request
     if isinstance(request, tuple | list) and len(request) == 2:
@@ -153,9 +179,10 @@ def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> Clip
     what = type(request).__name__
     if isinstance(request, tuple | list):
         what += f" of {len(request)}"
+    advice = _OF_INDEX if isinstance(request, VideoIndex) else ""
     raise ArgumentTypeError(
         f"request {place} is a {what}: {request!r:.200}; a request is (source, frames), or "
-        "ClipRequest(source, frames, ...) where more is to be said"
+        f"ClipRequest(source, frames, ...) where more is to be said{advice}"
     )
 
 

@@ -38,7 +38,7 @@ from videoloader.training.labels.table_columns import Columns, SampleColumns
 from videoloader.training.planned_packets import PlannedPackets, plan_packets
 from videoloader.training.requests import SampleRequests
 from videoloader.training.shaped_batches import epoch_order, shaped_batches
-from videoloader.training.sources import ClipSources, find_sources
+from videoloader.training.sources import LabelledSources, find_sources, paired
 
 __all__ = ["Loader", "LoaderIterator"]
 
@@ -111,7 +111,8 @@ class Loader(Closing):
     docs/foundation-models.md.
 
     Args:
-        dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index.
+        dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index, or
+            (video, label) pairs.
         clips: which frames of a video make up its clip.
         batch_size: samples in a batch of this process; or `batches`.
         batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
@@ -152,7 +153,7 @@ class Loader(Closing):
 
     def __init__(
         self,
-        dataset: ClipSources,
+        dataset: LabelledSources,
         clips: ClipSampler,
         *,
         batch_size: int | None = None,
@@ -171,8 +172,9 @@ class Loader(Closing):
         **options: Unpack[LoaderOptions],
     ) -> None:
         failures = Failures(from_options(FailurePolicy, options))
+        dataset, labels = paired(dataset, options["labels"])
         every = find_sources(dataset, {})
-        of_every = find_labels(dataset, every, options["labels"], options["classes"])
+        of_every = find_labels(dataset, every, labels, options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         """Names of the classes, by number; empty where labels are no texts or folders."""
         shares = None if weights is None else find_weights(weights, every)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.dividing import (
     first_by_hash,
     parts_by_hash,
@@ -357,6 +357,12 @@ class Videos:
             place[self.rows] = np.arange(len(self))
             self._joined = self._joined.take(pa.array(place, mask=place < 0))
 
+    def __add__(self: Videos | DatasetIndex, other: object) -> NoReturn:
+        raise ArgumentTypeError(
+            "data set indexes are files; merge_datasets([a.path, b.path], out) of "
+            "videoloader.indexing.dataset makes one of several, and videos.write(out) one of some"
+        )
+
     def __repr__(self) -> str:
         return f"<Videos of {self.dataset.path.name}: {len(self)}>"
 
@@ -476,7 +482,7 @@ class DatasetIndex(StoredRows):
     # The same methods, of all videos; `self.videos` are these.
     filter, query, select = Videos.filter, Videos.query, Videos.select
     sample, split, partitions = Videos.sample, Videos.split, Videos.partitions
-    join, write = Videos.join, Videos.write
+    join, write, __add__ = Videos.join, Videos.write, Videos.__add__
 
 
 def open_dataset(
