@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,8 +39,8 @@ class ClipRequest:
     Args:
         source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
             a `Source`, which stays open.
-        frames: frame numbers in any order, repeated, or none; None for all frames of the video,
-            unless there are `times`.
+        frames: frame numbers in any order, repeated, or none, in an array, a list or an iterator;
+            None for all frames of the video, unless there are `times`.
         index: of this very file, to save making one.
         times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
         nearest: give the frame nearest to each time, not the one on screen.
@@ -59,14 +59,14 @@ class ClipRequest:
     """
 
     source: VideoSource | Source | Item
-    frames: ArrayLike | None = None
+    frames: ArrayLike | Iterator[int] | None = None
     index: VideoIndex | None = None
     pad_mode: PadMode | str = "none"
     fill_value: int | Sequence[int] = 0
     size: int | tuple[int, int] | None = None
     crop: tuple[int, int, int, int] | None = None
     flip: bool = False
-    times: ArrayLike | None = None
+    times: ArrayLike | Iterator[float] | None = None
     nearest: bool = False
     tolerance: float | None = None
     window: tuple[int, int, int, int] | None = None
@@ -76,6 +76,9 @@ class ClipRequest:
     clips: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("frames", "times"):  # that are asked for more than once
+            if isinstance(getattr(self, name), Iterator):
+                object.__setattr__(self, name, [*getattr(self, name)])
         if self.index is not None and not isinstance(self.index, VideoIndex):
             raise ArgumentTypeError(
                 "index is a VideoIndex of the file (index_video), or None; got "
@@ -105,7 +108,7 @@ class ClipRequest:
         """Frames that are wanted of the video; numbers outside it are left to `pad_mode`."""
         if self.times is not None:
             return frames_at_times(
-                self.times,
+                cast(ArrayLike, self.times),
                 index,
                 nearest=self.nearest,
                 tolerance=self.tolerance,
@@ -186,8 +189,10 @@ def _as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> Cli
     )
 
 
-def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
+def as_frame_numbers(frames: ArrayLike | Iterator[int]) -> NDArray[np.int64]:
     """Frame numbers in one row."""
+    if isinstance(frames, Iterator):
+        frames = [*frames]
     try:
         numbers = np.asarray(frames).reshape(-1)
     except ValueError as error:  # lists of several lengths

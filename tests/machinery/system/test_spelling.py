@@ -103,7 +103,8 @@ def test_several_clips_of_a_video_are_told_where_a_sampler_takes_one(sampler):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("num_frames", r"; it is len\(video\)"),
+        ("average_fps", "; it is video.fps"),
+        ("codec", "; it is video.metadata.codec"),
         ("get_batch", "; video.get_frames takes frame numbers"),
         ("get_frames_played_at", "; video.get_frames_at_times takes seconds"),
         ("zzzz", ""),

@@ -74,6 +74,11 @@ _RANGE = "video.get_frames takes start=, stop= and stride=, video[start:stop] gi
 # Attributes that a class does not have, and what there is in their place.
 _ATTRIBUTES = {
     "Video": {
+        "average_fps": "it is video.fps",
+        "average_rate": "it is video.fps",
+        "codec": "it is video.metadata.codec",
+        "duration_seconds": "it is video.duration",
+        "frame_rate": "it is video.fps",
         "get_avg_fps": "it is video.fps",
         "get_batch": _NUMBERS,
         "get_frame_at": "video[number] gives a frame",
@@ -82,10 +87,8 @@ _ATTRIBUTES = {
         "get_frames_in_range": _RANGE,
         "get_frames_played_at": _TIMES,
         "get_frames_played_in_range": _TIMES,
-        "metadata": "it is video.index",
-        "num_frames": "it is len(video)",
+        "get_metadata": "it is video.metadata",
         "read": "video.iterate() gives frames one after another",
-        "shape": "it is (len(video), video.height, video.width, 3)",
     }
 }
 
