@@ -355,21 +355,6 @@ def test_a_video_and_its_index_say_the_size_alike(path, demo_folder):
         assert f" {width}x{height}>" in repr(coded)
 
 
-# ---- subscripts
-
-
-@pytest.mark.parametrize("key", [[1, 2], (1, 2), np.array([1, 2]), torch.tensor([1, 2]), 1.0, "1"])
-def test_a_subscript_that_is_no_number_names_get_frames(path, key):
-    with vl.Video(path) as video:
-        with pytest.raises(
-            vl.errors.ArgumentTypeError, match=r"clip\.mp4: .*get_frames\(\[1, 2\]\)"
-        ):
-            video[key]
-        with pytest.raises(TypeError):
-            video[key]
-        assert number(video[torch.tensor(3)]) == number(video[np.uint8(3)]) == 3
-
-
 # ---- pickles
 
 

@@ -41,7 +41,7 @@ def test_python_indexing_keeps_pythons_meaning(video):
     assert numbers(video[::-1]) == list(range(COUNT))[::-1]
     assert numbers(video[::2]) == list(range(COUNT))[::2]
     assert numbers(video[-3:100]) == list(range(COUNT))[-3:100]
-    assert numbers([video[-1], video[np.int64(3)]]) == [COUNT - 1, 3]
+    assert numbers([video[-1], video[np.uint8(3)], video[torch.tensor(3)]]) == [COUNT - 1, 3, 3]
     assert video[20:10].shape == (0, 96, 128, 3)
     for wrong in (COUNT, -COUNT - 1):
         with pytest.raises(IndexError, match=rf"frame {wrong} .*{COUNT} frames"):
