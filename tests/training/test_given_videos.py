@@ -147,6 +147,18 @@ def test_what_is_no_list_of_places_is_answered_with_the_call(paths, video, index
                     take(given)
 
 
+@pytest.mark.parametrize("sampler", [CLIP, vl.UniformClip, [CLIP]])
+def test_a_sampler_before_the_videos_is_answered_with_the_order(folder, sampler):
+    for take in (
+        lambda: vl.Loader(sampler, folder, batch_size=1),
+        lambda: vl.ClipDataset(sampler, folder),
+    ):
+        with pytest.raises(
+            vl.errors.ArgumentTypeError, match=r"come first, .*: Loader\(videos, RandomClip\(16\)\)"
+        ):
+            take()
+
+
 def test_labels_are_refused_where_they_have_no_place(paths, tmp_path):
     for videos in (dict.fromkeys(paths, 0), [(path, 0) for path in paths]):
         for take in ways(tmp_path)[2:]:

@@ -182,6 +182,8 @@ def _not_one(place: Any) -> str:
         return f"; {_MERGING}"
     if _is_open(place):
         return "; give its path"
+    if callable(getattr(place, "frames", None)):  # a sampler, or its class
+        return "; the videos come first, then the sampler: Loader(videos, RandomClip(16))"
     if isinstance(place, VideoIndex):
         return (
             "; give its path, and the index itself as ClipDataset(paths, clips, "
