@@ -205,7 +205,6 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         archive.add(clip, "a.mp4")
     zipped = shutil.make_archive(str(tmp_path / "z"), "zip", folder)
     for words, message in (
-        (("sample", tmp_path / "set.parquet"), "no video but a Parquet file"),
         (("index", tmp_path / "set.parquet"), "no video but a Parquet file"),
         (("index", packed), "no video but a gzip file, such as .tar.gz; unpack it first"),
         (("inspect", plain), "no video but a tar archive"),
