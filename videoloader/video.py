@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias, Unpack, cast, overload
@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from videoloader.codecs.color import Color
 from videoloader.decoding import batch_decoder as batches
 from videoloader.decoding.clip_batch import Clip
 from videoloader.decoding.cpu.frame_decoder import CpuDecoder
@@ -41,7 +40,7 @@ from videoloader.decoding.request import ClipRequest, as_frame_numbers
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.index import VideoIndex, VideoMetadata
 from videoloader.indexing.packets import Orientation, describe_size
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.closing import Closing
@@ -61,45 +60,11 @@ from videoloader.sampling.padding import frame_range_error
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 
-__all__ = ["Video", "VideoMetadata"]
+__all__ = ["Video"]
 
 
 FrameNumbers: TypeAlias = "ArrayLike | Iterator[int]"
 """Frame numbers in an array, a list or an iterator."""
-
-
-@dataclass(frozen=True, slots=True)
-class VideoMetadata:
-    """A few facts about a video.
-
-    Attributes:
-        num_frames: frames of the video.
-        height, width: of the frames given by default, rotation applied.
-        fps: frames a second on average, 0 if unknown.
-        duration: seconds from the first frame to the end of the last.
-        codec: by FFmpeg's name, such as `h264`.
-        pixel_format: of the coded pictures, by FFmpeg's name; None if unknown.
-        bit_depth: bits of a sample of theirs; None if unknown.
-        color: what the stream says of its colours.
-        rotation: degrees by which players turn the coded pictures.
-        container: such as `mp4`.
-
-    >>> video = Video("clip.mp4")
-    >>> video.metadata.fps, video.metadata.codec, video.metadata.rotation
-    (30.0, 'h264', 0)
-    """
-
-    num_frames: int
-    height: int
-    width: int
-    fps: float
-    duration: float
-    codec: str
-    pixel_format: str | None
-    bit_depth: int | None
-    color: Color
-    rotation: int
-    container: str
 
 
 @suggests_attributes

@@ -293,6 +293,10 @@ class BatchDecoder(Closing):
             if engine is not None:
                 engine.close()
 
+    def __repr__(self) -> str:
+        where = f"{self._workers} workers" if self._workers else f"{self._threads} threads"
+        return f"BatchDecoder({self.device}, {where})"
+
     def _cpu_engine(self) -> CpuEngine | LocalEngine:
         if (engine := self._cpu) is not None:
             return engine

@@ -138,7 +138,10 @@ class ClipRequest:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         if isinstance(self.source, str):
             values["source"] = public(self.source)
-        return f"ClipRequest({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+        texts = {name: repr(value) for name, value in values.items()}
+        if isinstance(self.source, bytes | bytearray | memoryview):
+            texts["source"] = f"<{memoryview(self.source).nbytes} bytes>"
+        return f"ClipRequest({', '.join(f'{name}={text}' for name, text in texts.items())})"
 
 
 class Blank(NamedTuple):

@@ -78,7 +78,8 @@ class Loader(Closing):
     on `seed`, the epoch and its number alone: not on the batch size, ranks, workers, or where the
     run was resumed.
 
-    A batch is a dictionary:
+    A batch is a dictionary. Type checkers see tensors under the names of ours, also where sizes
+    differ, and anything under those of columns:
 
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
       several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
