@@ -39,7 +39,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "output": get_args(Output),
 }
 
-_SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in get_args(Layout)}
+_LAYOUTS = get_args(Layout)
+_SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in _LAYOUTS}
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
@@ -64,7 +65,8 @@ class OutputFormat:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _element_name(self.dtype))
-        object.__setattr__(self, "layout", as_layout(self.layout))
+        if self.layout not in _LAYOUTS:  # of another library, or none
+            object.__setattr__(self, "layout", as_layout(self.layout))
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
             if type(given) is str and given in choices:
