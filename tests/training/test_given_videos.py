@@ -174,6 +174,12 @@ def test_a_data_set_index_is_not_indexed_again(index, tmp_path):
         vl.index_dataset(index.path, tmp_path / "again.parquet", workers=0)
 
 
+def test_another_table_is_no_data_set_index(paths, tmp_path):
+    pl.DataFrame({"path": paths}).write_parquet(tmp_path / "table.parquet")
+    with pytest.raises(vl.errors.FormatError, match=r"of another table give the column of paths"):
+        vl.Loader(tmp_path / "table.parquet", CLIP, batch_size=1)
+
+
 def test_videos_of_a_data_set_index_are_transcoded(index, tmp_path):
     assert vl.transcode(index, tmp_path / "all", workers=0).written == 3
     assert vl.transcode(index.filter(min_frames=4), tmp_path / "some", workers=0).written == 2
@@ -202,8 +208,8 @@ def test_requests_are_no_table_and_no_mapping(paths, video, index):
     wrong = {
         r"list\(mapping.items\(\)\)": [{path: [0] for path in paths}],
         r"zip\(table\[.path.\]": [table({"path": paths, "frames": [[0]] * 3}) for table in TABLES],
-        r"ClipRequest\(path, frames, index=index\)": [first, [first]],
-        r"a list of clips": [None, 3, video, index],
+        r"ClipRequest\(path, frames, index=index\)": [first, [first], index.filter()],
+        r"a list of clips, [^;]*; got": [None, 3, video, index],
     }
     for words, requests in wrong.items():
         for given in requests:

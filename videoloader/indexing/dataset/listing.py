@@ -39,7 +39,10 @@ _LISTS = {".txt", ".list", ".lst"}
 _TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl"}
 _ARCHIVE = ".tar"
 _WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
-_MERGING = "merge_datasets([a.path, b.path], out) makes one of several"
+_MERGING = (
+    "merge_datasets([a.path, b.path], out) of videoloader.indexing.dataset makes one of several"
+)
+_NAMED = 8  # columns of a table in messages
 _COMPRESSED = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".zip", ".7z", ".rar")
 
 
@@ -143,7 +146,7 @@ def is_table(value: Any) -> bool:
     """Whether a value is a table of Arrow, pandas, Polars or a library like these, or columns."""
     if isinstance(value, Mapping):
         return "path" in value and not isinstance(value["path"], str | int | float)
-    return not isinstance(value, StoredRows) and bool(_column_names(value))
+    return not _is_dataset(value) and bool(_column_names(value))
 
 
 def _column_names(table: Any) -> list[str]:
@@ -156,14 +159,16 @@ def _column_names(table: Any) -> list[str]:
 
 def _not_listed(places: Any) -> str:
     """Why a value is no list of videos, and what to give instead; empty if it may be one."""
-    if isinstance(places, StoredRows) or isinstance(getattr(places, "dataset", None), StoredRows):
+    if _is_dataset(places):
         return (
             "a data set index is indexed already; dataset.write(out) writes some of its videos, "
             f"and joined columns, to another, and {_MERGING}"
         )
     if is_table(places):
+        names = _column_names(places)
+        more = ", ..." if len(names) > _NAMED else ""
         return (
-            f"a table (columns {', '.join(_column_names(places))}) is no list of videos; give its "
+            f"a table (columns {', '.join(names[:_NAMED])}{more}) is no list of videos; give its "
             'column of paths, table["path"], and its labels to Loader or ClipDataset as '
             'labels=table["label"]; or index_dataset(table["path"], out).join(table), for all '
             "columns"
@@ -178,7 +183,7 @@ def _not_listed(places: Any) -> str:
 
 def _not_one(place: Any) -> str:
     """What to give instead of something that is no video; empty where that is unknown."""
-    if isinstance(place, StoredRows) or isinstance(getattr(place, "dataset", None), StoredRows):
+    if _is_dataset(place):
         return f"; {_MERGING}"
     if _is_open(place):
         return "; give its path"
@@ -203,6 +208,11 @@ def _not_one(place: Any) -> str:
             "take (path, label)"
         )
     return ""
+
+
+def _is_dataset(value: Any) -> bool:
+    """Whether a value is a data set index, or some videos of one."""
+    return isinstance(value, StoredRows) or isinstance(getattr(value, "dataset", None), StoredRows)
 
 
 def _is_open(value: Any) -> bool:
