@@ -82,14 +82,31 @@ def test_mean_and_std_that_may_be_meant_so_are_taken(clip, mean, std):
     assert torch.allclose(found * std + (mean or 0), plain, atol=1e-2)
 
 
-@pytest.mark.parametrize("layout", ["TCHW", "NCHW", "CTHW"])
-def test_layouts_of_other_libraries_are_answered_with_ours(clip, layout):
-    with pytest.raises(
-        vl.errors.ArgumentError, match=r"F is frames: TCHW is FCHW here, .* is CFHW"
-    ):
-        vl.decode_batch([(clip, [0])], workers=0, layout=layout)
-    with pytest.raises(vl.errors.ArgumentError, match=r"FHWC, FCHW, CFHW, got 'HWC'$"):
-        vl.decode_batch([(clip, [0])], workers=0, layout="HWC")
+@pytest.mark.parametrize(
+    ("layout", "ours"), [("TCHW", "FCHW"), ("NCHW", "FCHW"), ("NHWC", "FHWC"), ("CTHW", "CFHW")]
+)
+def test_layouts_of_other_libraries_are_taken(clip, layout, ours, tmp_path):
+    with vl.Video(clip) as video:
+        expected = video.get_frames([0, 1], layout=ours).frames
+        assert torch.equal(video.get_frames([0, 1], layout=layout).frames, expected)
+    vl.write_video(expected, tmp_path / "a.mkv", fps=30, layout=layout, codec="ffv1")
+    with vl.Video(tmp_path / "a.mkv") as video:
+        assert torch.equal(video.get_frames(layout=ours).frames, expected)
+    batch = vl.decode_batch([(clip, [0, 1])], workers=0, layout=layout)
+    assert torch.equal(batch.frames[0], expected)
+    (batch,) = vl.Loader([clip], CLIP, batch_size=1, workers=0, layout=layout)
+    assert batch["frames"].shape[1:] == expected.shape
+    assert vl.ClipDataset([clip], CLIP, layout=layout)[0]["frames"].shape == expected.shape
+    patches = vl.patchify(expected, (1, 8, 8), layout=layout)
+    assert torch.equal(patches, vl.patchify(expected, (1, 8, 8), layout=ours))
+    (back,) = vl.unpatchify(patches, [(2, 120, 160)], (1, 8, 8), layout=layout)
+    assert torch.equal(back, expected)
+
+
+def test_other_layouts_are_answered_with_those_there_are(clip):
+    for wrong, hint in (("HWC", "$"), ("CHW", "$"), ("NCTHW", "; .* without the batch$"), (3, "$")):
+        with pytest.raises(vl.errors.ArgumentError, match=rf"FHWC, FCHW, CFHW, got .*{hint}"):
+            vl.decode_batch([(clip, [0])], workers=0, layout=wrong)
 
 
 def test_the_shorter_side_can_be_given_wherever_a_size_can(clip):
@@ -188,7 +205,6 @@ def test_commands_say_what_is_wrong_with_files_of_other_kinds(folder, clip, tmp_
         archive.add(clip, "a.mp4")
     zipped = shutil.make_archive(str(tmp_path / "z"), "zip", folder)
     for words, message in (
-        (("sample", tmp_path / "set.parquet"), "no video but a Parquet file"),
         (("index", tmp_path / "set.parquet"), "no video but a Parquet file"),
         (("index", packed), "no video but a gzip file, such as .tar.gz; unpack it first"),
         (("inspect", plain), "no video but a tar archive"),

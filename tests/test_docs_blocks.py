@@ -173,6 +173,15 @@ def test_the_queries_on_data_sets_run(folder):
         assert len(part) == 4
 
 
+def test_the_commands_that_choose_videos_run(folder):
+    lines = [line for _, block in blocks_of("data-sets.md", "bash") for line in block.splitlines()]
+    commands = [shlex.split(line, comments=True) for line in lines if " set.parquet" in line]
+    chosen = [words for words in commands if words[1] in ("join", "sample", "split")]
+    assert len(chosen) == 4
+    for words in chosen:
+        run_command(*words[1:])
+
+
 def test_pages_are_found():
     assert len(PAGES) >= 21  # none is lost by the pattern of a block
 

@@ -41,11 +41,86 @@ def test_python_indexing_keeps_pythons_meaning(video):
     assert numbers(video[::-1]) == list(range(COUNT))[::-1]
     assert numbers(video[::2]) == list(range(COUNT))[::2]
     assert numbers(video[-3:100]) == list(range(COUNT))[-3:100]
-    assert numbers([video[-1], video[np.int64(3)]]) == [COUNT - 1, 3]
+    assert numbers([video[-1], video[np.uint8(3)], video[torch.tensor(3)]]) == [COUNT - 1, 3, 3]
     assert video[20:10].shape == (0, 96, 128, 3)
     for wrong in (COUNT, -COUNT - 1):
         with pytest.raises(IndexError, match=rf"frame {wrong} .*{COUNT} frames"):
             video[wrong]
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, torch.tensor, lambda frames: np.array(frames, "uint8"), iter]
+)
+def test_a_list_of_numbers_gives_its_frames(video, kind):
+    assert numbers(video[kind([7, 3, 7])]) == [7, 3, 7]
+    assert video[kind([7])].shape == (1, 96, 128, 3)
+    assert video[[]].shape == (0, 96, 128, 3)
+    assert numbers(video[range(40, 45)]) == [40, 41, 42, 43, 44]
+    assert torch.equal(video[[7, 3]], video.get_frames([7, 3]).frames)
+
+
+def test_numbers_in_a_list_are_those_of_an_array(video):
+    frames = np.arange(COUNT)
+    for key in ([-1, 0, -COUNT], np.array([3, -3]), frames % 7 == 3, [True] * COUNT, frames < 0):
+        assert numbers(video[key]) == frames[key].tolist()
+    assert numbers(video[torch.arange(COUNT) == 5]) == [5]
+    for wrong in (COUNT, -COUNT - 1):
+        with pytest.raises(IndexError, match=rf"frame {wrong} .*{COUNT} frames"):
+            video[[0, wrong]]
+    for wrong in (COUNT - 1, COUNT + 1):
+        with pytest.raises(ValueError, match=rf"each of the {COUNT} frames, got {wrong}$"):
+            video[np.ones(wrong, bool)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (1, 2),
+        [1.0],
+        [[1, 2]],
+        ["1"],
+        "1",
+        [[1], [1, 2]],
+        None,
+        ...,
+        1.5,
+        {1, 2},
+        [None],
+        np.ones(2),
+    ],
+    ids=repr,
+)
+def test_other_keys_are_answered_with_those_there_are(video, wrong):
+    with pytest.raises(vl.errors.ArgumentTypeError, match=r"such as video\[\[1, 2\]\]; got"):
+        video[wrong]
+
+
+def test_frame_numbers_and_times_may_come_from_an_iterator(video, path):
+    assert numbers(video.get_frames(n * n for n in range(4)).frames) == [0, 1, 4, 9]
+    assert numbers(video.get_frames(map(int, "31"), pad_mode="edge").frames) == [3, 1]
+    assert video.get_frames(iter([])).frames.shape == (0, 96, 128, 3)
+    assert video.get_frames_at_times(n / 30 for n in (2, 1)).indices.tolist() == [2, 1]
+    assert [number for number, _ in video.decode(iter([5, 2, 5]))] == [2, 5]
+    batch = vl.decode_batch([(path, (n for n in (4, 2)))], workers=0)
+    assert numbers(batch.frames[0]) == [4, 2]
+
+
+def test_a_video_has_the_facts_that_arrays_and_other_readers_have(video, path, tmp_path):
+    assert video.num_frames == len(video) == COUNT
+    assert video.shape == tuple(video[:].shape) == (COUNT, 96, 128, 3)
+    facts, index = video.metadata, video.index
+    assert (facts.num_frames, facts.height, facts.width) == video.shape[:3]
+    assert (facts.fps, facts.duration) == (video.fps, video.duration) == (30, COUNT / 30)
+    for name in ("codec", "pixel_format", "bit_depth", "rotation", "color", "container"):
+        assert getattr(facts, name) == getattr(index, name)
+    with pytest.raises(AttributeError):
+        facts.fps = 25
+    turned = tmp_path / "turned.mp4"
+    encode_video(turned, frames=2, size=(128, 96), rotation=90)
+    with vl.Video(turned) as upright, vl.Video(turned, rotate=False) as coded:
+        assert upright.shape == tuple(upright[:].shape) == (2, 128, 96, 3)
+        assert (upright.metadata.height, upright.metadata.width) == (128, 96)
+        assert coded.shape == tuple(coded[:].shape) == (2, 96, 128, 3)
 
 
 def test_iteration_gives_all_frames(video):

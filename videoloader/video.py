@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Unpack, overload
+from typing import Any, TypeAlias, Unpack, cast, overload
 
 import numpy as np
 import torch
@@ -32,14 +33,14 @@ from videoloader.decoding.options import (
     StreamOptions,
     as_device,
 )
-from videoloader.decoding.output import OutputFormat, normalize_size
+from videoloader.decoding.output import CHANNELS, OutputFormat, normalize_size
 from videoloader.decoding.pictures.surface import Surface
 from videoloader.decoding.reading import read_frames
 from videoloader.decoding.request import ClipRequest, as_frame_numbers
 from videoloader.decoding.side_data import read_motion_vectors, read_picture_types
 from videoloader.decoding.switches import quick_switches
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
-from videoloader.indexing.index import VideoIndex
+from videoloader.indexing.index import VideoIndex, VideoMetadata
 from videoloader.indexing.packets import Orientation, describe_size
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.closing import Closing
@@ -60,6 +61,10 @@ from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
 
 __all__ = ["Video"]
+
+
+FrameNumbers: TypeAlias = "ArrayLike | Iterator[int]"
+"""Frame numbers in an array, a list or an iterator."""
 
 
 @suggests_attributes
@@ -93,6 +98,8 @@ class Video(Closing):
     >>> video = Video("clip.mp4")
     >>> len(video), video[5].shape, video[10:50:4].shape
     (90, torch.Size([64, 96, 3]), torch.Size([10, 64, 96, 3]))
+    >>> video[[3, 1, -1]].shape, video.shape
+    (torch.Size([3, 64, 96, 3]), (90, 64, 96, 3))
     >>> clip = video.get_frames(start=80, count=4, stride=4, pad_mode="edge")
     >>> clip.indices.tolist(), clip.mask.tolist()
     ([80, 84, 88, 89], [True, True, True, False])
@@ -178,6 +185,34 @@ class Video(Closing):
         """Seconds from the first frame to the end of the last; `index.duration`."""
         return float(self.index.duration)
 
+    @property
+    def num_frames(self) -> int:
+        """Frames of the video; its length."""
+        return len(self)
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Shape (F, H, W, C) of all frames as `video[:]` gives them."""
+        return (len(self), *self.size, CHANNELS)
+
+    @property
+    def metadata(self) -> VideoMetadata:
+        """A few facts about the video; its `index` has them all."""
+        index = self.index
+        return VideoMetadata(
+            num_frames=len(self),
+            height=self.height,
+            width=self.width,
+            fps=self.fps,
+            duration=self.duration,
+            codec=index.codec,
+            pixel_format=index.pixel_format,
+            bit_depth=index.bit_depth,
+            color=index.color,
+            rotation=index.rotation,
+            container=index.container,
+        )
+
     def __len__(self) -> int:
         return self.index.num_frames
 
@@ -221,18 +256,26 @@ class Video(Closing):
     @overload
     def __getitem__(self, key: int) -> torch.Tensor: ...
     @overload
-    def __getitem__(self, key: slice) -> torch.Tensor: ...
-    def __getitem__(self, key: int | slice) -> torch.Tensor:
-        """One frame (H, W, C), or the frames of a slice (F, H, W, C); Python's meaning of both."""
+    def __getitem__(self, key: slice | FrameNumbers) -> torch.Tensor: ...
+    def __getitem__(self, key: int | slice | FrameNumbers) -> torch.Tensor:
+        """One frame (H, W, C), or the frames (F, H, W, C) of a slice, a list of numbers or a mask.
+
+        As of a NumPy array: numbers below 0 count from the end, and a mask has a truth value for
+        each frame. Each distinct frame is decoded once.
+
+        Raises:
+            FrameRangeError: there is no such frame.
+            ArgumentError: a mask has another length than the video.
+            ArgumentTypeError: it is none of these.
+        """
         if isinstance(key, slice):
             return self.get_frames(frames=range(len(self))[key]).frames
+        if isinstance(key, Iterable) and getattr(key, "ndim", 1) != 0:
+            return self.get_frames(frames=self._listed(key)).frames
         try:
-            number = operator.index(key)
+            number = operator.index(cast(int, key))
         except TypeError as error:
-            raise ArgumentTypeError(
-                f"{self.name}: video[...] takes a frame number or a slice, got "
-                f"{type(key).__name__} {key!r:.80}; video.get_frames([1, 2]) takes several numbers"
-            ) from error
+            raise self._no_key(key) from error
         if not -len(self) <= number < len(self):
             raise frame_range_error(number, len(self), self.name)
         return self.get_frames(frames=[number % len(self)]).frames[0]
@@ -241,7 +284,7 @@ class Video(Closing):
     @takes_options(FrameOptions, ClipRequest, OutputFormat, DecodingRules)
     def get_frames(
         self,
-        frames: ArrayLike | None = None,
+        frames: FrameNumbers | None = None,
         *,
         start: int = 0,
         stop: int | None = None,
@@ -253,7 +296,8 @@ class Video(Closing):
         """Decode a set of frames, each distinct one once.
 
         Args:
-            frames: frame numbers in any order, repeated, or none; in place of the next four.
+            frames: frame numbers in any order, repeated, or none: an array, a list or an iterator;
+                in place of the next four.
             start: first frame.
             stop: end, exclusive; the end of the video by default.
             stride: step between frames; negative plays backwards.
@@ -279,7 +323,7 @@ class Video(Closing):
     @takes_options(FrameOptions, ClipRequest, OutputFormat, DecodingRules)
     def get_frames_at_times(
         self,
-        times: ArrayLike,
+        times: ArrayLike | Iterator[float],
         *,
         nearest: bool = False,
         tolerance: float | None = None,
@@ -347,6 +391,34 @@ class Video(Closing):
             self.index, self._source, threads=self._threads or 1, max_pixels=self._rules.max_pixels
         )
         return decoder.decode(plan_decode(self.index, numbers))
+
+    def _listed(self, key: Iterable[Any]) -> NDArray[np.int64]:
+        """The frames of a list of numbers, or of a mask, in `video[...]`."""
+        numbers: NDArray[Any] = np.empty((), object)
+        with suppress(ValueError):  # lists of several lengths
+            numbers = np.asarray([*key] if isinstance(key, Iterator) else key)
+        if isinstance(key, tuple) or numbers.ndim != 1:
+            raise self._no_key(key)
+        if numbers.dtype == bool:
+            if len(numbers) != len(self):
+                raise ArgumentError(
+                    f"{self.name}: a mask has a truth value for each of the {len(self)} frames, "
+                    f"got {len(numbers)}"
+                )
+            return np.flatnonzero(numbers)
+        if numbers.size and numbers.dtype.kind not in "iu":
+            raise self._no_key(key)
+        numbers = as_frame_numbers(numbers)
+        outside = numbers[(numbers < -len(self)) | (numbers >= len(self))]
+        if outside.size:
+            raise frame_range_error(int(outside[0]), len(self), self.name)
+        return np.where(numbers < 0, numbers + len(self), numbers)
+
+    def _no_key(self, key: Any) -> ArgumentTypeError:
+        return ArgumentTypeError(
+            f"{self.name}: video[...] takes a frame number, a slice, a list of numbers or a mask, "
+            f"such as video[[1, 2]]; got {type(key).__name__} {key!r:.80}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), threads=self._threads, **self._options), (

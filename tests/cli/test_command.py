@@ -1,5 +1,6 @@
 """The command `videoloader`: its options, and what it leaves when it is stopped."""
 
+import json
 import os
 import re
 import subprocess
@@ -47,6 +48,98 @@ def test_no_command_is_an_error_that_shows_the_help():
     told = run()
     assert told.exit_code == 2
     assert "Usage: videoloader" in told.output
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chosen")
+    for number in range(20):
+        place = folder / "videos" / str(number % 5) / f"{number}.mp4"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        encode_video(place, frames=number % 4 + 2, size=(32, 16))
+    vl.index_dataset(folder / "videos", folder / "set.parquet", workers=0).close()
+    rows = "".join(f"{number},text {number},{number % 3}\n" for number in range(20))
+    (folder / "captions.csv").write_text(f"name,caption,n\n{rows}")
+    return folder / "set.parquet"
+
+
+def keys_of(path):
+    with vl.open_dataset(path) as opened:
+        return opened.keys
+
+
+def test_split_writes_the_parts_that_the_call_gives(dataset, tmp_path):
+    out = [tmp_path / f"{part}.parquet" for part in range(3)]
+    words = [word for path in out for word in ("-o", path)]
+    told = run("split", dataset, 0.4, 0.3, *words, "--seed", 5)
+    assert told.exit_code == 0, told.output
+    with vl.open_dataset(dataset) as opened:
+        parts = [part["key"].to_pylist() for part in opened.split(0.4, 0.3, seed=5)]
+    assert [keys_of(path) for path in out] == parts
+    assert f"{out[0]}: {len(parts[0])} of 20 videos" in told.output.replace("\n", "")
+    run("split", dataset, 0.5, *words[:4], "--by", "num_frames")
+    with vl.open_dataset(out[0]) as first, vl.open_dataset(out[1]) as second:
+        assert {*first["num_frames"].to_pylist()}.isdisjoint(second["num_frames"].to_pylist())
+    for wrong in ((0.5, *words), (0.5, 0.5, *words), (1.5, *words[:2])):
+        assert run("split", dataset, *wrong).exit_code == 2
+
+
+def test_join_adds_the_columns_of_a_table(dataset, tmp_path):
+    out, table = tmp_path / "joined.parquet", dataset.parent / "captions.csv"
+    told = run("join", dataset, table, "-o", out, "--on", "stem", "--key", "name")
+    assert told.exit_code == 0, told.output
+    assert "20 of 20 videos, with caption, n" in told.output.replace("\n", "")
+    with vl.open_dataset(out) as joined:
+        names = [Path(key).stem for key in joined.keys]
+        assert joined["caption"].to_pylist() == [f"text {name}" for name in names]
+    one = (*("--on", "stem", "--key", "name"), "--column", "n")
+    assert run("join", dataset, table, "-o", out, *one).exit_code == 0
+    with vl.open_dataset(out) as joined:
+        assert "n" in joined.column_names
+        assert "caption" not in joined.column_names
+    assert run("join", dataset, table, "-o", out).exit_code == 2
+    assert run("join", dataset, table, "-o", out, *one, "--missing", "maybe").exit_code == 2
+
+
+@pytest.mark.parametrize(("videos", "count"), [("3", 3), ("0.3", 6), ("1.0", 20)])
+def test_sample_writes_random_videos_of_a_data_set(dataset, tmp_path, videos, count):
+    out = tmp_path / "few.parquet"
+    told = run("sample", dataset, "--videos", videos, "-o", out, "--seed", 2, "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.output) == {"out": str(out), "videos": count, "of": 20}
+    with vl.open_dataset(dataset) as opened:
+        assert keys_of(out) == opened.sample(count, seed=2)["key"].to_pylist()
+    assert run("sample", dataset, "--videos", videos, "-o", out).output.endswith("videos\n")
+
+
+def test_sample_says_what_is_wrong_with_its_number(dataset, tmp_path):
+    for words in (("--videos", 3), ("--videos", "few", "-o", tmp_path / "few.parquet")):
+        assert run("sample", dataset, *words).exit_code == 2
+    assert run("sample", dataset, "--videos", 21, "-o", tmp_path / "few.parquet").exit_code == 2
+
+
+def test_sample_draws_clips_of_random_videos_of_a_data_set(dataset, tmp_path):
+    out = tmp_path / "sheet.png"
+    told = run("sample", dataset, "-o", out, "--clips", 3, "--count", 2, "--json")
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.output)
+    assert found["out"] == str(out)
+    assert out.read_bytes()[:4] == b"\x89PNG"
+    names = [clip["file"] for clip in found["clips"]]
+    with vl.open_dataset(dataset) as opened:
+        chosen = opened.sample(3)
+        assert names == [chosen.item(number).name for number in range(3)]
+    one = json.loads(run("sample", names[0], "-o", out, "--clips", 2, "--json").output)
+    assert [clip["file"] for clip in one["clips"]] == [names[0]] * 2
+    assert all(len(clip["frames"]) == len(clip["times"]) == 8 for clip in one["clips"])
+
+
+def test_inspect_prints_its_facts_as_json(dataset):
+    with vl.open_dataset(dataset) as opened:
+        name = opened.item(3).name
+        told = json.loads(run("inspect", name, "--json").output)
+        assert (told["file"], told["num_frames"]) == (name, opened[3].num_frames)
+        assert (told["codec"], told["warnings"]) == ("h264", [])
 
 
 # Runs the command; Ctrl-C comes when so many videos are done.

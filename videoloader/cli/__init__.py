@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from videoloader.cli.curation import dedupe, scenes, score
-from videoloader.cli.data_sets import check, index, merge, query
+from videoloader.cli.data_sets import check, index, join, merge, query, split
 from videoloader.cli.inspection import browse, inspect, report, sample
 from videoloader.cli.machine import demo, doctor, top
 from videoloader.cli.terminal import say
@@ -21,7 +21,7 @@ from videoloader.cli.writing import cut, transcode
 __all__ = ["app", "main"]
 
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Data sets": (index, merge, check, query),
+    "Data sets": (index, merge, split, join, check, query),
     "Look at videos": (inspect, sample, report, browse),
     "Select videos": (scenes, dedupe, score),
     "Write videos": (cut, transcode),

@@ -117,6 +117,70 @@ def merge(
     say(f"{out}: {len(dataset.videos)} videos of {len(parts)} parts")
 
 
+def split(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    fractions: Annotated[
+        list[float], typer.Argument(help="Of the parts, such as 0.8 0.1; the last has the rest.")
+    ],
+    out: Annotated[
+        list[Path], typer.Option("--out", "-o", help="Parquet file to write, once for each part.")
+    ],
+    by: Annotated[
+        str, typer.Option(help="Column: videos for which it is the same stay together.")
+    ] = "key",
+    seed: Annotated[int, typer.Option(help="Another one divides independently.")] = 0,
+) -> None:
+    """Divide the videos of a data set index at random, such as for training and validation.
+
+    A video stays in its part when others are added.
+    """
+    from videoloader.indexing.dataset import open_dataset
+
+    with reported(), open_dataset(dataset) as opened:
+        parts = opened.split(*fractions, by=by, seed=seed)
+        if len(parts) != len(out):
+            raise ArgumentError(
+                f"--out is given {len(out)} times for {len(parts)} parts; fractions that sum to "
+                "less than 1 leave a further part with the rest"
+            )
+        for part, path in zip(parts, out, strict=True):
+            part.write(path).close()
+            say(f"{path}: {len(part)} of {len(opened.videos)} videos")
+
+
+def join(
+    dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
+    table: Annotated[Path, typer.Argument(help="CSV or Parquet file, such as captions.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
+    on: Annotated[
+        str, typer.Option(help="What of a video is searched in the table: its path or stem.")
+    ] = "path",
+    key: Annotated[
+        str | None, typer.Option(help="Column of the table that says which video a row is of.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--column", help="To take, once for each; all by default.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="Videos without a row: raise an error, drop them, or null.")
+    ] = "raise",
+) -> None:
+    """Add columns of a table to the videos of a data set index."""
+    from videoloader.indexing.dataset import open_dataset
+
+    with reported(), open_dataset(dataset) as opened:
+        joined = opened.join(
+            table,
+            on=on,  # type: ignore[arg-type]
+            key=key,
+            columns=columns or None,
+            missing=missing,  # type: ignore[arg-type]
+        )
+        joined.write(out).close()
+        added = [name for name in joined.column_names if name not in opened.column_names]
+        say(f"{out}: {len(joined)} of {len(opened.videos)} videos, with {', '.join(added)}")
+
+
 def query(
     dataset: Annotated[Path, typer.Argument(help="Data set index (.parquet).")],
     where: Annotated[

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from videoloader.cli.terminal import (
+    Json,
     Root,
     Workers,
     as_rate,
@@ -33,27 +36,44 @@ def inspect(
     fps: Annotated[
         str | None, typer.Option(help="Frames a second of a raw stream, such as 24000/1001.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Print what is known of a video and draw its groups of pictures and frame sizes."""
     from videoloader.indexing.drawing import draw_timeline, gop_table, video_table
 
     with reported():
         made = index_video(source, headers=True, fps=None if fps is None else as_rate(fps))
-        show(video_table([made]))
         facts = video_facts(made.name, made)
-        del facts["warnings"]  # printed as such
-        for name, value in facts.items():
-            say(f"{name:>14}  {value}")
-        warn(made)
-        console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
+        if as_json:
+            print(json.dumps(facts))  # noqa: T201  (what the option asks for)
+        else:
+            show(video_table([made]))
+            del facts["warnings"]  # printed as such
+            for name, value in facts.items():
+                say(f"{name:>14}  {value}")
+            warn(made)
+            console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
         if out is not None:
             draw_timeline(made, out)
+        if out is not None and not as_json:
             say(f"timeline: {out}")
 
 
 def sample(
-    source: Annotated[str, typer.Argument(help="A video file or its URL.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="PNG to write.")] = Path("sample.png"),
+    source: Annotated[
+        str, typer.Argument(help="A video file, its URL, or a data set index (.parquet).")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="PNG to write, by default sample.png; see --videos."),
+    ] = None,
+    videos: Annotated[
+        str | None,
+        typer.Option(
+            help="Write so many random videos of a data set index, or a fraction such as 0.1, to "
+            "another (--out), and draw none."
+        ),
+    ] = None,
     clips: Annotated[int, typer.Option(min=1, help="Number of clips, one in each row.")] = 4,
     count: Annotated[int, typer.Option(min=1, help="Frames in a clip.")] = 8,
     stride: Annotated[
@@ -70,33 +90,72 @@ def sample(
     color_range: Annotated[
         str, typer.Option(help="Range of the samples: auto, limited or full.")
     ] = "auto",
+    as_json: Json = False,
 ) -> None:
-    """Draw random clips of a video as a sheet of pictures."""
+    """Draw random clips of a video, or of random videos of a data set, as a sheet of pictures."""
+    from videoloader.indexing.dataset import open_dataset
     from videoloader.indexing.drawing import write_png
     from videoloader.machinery.views import contact_sheet
     from videoloader.sampling import RandomClip, generator, sample_frames
     from videoloader.video import Video
 
-    rows = []
+    sources: list[Any] = [source] * clips
     with reported():
+        if videos is not None:
+            _sample_videos(source, videos, out, seed=seed, as_json=as_json)
+            return
+        if source.endswith(".parquet"):
+            with open_dataset(source) as opened:
+                chosen = opened.sample(min(clips, len(opened.videos)), seed=seed)
+                sources = [chosen.item(number) for number in range(len(chosen))]
         if stride is not None and fps is not None:
             raise ArgumentError("give --stride or --fps, not both")
         rate = None if fps is None else float(as_rate(fps))
         sampler = RandomClip(count, stride or (4 if fps is None else 1), rate)
+    rows, drawn = [], []
     try:
-        with Video(source, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
-            for number in range(clips):
-                rng = generator(seed, sample=number)
-                frames = sample_frames(sampler, video.index, rng=rng)
-                clip = video.get_frames(frames, pad_mode="edge")
-                caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
-                rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
+        for place, of_place in itertools.groupby(enumerate(sources), lambda pair: pair[1]):
+            with Video(place, matrix=matrix, color_range=color_range) as video:  # type: ignore[arg-type]
+                for number, _ in of_place:
+                    rng = generator(seed, sample=number)
+                    frames = sample_frames(sampler, video.index, rng=rng)
+                    clip = video.get_frames(frames, pad_mode="edge")
+                    caption = f"{video.name}  frames {clip.indices[0]}-{clip.indices[-1]}"
+                    rows.append((f"{caption}  {clip.times[0]:.2f} s", list(clip.frames.numpy())))
+                    places = {"frames": clip.indices.tolist(), "times": clip.times.tolist()}
+                    drawn.append({"file": video.name, **places})
     except VideoError as error:
         complain(str(error))
         raise typer.Exit(1) from None
+    out = out or Path("sample.png")
     with reported():
         write_png(contact_sheet(rows), out)
-    say(f"{out}: {clips} clips of {count} frames")
+    if as_json:
+        print(json.dumps({"out": str(out), "clips": drawn}))  # noqa: T201  (asked for)
+    else:
+        say(f"{out}: {len(rows)} clips of {count} frames")
+
+
+def _sample_videos(source: str, videos: str, out: Path | None, *, seed: int, as_json: bool) -> None:
+    """Write random videos of a data set index to another."""
+    from videoloader.indexing.dataset import open_dataset
+
+    if out is None:
+        raise ArgumentError("--videos needs --out, the Parquet file to write")
+    try:
+        count = int(videos) if videos.isdecimal() else float(videos)
+    except ValueError as error:
+        raise ArgumentError(
+            f"--videos is a number or a fraction such as 0.1, got {videos!r}"
+        ) from error
+    with open_dataset(source) as opened:
+        chosen, total = opened.sample(count, seed=seed), len(opened.videos)
+        chosen.write(out).close()
+    if as_json:
+        facts = {"out": str(out), "videos": len(chosen), "of": total}
+        print(json.dumps(facts))  # noqa: T201  (asked for)
+    else:
+        say(f"{out}: {len(chosen)} of {total} videos")
 
 
 def report(

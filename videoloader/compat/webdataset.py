@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from videoloader.compat.opening import frame_rate, open_first_video, read_sound
-from videoloader.decoding.options import ElementType, FormOptions, Layout
+from videoloader.decoding.options import ElementType, FormOptions, LayoutName
 from videoloader.machinery.system.options import documented
 from videoloader.sampling.sampler import ClipSampler, sample_frames
 
@@ -42,7 +42,7 @@ class VideoHandler:
     clips: ClipSampler | None = None
     size: int | tuple[int, int] | None = None
     dtype: ElementType = "uint8"
-    layout: Layout = "FHWC"
+    layout: LayoutName = "FHWC"
     device: str = "cpu"
     audio: bool = True
     extensions: str = EXTENSIONS

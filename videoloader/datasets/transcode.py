@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from videoloader.datasets.destinations import Folder, Shards, remove_partial
 from videoloader.datasets.lerobot import LeRobot, check_form, form_of_video, picture_sums
 from videoloader.errors import ArgumentError, FormatError, VideoError
-from videoloader.indexing.dataset import find_items, open_dataset
+from videoloader.indexing.dataset import DatasetIndex, Videos, find_items, open_dataset
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, state_of
 from videoloader.indexing.dataset.video_job import Progress, VideoJob
@@ -27,6 +27,7 @@ from videoloader.sampling import ClipSampler
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
+from videoloader.training.sources import ClipSources
 from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import muxer_of
 from videoloader.writing.gain import Gain, GainWatch
@@ -71,7 +72,7 @@ class Transcoded:
 
 @suggests_names
 def transcode(
-    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    sources: ClipSources,
     out: str | os.PathLike[str],
     *,
     codec: str | None = None,
@@ -100,7 +101,7 @@ def transcode(
 
     Args:
         sources: folders, globs, text lists, tar archives, videos or URLs, as for `index_dataset`;
-            or a data set index (.parquet).
+            or a data set index or its path (.parquet), or videos of one (`dataset.filter(...)`).
         out: folder to write to, not one of the sources.
         codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
         quality: as for `write_video`.
@@ -310,13 +311,14 @@ def transcode_video(task: _Task, *, settings: Mapping[str, Any], threads: int) -
     return Row(item, state, facts)
 
 
-def _items(
-    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], out: Path
-) -> list[Item]:
+def _items(sources: ClipSources, out: Path) -> list[Item]:
     """The videos, in order; those below `out` are no sources."""
     if isinstance(sources, str | os.PathLike) and os.fspath(sources).endswith(".parquet"):
         with open_dataset(os.fspath(sources)) as dataset:
-            return [dataset.item(row) for row in dataset.videos.rows.tolist()]
+            return _items(dataset, out)
+    if isinstance(sources, DatasetIndex | Videos):
+        videos = sources.videos
+        return [videos.item(video) for video in range(len(videos))]
     own = os.path.abspath(out) + os.sep
     items = [item for item in find_items(sources) if not item.path.startswith(own)]
     if not items:

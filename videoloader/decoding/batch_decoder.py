@@ -6,7 +6,7 @@ import atexit
 import multiprocessing
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
@@ -34,9 +34,9 @@ from videoloader.decoding.opening.indexer import Indexer
 from videoloader.decoding.opening.videos import OpenedVideo, open_videos, source_name
 from videoloader.decoding.options import BatchOptions, DecodingRules, as_device
 from videoloader.decoding.output import OutputFormat, normalize_size
-from videoloader.decoding.request import Blank, ClipRequest, as_request
+from videoloader.decoding.request import Blank, ClipRequest, as_requests
 from videoloader.decoding.switches import quick_switches
-from videoloader.errors import ArgumentTypeError, ClosedError, ResourceError, VideoError
+from videoloader.errors import ClosedError, ResourceError, VideoError
 from videoloader.machinery.system.checks import whole_number
 from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.forking import ForkSafeLock, spare_torch_threads
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @quick_switches()
 @takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules, FailurePolicy)
 def decode_batch(
-    requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
+    requests: Iterable[ClipRequest | tuple[Any, ArrayLike]],
     device: str | torch.device = "cpu",
     *,
     workers: int | None = None,
@@ -130,7 +130,7 @@ class BatchDecoder(Closing):
     @takes_options(BatchOptions, ClipRequest, OutputFormat, DecodingRules, FailurePolicy)
     def decode(
         self,
-        requests: Sequence[ClipRequest | tuple[Any, ArrayLike]],
+        requests: Iterable[ClipRequest | tuple[Any, ArrayLike]],
         **options: Unpack[BatchOptions],
     ) -> ClipBatch:
         """Decode clips; errors as of `decode_batch`.
@@ -149,12 +149,7 @@ class BatchDecoder(Closing):
         if resize_shorter is not None:
             check_resizing(size, resize_shorter)
         whole = resize_shorter if size is None else normalize_size(size)
-        if isinstance(requests, str | bytes | os.PathLike | ClipRequest):
-            raise ArgumentTypeError(
-                "requests are a list of clips, such as [(path, frames)] or [ClipRequest(...)], got "
-                f"{requests!r:.200}"
-            )
-        wanted = [as_request(request, place) for place, request in enumerate(requests)]
+        wanted = as_requests(requests)
         sources, indexes = [each.source for each in wanted], [each.index for each in wanted]
         with self.open(sources, indexes) as videos:
             try:
@@ -297,6 +292,10 @@ class BatchDecoder(Closing):
         for engine in (cpu, gpu, self._indexes):
             if engine is not None:
                 engine.close()
+
+    def __repr__(self) -> str:
+        where = f"{self._workers} workers" if self._workers else f"{self._threads} threads"
+        return f"BatchDecoder({self.device}, {where})"
 
     def _cpu_engine(self) -> CpuEngine | LocalEngine:
         if (engine := self._cpu) is not None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import torch
 
 Layout: TypeAlias = Literal["FHWC", "FCHW", "CFHW"]
+LayoutName: TypeAlias = Literal[
+    "FHWC", "FCHW", "CFHW", "THWC", "TCHW", "CTHW", "NHWC", "NCHW", "CNHW"
+]
+"""A layout, whose frames other libraries call T or N."""
 ElementName: TypeAlias = Literal["uint8", "uint16", "float16", "bfloat16", "float32"]
 ElementType: TypeAlias = "ElementName | torch.dtype | np.dtype[Any] | type[np.generic]"
 """An element type by its name, or as torch and NumPy have it."""
@@ -32,6 +36,23 @@ Chroma: TypeAlias = Literal["nearest", "linear", "centered"]
 Output: TypeAlias = Literal["rgb", "gray", "yuv"]
 ResolutionChange: TypeAlias = Literal["error", "scale"]
 OnError: TypeAlias = Literal["raise", "skip", "replace", "mask"]
+
+
+def as_layout(name: str) -> Layout:
+    """The layout of a clip by its name here, or in other libraries.
+
+    Raises:
+        ArgumentError: there is no such layout.
+
+    >>> as_layout("TCHW")
+    'FCHW'
+    """
+    if name in get_args(LayoutName):
+        name = name.replace("T", "F").replace("N", "F")
+    is_of_batch = isinstance(name, str) and len(name) == 5
+    hint = "it is that of a clip, without the batch" if is_of_batch else ""
+    layout: Layout = one_of("layout", name, get_args(Layout), hint=hint)
+    return layout
 
 
 class ResizeOptions(TypedDict, total=False):
@@ -61,7 +82,8 @@ class FormOptions(ResizeOptions, total=False):
             `float32`, whose values before normalising are those of uint8 without its rounding:
             0-255, as in DALI; they keep what a video has in more than 8 bits. By name, or as
             `torch.float32` and `np.float32`.
-        layout: order of the dimensions of a clip: F frames, H rows, W columns, C channels.
+        layout: order of the dimensions of a clip: F frames, also called T or N, H rows, W columns,
+            C channels.
         mean: subtracted, on the scale from 0 to 255: one number, or one for each channel; float
             types only.
         std: divides after that, likewise.
@@ -72,7 +94,7 @@ class FormOptions(ResizeOptions, total=False):
     """
 
     dtype: ElementType
-    layout: Layout
+    layout: LayoutName
     mean: float | Sequence[float] | None
     std: float | Sequence[float] | None
     output: Output

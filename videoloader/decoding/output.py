@@ -22,6 +22,7 @@ from videoloader.decoding.options import (
     Matrix,
     Output,
     ToneMap,
+    as_layout,
 )
 from videoloader.errors import ArgumentError, ArgumentTypeError, DecodeError
 from videoloader.machinery.system.checks import one_of, whole_number
@@ -30,7 +31,6 @@ from videoloader.sampling.arrays import real_numbers
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": get_args(ElementName),
-    "layout": get_args(Layout),
     "interpolation": get_args(Interpolation),
     "tone_map": get_args(ToneMap),
     "matrix": get_args(Matrix),
@@ -39,9 +39,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "output": get_args(Output),
 }
 
-_SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in get_args(Layout)}
-
-_LAYOUT_HINT = "F is frames: TCHW is FCHW here, THWC is FHWC, CTHW is CFHW"
+_LAYOUTS = get_args(Layout)
+_SLOT_AXES = {layout: tuple(layout.index(axis) for axis in "FHWC") for layout in _LAYOUTS}
 
 CHANNELS = 3
 _MAX_SIDE = 1 << 15
@@ -66,12 +65,13 @@ class OutputFormat:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _element_name(self.dtype))
+        if self.layout not in _LAYOUTS:  # of another library, or none
+            object.__setattr__(self, "layout", as_layout(self.layout))
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
             if type(given) is str and given in choices:
                 continue
-            hint = _LAYOUT_HINT if name == "layout" and set("NT") & set(str(given)) else ""
-            one_of(name, given, choices, hint=hint)
+            one_of(name, given, choices)
         for name in ("mean", "std"):
             if getattr(self, name) is None:
                 continue

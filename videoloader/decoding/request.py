@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +16,17 @@ from videoloader.decoding.options import FrameOptions
 from videoloader.decoding.output import as_rectangle
 from videoloader.decoding.sound_spans import ClipSpans, sound_spans
 from videoloader.errors import ArgumentError, ArgumentTypeError
+from videoloader.indexing.dataset.listing import is_table
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import public
 from videoloader.machinery.system.checks import whole_number
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.options import documented
 from videoloader.sampling import PadMode, Snap, check_snap, frames_at_times
 from videoloader.sources.items import Item
 from videoloader.sources.source import Source, VideoSource
+
+_OF_INDEX = "; that of an index is ClipRequest(path, frames, index=index)"
 
 
 @documented(FrameOptions)
@@ -34,8 +39,8 @@ class ClipRequest:
     Args:
         source: path, URL, bytes, a seekable binary file, an item of a data set (`dataset.item`), or
             a `Source`, which stays open.
-        frames: frame numbers in any order, repeated, or none; None for all frames of the video, or
-            of its range, unless there are `times`.
+        frames: frame numbers in any order, repeated, or none, in an array, a list or an iterator;
+            None for all frames of the video, or of its range, unless there are `times`.
         index: of this very file, to save making one.
         times: presentation times in seconds, in place of `frames`: see `Video.get_frames_at_times`.
         nearest: give the frame nearest to each time, not the one on screen.
@@ -57,14 +62,14 @@ class ClipRequest:
     """
 
     source: VideoSource | Source | Item
-    frames: ArrayLike | None = None
+    frames: ArrayLike | Iterator[int] | None = None
     index: VideoIndex | None = None
     pad_mode: PadMode | str = "none"
     fill_value: int | Sequence[int] = 0
     size: int | tuple[int, int] | None = None
     crop: tuple[int, int, int, int] | None = None
     flip: bool = False
-    times: ArrayLike | None = None
+    times: ArrayLike | Iterator[float] | None = None
     nearest: bool = False
     tolerance: float | None = None
     window: tuple[int, int, int, int] | None = None
@@ -76,6 +81,9 @@ class ClipRequest:
     stop: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("frames", "times"):  # that are asked for more than once
+            if isinstance(getattr(self, name), Iterator):
+                object.__setattr__(self, name, [*getattr(self, name)])
         if self.index is not None and not isinstance(self.index, VideoIndex):
             raise ArgumentTypeError(
                 "index is a VideoIndex of the file (index_video), or None; got "
@@ -109,7 +117,7 @@ class ClipRequest:
         """Frames that are wanted of the video; numbers outside it are left to `pad_mode`."""
         if self.times is not None:
             return frames_at_times(
-                self.times,
+                cast(ArrayLike, self.times),
                 index,
                 nearest=self.nearest,
                 tolerance=self.tolerance,
@@ -144,7 +152,10 @@ class ClipRequest:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         if isinstance(self.source, str):
             values["source"] = public(self.source)
-        return f"ClipRequest({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+        texts = {name: repr(value) for name, value in values.items()}
+        if isinstance(self.source, bytes | bytearray | memoryview):
+            texts["source"] = f"<{memoryview(self.source).nbytes} bytes>"
+        return f"ClipRequest({', '.join(f'{name}={text}' for name, text in texts.items())})"
 
 
 class Blank(NamedTuple):
@@ -158,8 +169,29 @@ class Blank(NamedTuple):
     fill_value: int | Sequence[int] = 0
 
 
-def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
-    """A request as it may be given: itself, or (source, frames)."""
+def as_requests(requests: Iterable[ClipRequest | tuple[Any, ArrayLike]]) -> list[ClipRequest]:
+    """Requests as they may be given: themselves, or (source, frames) each.
+
+    Raises:
+        ArgumentTypeError: they are something else, such as a table or a mapping.
+    """
+    is_alone = isinstance(requests, str | bytes | os.PathLike | ClipRequest | Closing)
+    advice = ""
+    if isinstance(requests, Mapping):
+        advice = "; list(mapping.items()) is one, of frames by path"
+    elif is_table(requests):
+        advice = '; [*zip(table["path"], table["frames"])] is one, of two columns'
+    elif isinstance(requests, VideoIndex):
+        advice = _OF_INDEX
+    if is_alone or advice or not isinstance(requests, Iterable):
+        raise ArgumentTypeError(
+            "requests are a list of clips, such as [(path, frames)] or [ClipRequest(...)]"
+            f"{advice}; got {requests!r:.200}"
+        )
+    return [_as_request(request, place) for place, request in enumerate(requests)]
+
+
+def _as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> ClipRequest:
     if isinstance(request, ClipRequest):
         return request
     if isinstance(request, tuple | list) and len(request) == 2:
@@ -167,14 +199,17 @@ def as_request(request: ClipRequest | tuple[Any, ArrayLike], place: int) -> Clip
     what = type(request).__name__
     if isinstance(request, tuple | list):
         what += f" of {len(request)}"
+    advice = _OF_INDEX if isinstance(request, VideoIndex) else ""
     raise ArgumentTypeError(
         f"request {place} is a {what}: {request!r:.200}; a request is (source, frames), or "
-        "ClipRequest(source, frames, ...) where more is to be said"
+        f"ClipRequest(source, frames, ...) where more is to be said{advice}"
     )
 
 
-def as_frame_numbers(frames: ArrayLike) -> NDArray[np.int64]:
+def as_frame_numbers(frames: ArrayLike | Iterator[int]) -> NDArray[np.int64]:
     """Frame numbers in one row."""
+    if isinstance(frames, Iterator):
+        frames = [*frames]
     try:
         numbers = np.asarray(frames).reshape(-1)
     except ValueError as error:  # lists of several lengths

@@ -387,6 +387,41 @@ def _same_table(here: NDArray[Any] | None, there: NDArray[Any] | None) -> bool:
     return bool(here.dtype == there.dtype) and np.array_equal(here, there)
 
 
+@dataclass(frozen=True, slots=True)
+class VideoMetadata:
+    """A few facts about a video: `Video.metadata`.
+
+    Attributes:
+        num_frames: frames of the video.
+        height, width: of the frames given by default, rotation applied.
+        fps: frames a second on average, 0 if unknown.
+        duration: seconds from the first frame to the end of the last.
+        codec: by FFmpeg's name, such as `h264`.
+        pixel_format: of the coded pictures, by FFmpeg's name; None if unknown.
+        bit_depth: bits of a sample of theirs; None if unknown.
+        color: what the stream says of its colours.
+        rotation: degrees by which players turn the coded pictures.
+        container: such as `mp4`.
+
+    >>> from videoloader import Video
+    >>> video = Video("clip.mp4")
+    >>> video.metadata.fps, video.metadata.codec, video.metadata.rotation
+    (30.0, 'h264', 0)
+    """
+
+    num_frames: int
+    height: int
+    width: int
+    fps: float
+    duration: float
+    codec: str
+    pixel_format: str | None
+    bit_depth: int | None
+    color: Color
+    rotation: int
+    container: str
+
+
 def encode_index(index: VideoIndex, *, name: str | None = None) -> bytes:
     """The index as bytes, with another name if one is given.
 

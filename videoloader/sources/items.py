@@ -100,11 +100,19 @@ class Item:
         """
         if self.problem:
             raise FormatError(f"{self.name}: {self.problem}")
-        if not self.member:
-            return open_source(self.location, known=known)
-        return open_member(
-            self.location, name=self.member, offset=self.offset, size=self.size, known=known
-        )
+        try:
+            if not self.member:
+                return open_source(self.location, known=known)
+            return open_member(
+                self.location, name=self.member, offset=self.offset, size=self.size, known=known
+            )
+        except SourceError as error:
+            if not (self.below and isinstance(error.__cause__, FileNotFoundError)):
+                raise
+            raise SourceError(
+                f"{error}; where the videos of a data set were moved, open_dataset(path, "
+                "root=folder) says where they are now"
+            ) from error.__cause__
 
     def absolute(self) -> Item:
         """The item as it is found from any working directory; its `path` and name stay.

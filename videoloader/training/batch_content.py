@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 import torch
@@ -20,6 +20,43 @@ from videoloader.training.decoding import DecodedSamples
 from videoloader.training.labels.label_values import VideoLabels
 from videoloader.training.requests import SampleRequests
 from videoloader.training.samples import divided, stacked
+
+if TYPE_CHECKING:
+    _Tensors: TypeAlias = Literal[
+        "audio",
+        "audio_lengths",
+        "audio_sample_rates",
+        "cu_seqlens",
+        "frame_numbers",
+        "frames",
+        "labels",
+        "mask",
+        "patches",
+        "positions",
+        "sample",
+        "sample_ids",
+        "times",
+        "token_times",
+    ]
+
+    class Batch(dict[str, Any]):
+        """A batch as type checkers see it, see `Loader`; a plain `dict` when the program runs.
+
+        No `TypedDict`: that has no columns of names of its own, and is no `dict[str, Any]` for
+        functions that take one. Where sizes differ a value is a list of tensors, which is told by
+        `isinstance`.
+        """
+
+        @overload
+        def __getitem__(self, key: _Tensors) -> torch.Tensor: ...
+        @overload
+        def __getitem__(self, key: Literal["error"]) -> list[str]: ...
+        @overload
+        def __getitem__(self, key: str) -> Any: ...
+        def __getitem__(self, key: str) -> Any:
+            """A value by its name."""
+else:
+    Batch = dict
 
 
 def batch_content(

@@ -39,7 +39,7 @@ from videoloader.training.requests import SampleRequests
 from videoloader.training.samples import of_views, views
 from videoloader.training.segments import Segments, sample_videos
 from videoloader.training.shared_records import SharedRecords, shared
-from videoloader.training.sources import ClipSources
+from videoloader.training.sources import LabelledSources, paired
 
 __all__ = ["ClipDataset", "collate_samples"]
 
@@ -111,10 +111,11 @@ class ClipDataset(Dataset[dict[str, Any]]):
     - `requested`: with it, what `sample` would be had it not been replaced.
 
     Args:
-        dataset: what `index_dataset` takes (a folder, glob, text list, archive, video, URL, or a
-            sequence of them, which may have repetitions), items of a data set, or a data set
-            index or its path (`.parquet`), of which all videos that could be read are taken; or
-            `Segments`, each of which is then what a video is otherwise.
+        dataset: what `index_dataset` takes (a folder, glob, text list, archive, video, URL, item of
+            a data set, or an iterable of them, which may have repetitions); pairs of one of these
+            and a label, or a mapping from one to the other; a data set index or its path
+            (`.parquet`), of which all videos that could be read are taken; or `Segments`, each of
+            which is then what a video is otherwise.
         clips: which frames of a video make up its clip.
         transform: called with the frames of a sample. The global random numbers of torch (CPU),
             NumPy, Python and `fn` are seeded for each sample, and put back, so random transforms
@@ -145,7 +146,7 @@ class ClipDataset(Dataset[dict[str, Any]]):
 
     def __init__(
         self,
-        dataset: ClipSources | Segments,
+        dataset: LabelledSources | Segments,
         clips: ClipSampler,
         transform: Callable[[torch.Tensor], Any] | None = None,
         seed: int = 0,
@@ -165,8 +166,9 @@ class ClipDataset(Dataset[dict[str, Any]]):
         )
         check_pad_mode(options["pad_mode"])
         self._limits = check_limits(options) if decode == "worker" else None
-        every = sample_videos(dataset, indexes or {})
-        of_every = find_labels(dataset, every, options["labels"], options["classes"])
+        videos, labels = paired(dataset, options["labels"])
+        every = sample_videos(videos, indexes or {})
+        of_every = find_labels(videos, every, labels, options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         self._videos, self._labels, _ = kept_videos(every, options["skip_known"], labels=of_every)
         self.clips_per_video = check_clips(clips_per_video, clips)

@@ -141,6 +141,14 @@ Draw(sample=2, epoch=0, draw=0)], Draw(sample=0, epoch=1, draw=0))
             self._now = (epoch, done)
             yield Draw(place, epoch) if listed is None else listed[place]
 
+    def __repr__(self) -> str:
+        epoch, done = self._next
+        skipped = f" from sample {done}" if done else ""
+        order = self._order(self._size or self._clips)
+        ranks = f", rank {order.rank} of {order.num_ranks}" if order.num_ranks > 1 else ""
+        of = f"{self._size} samples" if self._inner is None else f"{self._inner!r:.80}"
+        return f"EpochSampler({of}{ranks}, seed {self._seed}, next epoch {epoch}{skipped})"
+
     def state_dict(self) -> dict[str, int]:
         """Where the pass under way is: its epoch, and how many samples all ranks were given."""
         epoch, given = self._now

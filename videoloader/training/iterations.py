@@ -10,6 +10,7 @@ from videoloader.machinery.runtime.run_stats import RunStats
 from videoloader.machinery.runtime.stages import StageRunner
 from videoloader.machinery.system.forking import ForkSafeLock
 from videoloader.sampling.orders.batch_order import BatchOrder
+from videoloader.training.batch_content import Batch
 
 
 class Run(NamedTuple):
@@ -129,7 +130,7 @@ class Iterations:
         run.runner.abandon()
 
 
-class LoaderIterator(Iterator[dict[str, Any]]):
+class LoaderIterator(Iterator[Batch]):
     """The batches of one epoch of a `Loader`: what `iter(loader)` gives.
 
     The epoch begins with the first `next`. After an error of a batch `next` gives the batch behind
@@ -143,7 +144,7 @@ class LoaderIterator(Iterator[dict[str, Any]]):
         self,
         iterations: Iterations,
         make: Callable[[int, int], StageRunner],
-        deliver: Callable[[Any], dict[str, Any]],
+        deliver: Callable[[Any], Batch],
         describe: Callable[[], str],
     ) -> None:
         self._iterations = iterations
@@ -155,7 +156,7 @@ class LoaderIterator(Iterator[dict[str, Any]]):
     def __iter__(self) -> LoaderIterator:
         return self
 
-    def __next__(self) -> dict[str, Any]:
+    def __next__(self) -> Batch:
         with self._lock:
             if self._is_over:
                 raise StopIteration

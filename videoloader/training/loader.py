@@ -39,7 +39,7 @@ from videoloader.training.planned_packets import PlannedPackets, plan_packets
 from videoloader.training.requests import SampleRequests
 from videoloader.training.segments import Segments, sample_videos
 from videoloader.training.shaped_batches import epoch_order, shaped_batches
-from videoloader.training.sources import ClipSources
+from videoloader.training.sources import LabelledSources, paired
 
 __all__ = ["Loader", "LoaderIterator"]
 
@@ -79,7 +79,8 @@ class Loader(Closing):
     on `seed`, the epoch and its number alone: not on the batch size, ranks, workers, or where the
     run was resumed.
 
-    A batch is a dictionary:
+    A batch is a dictionary. Type checkers see tensors under the names of ours, also where sizes
+    differ, and anything under those of columns:
 
     - `frames`: tensor (B, ...) of clips in the layout asked for, on `device`; with samplers of
       several clips (B, clips, ...). A list of B tensors (...) or (clips, ...) where sizes differ,
@@ -113,7 +114,7 @@ class Loader(Closing):
 
     Args:
         dataset: what `ClipDataset` takes: a folder, list, glob, archive, URL, data set index, or
-            `Segments` of videos.
+            `Segments` of videos, or (video, label) pairs.
         clips: which frames of a video make up its clip.
         batch_size: samples in a batch of this process; or `batches`.
         batches: clips of several shapes instead: `Buckets` or `Packing`, which say what clips are
@@ -155,7 +156,7 @@ class Loader(Closing):
 
     def __init__(
         self,
-        dataset: ClipSources | Segments,
+        dataset: LabelledSources | Segments,
         clips: ClipSampler,
         *,
         batch_size: int | None = None,
@@ -174,8 +175,9 @@ class Loader(Closing):
         **options: Unpack[LoaderOptions],
     ) -> None:
         failures = Failures(from_options(FailurePolicy, options))
-        every = sample_videos(dataset, {})
-        of_every = find_labels(dataset, every, options["labels"], options["classes"])
+        videos, labels = paired(dataset, options["labels"])
+        every = sample_videos(videos, {})
+        of_every = find_labels(videos, every, labels, options["classes"])
         self.classes = [] if of_every is None else of_every.classes
         """Names of the classes, by number; empty where labels are no texts or folders."""
         shares = None if weights is None else find_weights(weights, every)

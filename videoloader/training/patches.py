@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import torch
 
-from videoloader.decoding.options import Layout
+from videoloader.decoding.options import Layout, LayoutName, as_layout
 from videoloader.errors import ArgumentError
 from videoloader.sampling.batches.batch_plan import Shape
 
 
 def patchify(
-    frames: torch.Tensor, patch: Shape | Sequence[int], *, layout: Layout = "FCHW"
+    frames: torch.Tensor, patch: Shape | Sequence[int], *, layout: LayoutName = "FCHW"
 ) -> torch.Tensor:
     """Cut a clip into patches: each is a row of the result, and a token of a transformer.
 
@@ -34,7 +34,7 @@ def patchify(
     >>> patchify(torch.arange(24).view(1, 3, 2, 4), (1, 2, 2)).tolist()[1]
     [2, 10, 18, 3, 11, 19, 6, 14, 22, 7, 15, 23]
     """
-    parts = patch_view(frames, patch, layout)
+    parts = patch_view(frames, patch, as_layout(layout))
     tokens = frames.new_empty(math.prod(parts.shape[:3]), math.prod(parts.shape[3:]))
     tokens.view(parts.shape).copy_(parts)
     return tokens
@@ -53,7 +53,7 @@ def unpatchify(
     shapes: Sequence[Sequence[int]] | torch.Tensor,
     patch: Shape | Sequence[int],
     *,
-    layout: Layout = "FCHW",
+    layout: LayoutName = "FCHW",
 ) -> list[torch.Tensor]:
     """The clips of a pack: the inverse of `patchify`, also for what a model gives for each token.
 
@@ -77,7 +77,7 @@ def unpatchify(
         raise ArgumentError(
             f"tokens of {patches.shape[1]} elements are no whole number of patches {tuple(patch)}"
         )
-    clips, begin = [], 0
+    clips, begin, axes = [], 0, as_layout(layout)
     for shape in whole:
         grid = _grid(shape, patch)
         tokens = patches[begin : begin + math.prod(grid)]
@@ -86,7 +86,7 @@ def unpatchify(
             raise ArgumentError(f"{len(patches)} tokens are too few for clips of {whole}")
         parts = tokens.reshape(*grid, *patch, channels).permute(0, 3, 1, 4, 2, 5, 6)
         clip = parts.reshape(*shape, channels)
-        clips.append(clip.permute(["FHWC".index(axis) for axis in layout]).contiguous())
+        clips.append(clip.permute(["FHWC".index(axis) for axis in axes]).contiguous())
     return clips
 
 

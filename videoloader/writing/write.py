@@ -7,19 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import chain, count, repeat
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
 from videoloader.decoding.clip_batch import Clip
-from videoloader.decoding.options import Layout
+from videoloader.decoding.options import LayoutName, as_layout
 from videoloader.decoding.output import OutputFormat
 from videoloader.decoding.pictures.color import chroma_siting
 from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.rates import read_rate
-from videoloader.machinery.system.checks import one_of
 from videoloader.machinery.system.spelling import suggests_names
 from videoloader.machinery.system.writing import written_whole
 from videoloader.sampling.arrays import real_numbers
@@ -50,7 +49,7 @@ def write_video(
     quality: Quality = None,
     gop: int | None = None,
     pixel_format: str | None = None,
-    layout: Layout = "FHWC",
+    layout: LayoutName = "FHWC",
     matrix: Literal["auto", "bt601", "bt709", "bt2020"] = "auto",
     color_range: Literal["limited", "full"] = "limited",
     audio: Any = None,
@@ -77,7 +76,7 @@ def write_video(
             files larger.
         pixel_format: FFmpeg's name of the coded format; by default yuv420p, yuv420p10le for
             uint16, and an RGB format where that is lossless.
-        layout: of `frames`: F frames, H rows, W columns, C channels.
+        layout: of `frames`: F frames, also called T or N, H rows, W columns, C channels.
         matrix: of Y'CbCr, tagged in the file; `auto` is BT.709 from 720 lines up, BT.601 below.
         color_range: of Y'CbCr, tagged in the file.
         audio: (samples, rate) with samples (channels, n) as `Audio` gives them, or an `Audio`, from
@@ -106,7 +105,7 @@ def write_video(
     target = Path(path)
     codec = codec or muxer_of(target).codec
     encoding = Encoding(codec=codec, quality=quality, gop=gop, options=options or {})
-    one_of("layout", layout, get_args(Layout))
+    layout = as_layout(layout)
     if fps is not None and times is not None:
         raise ArgumentError("give fps or times, not both")
     colors = OutputFormat(matrix=matrix, color_range=color_range)

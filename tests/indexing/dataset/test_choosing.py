@@ -166,6 +166,35 @@ def test_a_split_by_a_column_without_values_or_without_a_column_is_an_error(data
         dataset.split(0.5, by="speaker")
 
 
+def test_a_sample_may_be_a_fraction_of_the_videos(dataset):
+    count = len(dataset.videos)
+    for fraction, number in ((0.0, 0), (0.5, -(-count // 2)), (1.0, count), (1e-4, 1)):
+        chosen = dataset.sample(fraction, seed=3)
+        assert chosen.rows.tolist() == dataset.sample(number, seed=3).rows.tolist()
+    thirty = dataset.sample(30)
+    assert [len(thirty.sample(n / 10)) for n in range(11)] == [3 * n for n in range(11)]
+    assert len(thirty.sample(np.float64(0.5))) == 15
+    for wrong in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ArgumentError, match="if it is a fraction, must be a number from 0 to"):
+            dataset.sample(wrong)
+    with pytest.raises(ArgumentTypeError, match="size of a sample must be a whole number"):
+        dataset.sample("all")
+
+
+def test_a_column_is_found_by_its_name(dataset):
+    assert dataset["num_frames"].to_pylist() == list(range(1, ROWS + 1))  # failures too
+    videos = dataset.filter(min_frames=100)
+    assert videos["num_frames"].to_pylist() == (videos.rows + 1).tolist()
+    joined = videos.join({"path": videos["key"], "n": videos["num_frames"]})
+    assert joined["n"].to_pylist() == videos["num_frames"].to_pylist()
+    for each in (dataset, videos):
+        with pytest.raises(ArgumentError, match="has no column 'nope'; it has key, path"):
+            each["nope"]
+        for wrong in (slice(0, 2), [0, 1], 1.5, None):
+            with pytest.raises(ArgumentTypeError, match="must be a whole number"):
+                each[wrong]
+
+
 def test_samples_are_nested_ordered_and_of_the_seed(dataset):
     small, large = dataset.sample(50), dataset.sample(400)
     assert {*small.rows} < {*large.rows} <= {*dataset.videos.rows}
@@ -399,7 +428,6 @@ def test_one_column_may_be_named_as_a_text(dataset):
 @pytest.mark.parametrize(
     "choose",
     [
-        lambda videos: videos.sample(2.5),
         lambda videos: videos.sample("3"),
         lambda videos: videos.sample(3, seed=1.5),
         lambda videos: videos.split(0.5, seed="1"),

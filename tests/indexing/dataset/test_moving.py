@@ -186,8 +186,17 @@ def test_a_data_set_with_a_root_can_be_moved(folder, tmp_path, counted):
     for path in moved.rglob("*.m*"):
         later(path)
     shutil.rmtree(folder)
-    with pytest.raises(vl.errors.SourceError, match=r"data/cats/0\.mp4"):
-        vl.open_dataset(out).source(0)
+    gone = vl.open_dataset(out)
+    told = r"data/cats/0\.mp4: No such file .*open_dataset\(path, root=folder\)"
+    for read in (
+        lambda: gone.source(0),
+        lambda: vl.Video(gone.item(0)),
+        lambda: next(iter(vl.Loader(gone, vl.UniformClip(1), batch_size=1, workers=0))),
+        lambda: vl.ClipDataset(gone, vl.UniformClip(1))[0],
+        lambda: vl.map_clips(gone, len, tmp_path / "l.parquet", workers=0, on_error="raise"),
+    ):
+        with pytest.raises(vl.errors.SourceError, match=told):
+            read()
     dataset = pickle.loads(pickle.dumps(vl.open_dataset(out, root=moved)))
     for row in dataset.videos.rows.tolist():
         assert dataset[row].name == dataset.item(row).path == str(moved / names[row])
@@ -256,6 +265,12 @@ def test_labels_weights_and_columns_are_found_by_whole_paths_too(folder, tmp_pat
     weights = dict(zip(paths, [0, 1, 0], strict=True))
     (batch,) = vl.Loader(dataset, vl.UniformClip(1), batch_size=3, workers=0, weights=weights)
     assert batch["sample"].tolist() == [1, 1, 1]
+
+
+def test_a_file_that_was_never_of_a_data_set_is_told_as_it_is(tmp_path):
+    for read in (vl.Video, lambda path: Item(path).open()):
+        with pytest.raises(vl.errors.SourceError, match=r"none\.mp4: No such file or directory$"):
+            read(str(tmp_path / "none.mp4"))
 
 
 def test_a_file_inside_its_root_moves_with_it(folder, tmp_path):

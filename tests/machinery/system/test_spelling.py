@@ -62,6 +62,7 @@ def test_names_that_are_like_no_other_bring_no_suggestion():
         (videoloader.Loader, "num_threads", "workers"),
         (videoloader.Loader, "num_workers", "workers"),
         (videoloader.Loader, "drop_last", 'remainder="drop"'),
+        (videoloader.Loader, "world_size", "num_ranks"),
         (videoloader.Loader, "normalize", "mean=... and std=..."),
         (videoloader.cut, "start_seconds", "times"),
         (videoloader.Loader, "pin_memory", 'device="cuda"'),
@@ -94,6 +95,24 @@ def test_arguments_that_a_data_set_lacks_are_told_with_what_has_them(wrong, word
         videoloader.ClipDataset("my_videos", videoloader.RandomClip(2), **{wrong: 8})
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("start", r"Segments\(table\) has parts of videos"),
+        ("end", r"Segments\(table\) has parts of videos"),
+        (
+            "collate_fn",
+            r"sample_transform= is called .*; torch's DataLoader takes a ClipDataset .*",
+        ),
+        ("frames_per_clip", r"the sampler chooses frames, such as RandomClip\(16, stride=4\)"),
+        ("epochs", "each iteration of the loader is an epoch"),
+    ],
+)
+def test_arguments_that_a_loader_lacks_are_told_with_what_has_them(wrong, words):
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{wrong}'; {words}$"):
+        videoloader.Loader("my_videos", videoloader.RandomClip(2), batch_size=2, **{wrong: 8})
+
+
 @pytest.mark.parametrize("sampler", [videoloader.RandomClip, videoloader.UniformClip])
 def test_several_clips_of_a_video_are_told_where_a_sampler_takes_one(sampler):
     with pytest.raises(TypeError, match=r"argument 'num_clips'; EvenClips takes several clips"):
@@ -103,7 +122,8 @@ def test_several_clips_of_a_video_are_told_where_a_sampler_takes_one(sampler):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("num_frames", r"; it is len\(video\)"),
+        ("average_fps", "; it is video.fps"),
+        ("codec", "; it is video.metadata.codec"),
         ("get_batch", "; video.get_frames takes frame numbers"),
         ("get_frames_played_at", "; video.get_frames_at_times takes seconds"),
         ("zzzz", ""),

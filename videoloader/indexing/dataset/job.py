@@ -11,7 +11,7 @@ from pathlib import Path
 from videoloader.errors import ArgumentError, VideoError
 from videoloader.indexing.dataset.cache import read_root
 from videoloader.indexing.dataset.journal import Journal
-from videoloader.indexing.dataset.listing import each_place, find_items
+from videoloader.indexing.dataset.listing import Place, each_place, find_items
 from videoloader.indexing.dataset.part import is_part, read_rows, table_path, write_rows
 from videoloader.indexing.dataset.reader import KnownUrls
 from videoloader.indexing.dataset.rows import EncodedRow, Row, failed_row, storable, with_root
@@ -33,7 +33,7 @@ _TOGETHER = 32  # local files that travel to a process in one message
 
 
 def index_dataset(
-    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    sources: Place | Iterable[Place],
     out: str | os.PathLike[str],
     workers: int | None = None,
     on_error: OnError = "record",
@@ -56,7 +56,8 @@ def index_dataset(
 
     Args:
         sources: folders, globs, text lists of paths, tar archives (their members are indexed in
-            place), video files, or URLs of these; a URL of a folder ends with a slash.
+            place), video files, URLs of these, where a URL of a folder ends with a slash, or items
+            of a data set (`dataset.item`): one, or an iterable such as the column of a table.
         out: the Parquet file to write.
         workers: number of processes; by default one per usable processor, 0 for none.
         on_error: `record` a file that cannot be indexed as a row with its error, or `raise` it.
@@ -137,7 +138,7 @@ def _as_row(
 
 
 def _rooted(
-    places: list[str | os.PathLike[str]], items: list[Item], root: str | os.PathLike[str] | None
+    places: list[Place], items: list[Item], root: str | os.PathLike[str] | None
 ) -> tuple[str | None, list[Item]]:
     """The root and the items relative to it.
 
@@ -146,7 +147,8 @@ def _rooted(
     if root is not None:
         base = as_root(root)
         return base, [item.relative_to(base) for item in items]
-    place = local_path(os.fspath(places[0])) if len(places) == 1 else ""
+    (only,) = places if len(places) == 1 else ("",)
+    place = "" if isinstance(only, Item) else local_path(os.fspath(only))
     if is_url(place) or os.path.isdir(place):
         # A server may list objects of another address; a name may be no text.
         with suppress(ArgumentError, UnicodeEncodeError):

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from videoloader.errors import ArgumentTypeError, FormatError, SourceError
 from videoloader.indexing.containers.registry import VIDEO_SUFFIXES
+from videoloader.indexing.dataset.reader import StoredRows
 from videoloader.indexing.dataset.rows import is_stored
 from videoloader.indexing.dataset.skipped import BROKEN, HIDDEN, PACKED, UNREADABLE, Skipped
+from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.address import (
     absolute_path,
     escaped,
@@ -23,6 +25,7 @@ from videoloader.machinery.system.address import (
     public,
     shown,
 )
+from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.system.faults import unreadable
 from videoloader.sources.items import Item, local_item
 from videoloader.sources.lists import check_length, lines_of
@@ -30,10 +33,16 @@ from videoloader.sources.opening import open_archive, open_source
 from videoloader.sources.source import Fingerprint
 from videoloader.sources.tar import Member, read_members
 
+Place: TypeAlias = "str | os.PathLike[str] | Item"
+
 _LISTS = {".txt", ".list", ".lst"}
-_TABLES = {".csv", ".tsv"}
+_TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl"}
 _ARCHIVE = ".tar"
 _WANTED = VIDEO_SUFFIXES | {_ARCHIVE}
+_MERGING = (
+    "merge_datasets([a.path, b.path], out) of videoloader.indexing.dataset makes one of several"
+)
+_NAMED = 8  # columns of a table in messages
 _COMPRESSED = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".zip", ".7z", ".rar")
 
 
@@ -55,7 +64,7 @@ def find_videos(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def find_items(
-    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    sources: Place | Iterable[Place],
     skipped: Skipped | None = None,
 ) -> list[Item]:
     """The videos in folders, globs, text lists, tar archives, paths and URLs, each once.
@@ -70,7 +79,7 @@ def find_items(
     itself as an item that cannot be opened.
 
     Args:
-        sources: folders, globs, lists, archives, paths or URLs.
+        sources: folders, globs, lists, archives, paths, URLs or items.
         skipped: takes what is passed over in folders and archives. Without it the counts are
             logged: as a warning if compressed archives, broken links or folders that may not be
             read are among them.
@@ -78,7 +87,7 @@ def find_items(
     Raises:
         SourceError: a folder, glob or URL has no video, a folder, list or archive cannot be read,
             or a path or URL is no text that can be stored.
-        FormatError: a list has more than paths, or is a table (`.csv`, `.tsv`).
+        FormatError: a list has more than paths, or is a table (`.csv`, `.parquet`, ...).
         UnsupportedError: the scheme of a URL is not supported.
         ArgumentTypeError: a source is no path or URL.
 
@@ -88,6 +97,9 @@ def find_items(
     items: dict[Item, None] = {}
     noted = Skipped() if skipped is None else skipped
     for source in each_place(sources):
+        if isinstance(source, Item):
+            items[source.absolute()] = None
+            continue
         place = local_path(os.fspath(source))
         try:
             os.fsencode(place)
@@ -108,28 +120,116 @@ def find_items(
 def each_place(places: Any) -> Iterator[Any]:
     """Each of several paths, URLs and items, or one that is given alone.
 
+    Args:
+        places: one, or any iterable of them, such as a generator or the column of a table.
+
     Raises:
-        ArgumentTypeError: one is something else, such as a pair of a path and a label, or all are
-            keys of a mapping, whose values would be lost.
+        ArgumentTypeError: one is something else, such as a pair of a path and a label; or all are a
+            table, a mapping or a data set index, of which more than paths would be lost.
     """
-    if isinstance(places, Mapping):
-        raise ArgumentTypeError(
-            f"the videos are a mapping, whose values have no place here, got {places!r:.80}; give "
-            "the videos as list(mapping), and labels as labels=mapping"
-        )
-    is_list = isinstance(places, Iterable) and not isinstance(places, str | bytes)
-    for place in places if is_list else [places]:
+    if advice := _not_listed(places):
+        raise ArgumentTypeError(f"{advice}; got {type(places).__name__}")
+    if isinstance(places, str | os.PathLike | Item | bytes) or not isinstance(places, Iterable):
+        places = [places]
+    elif hasattr(places, "to_pylist"):  # of Arrow, whose elements are no texts
+        places = places.to_pylist()
+    for place in places:
         if not isinstance(place, str | os.PathLike | Item):
-            advice = "; labels go to labels=" if isinstance(place, tuple | list) else ""
+            advice = _not_one(place)
             raise ArgumentTypeError(
                 f"a video must be a path, URL or item of a data set, got {place!r:.80}{advice}"
             )
         yield place
 
 
+def is_table(value: Any) -> bool:
+    """Whether a value is a table of Arrow, pandas, Polars or a library like these, or columns."""
+    if isinstance(value, Mapping):
+        return "path" in value and not isinstance(value["path"], str | int | float)
+    return not _is_dataset(value) and bool(_column_names(value))
+
+
+def _column_names(table: Any) -> list[str]:
+    """The columns of a table; none where a value is no table."""
+    names = getattr(table, "column_names", None)  # Arrow has columns, too, which are no names
+    names = getattr(table, "columns", None) if names is None else names
+    names = table if isinstance(table, Mapping) else names
+    return [*map(str, names)] if isinstance(names, Iterable) else []
+
+
+def _not_listed(places: Any) -> str:
+    """Why a value is no list of videos, and what to give instead; empty if it may be one."""
+    if _is_dataset(places):
+        return (
+            "a data set index is indexed already; dataset.write(out) writes some of its videos, "
+            f"and joined columns, to another, and {_MERGING}"
+        )
+    if is_table(places):
+        names = _column_names(places)
+        more = ", ..." if len(names) > _NAMED else ""
+        return (
+            f"a table (columns {', '.join(names[:_NAMED])}{more}) is no list of videos; give its "
+            'column of paths, table["path"], and its labels to Loader or ClipDataset as '
+            'labels=table["label"]; or index_dataset(table["path"], out).join(table), for all '
+            "columns"
+        )
+    if isinstance(places, Mapping):
+        return (
+            "the videos are a mapping, whose values have no place here; give list(mapping), and "
+            "its labels to Loader or ClipDataset, which take the mapping"
+        )
+    return "an open video is no list of videos; give its path" if _is_open(places) else ""
+
+
+def _not_one(place: Any) -> str:
+    """What to give instead of something that is no video; empty where that is unknown."""
+    if _is_dataset(place):
+        return f"; {_MERGING}"
+    if _is_open(place):
+        return "; give its path"
+    if callable(getattr(place, "frames", None)):  # a sampler, or its class
+        return "; the videos come first, then the sampler: Loader(videos, RandomClip(16))"
+    if isinstance(place, VideoIndex):
+        return (
+            "; give its path, and the index itself as ClipDataset(paths, clips, "
+            "indexes={path: index}) or ClipRequest(path, frames, index=index)"
+        )
+    if isinstance(place, bytes | bytearray | memoryview):
+        return "; videos in memory are for Video(bytes) and decode_batch([(bytes, frames)])"
+    if isinstance(place, Mapping):
+        key = next(iter(place), "path")
+        return (
+            f'; give the paths alone, [row["{key}"] for row in rows], and labels likewise as '
+            "labels= of Loader and ClipDataset"
+        )
+    if isinstance(place, tuple | list):
+        return (
+            "; give the paths alone; labels go to labels= of Loader and ClipDataset, which also "
+            "take (path, label)"
+        )
+    return ""
+
+
+def _is_dataset(value: Any) -> bool:
+    """Whether a value is a data set index, or some videos of one."""
+    return isinstance(value, StoredRows) or isinstance(getattr(value, "dataset", None), StoredRows)
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a value is an open video or the like, and no place of one."""
+    return isinstance(value, Closing)
+
+
 def _found(source: str, skipped: Skipped) -> Iterator[Item]:
     """Files and archives that a source stands for."""
-    if _ending(public(source)) in _TABLES and not os.path.isdir(source):
+    ending = _ending(public(source))
+    if ending == ".parquet" and not os.path.isdir(source):
+        raise FormatError(
+            f"{shown(source)}: it is no video but a Parquet file; a data set index is given to "
+            f"open_dataset, Loader or `videoloader check`, {_MERGING}; of other tables give the "
+            "column of paths"
+        )
+    if ending in _TABLES and not os.path.isdir(source):
         raise FormatError(
             f"{shown(source)}: a table, which is no list of videos; give the videos as a folder, "
             "paths or a .txt file of paths, and their labels as labels=LabelColumn(table, ...); or "

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from videoloader.indexing.dataset.rows import as_error, text_at
 from videoloader.indexing.dataset.skipped import Skipped, stored_skipped
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.machinery.system.address import escaped, is_url, local_path, shown
+from videoloader.machinery.system.checks import whole_number
 from videoloader.machinery.system.closing import Closing
 from videoloader.machinery.views import rows_table
 from videoloader.sources.items import Item, as_root
@@ -72,13 +73,20 @@ class StoredRows(Closing):
     def __len__(self) -> int:
         return self._cache.count
 
-    def __getitem__(self, row: int) -> VideoIndex:
-        """The index of a video.
+    @overload
+    def __getitem__(self, row: int) -> VideoIndex: ...
+    @overload
+    def __getitem__(self, row: str) -> pa.ChunkedArray: ...
+    def __getitem__(self, row: int | str) -> VideoIndex | pa.ChunkedArray:
+        """The index of a video; or by the name of a column its values, one a row of the file.
 
         Raises:
             VideoError: the row is a failure; the recorded error is raised.
+            ArgumentError: there is no such column.
             IndexError: there is no such row.
         """
+        if isinstance(row, str):
+            return self.columns([row])[row]
         place, data = self._record(row)
         if "error" in place:
             item = self._item(place)
@@ -235,6 +243,7 @@ class StoredRows(Closing):
         return f"<DatasetIndex {self.path.name}: {len(self) - len(self.failed)} videos{failures}>"
 
     def _record(self, row: int) -> tuple[dict[str, Any], bytes]:
+        row = whole_number("row", row, least=None)
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of a data set of {len(self)} rows")
         return self._cache.record(row % len(self))

@@ -407,7 +407,9 @@ def check_schema(found: pa.Schema, path: Path) -> None:
     expected = {field.name: field.type for field in schema() if field.name not in later}
     types = {field.name: field.type for field in found if field.name in expected}
     if not version or types != expected or len(set(found.names)) < len(found.names):
-        raise FormatError(f"{path}: no data set index of videoloader")
+        raise FormatError(
+            f"{path}: no data set index of videoloader; of another table give the column of paths"
+        )
 
 
 def with_later_columns(found: pa.Schema) -> pa.Schema:

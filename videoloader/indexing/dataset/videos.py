@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.errors import ArgumentError
+from videoloader.errors import ArgumentError, ArgumentTypeError
 from videoloader.indexing.dataset.dividing import (
     first_by_hash,
     parts_by_hash,
@@ -33,7 +34,7 @@ from videoloader.indexing.dataset.reader import Sign, StoredRows
 from videoloader.indexing.dataset.sql import query_rows
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.callers import warn_user
-from videoloader.machinery.system.checks import one_of, whole_number
+from videoloader.machinery.system.checks import one_of, real_number, whole_number
 from videoloader.sources.items import Item
 from videoloader.sources.source import Check, Source
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 By: TypeAlias = "str | Callable[[str], Any]"
 
+_ROUNDING = 1e-9  # by which a fraction of the videos, such as 0.1 of 30, may exceed what is meant
 _SPLIT, _SAMPLE = 0, 1 << 32  # uses of hashes; further splits of parts count from _SPLIT
 
 
@@ -108,12 +110,13 @@ class Videos:
         Raises:
             IndexError: there is no such video.
         """
+        video = whole_number("video", video, least=None)
         if not -len(self) <= video < len(self):
             raise IndexError(
                 f"video {video} of {len(self)}; the data set has {len(self.dataset)} rows, of "
                 f"which {len(self.dataset.failed)} are failures"
             )
-        video = int(video) % len(self)
+        video %= len(self)
         if self._rows is not None:
             return int(self._rows[video])
         return video + int(np.searchsorted(self.dataset.videos_before, video, side="right"))
@@ -129,8 +132,19 @@ class Videos:
             return len(self._rows)
         return max(len(self.dataset) - len(self.dataset.failed), 0)
 
-    def __getitem__(self, video: int) -> VideoIndex:
-        """The index of a video."""
+    @overload
+    def __getitem__(self, video: int) -> VideoIndex: ...
+    @overload
+    def __getitem__(self, video: str) -> pa.ChunkedArray: ...
+    def __getitem__(self, video: int | str) -> VideoIndex | pa.ChunkedArray:
+        """The index of a video; or by the name of a column its values, one a video.
+
+        Raises:
+            ArgumentError: there is no such column.
+            IndexError: there is no such video.
+        """
+        if isinstance(video, str):
+            return self.select([video])[video]
         return self.dataset[self.row(video)]
 
     def __iter__(self) -> Iterator[VideoIndex]:
@@ -205,16 +219,23 @@ class Videos:
         wanted = None if columns is None else _as_names(columns)
         return videos.columns(wanted).take(pa.array(videos.rows))
 
-    def sample(self: Videos | DatasetIndex, count: int, *, seed: int = 0) -> Videos:
+    def sample(self: Videos | DatasetIndex, count: float, *, seed: int = 0) -> Videos:
         """So many of the videos, chosen at random.
 
         The choice depends on the seed and the keys alone. A larger sample has all videos of a
         smaller one, and videos that are added replace few.
 
+        Args:
+            count: of videos; or a fraction of them as a `float`, rounded up: 1.0 are all.
+            seed: another one chooses independently.
+
         Raises:
             ArgumentError: there are fewer videos, or the number is negative.
         """
         videos = self.videos
+        if isinstance(count, float):
+            fraction = real_number("the size of a sample, if it is a fraction,", count, most=1)
+            count = math.ceil(fraction * len(videos) - _ROUNDING)
         count = whole_number("the size of a sample", count, most=len(videos))
         hashes = text_hashes(videos._texts("key"), seed, _SAMPLE)
         return videos._take(first_by_hash(hashes, count))
@@ -357,6 +378,12 @@ class Videos:
             place[self.rows] = np.arange(len(self))
             self._joined = self._joined.take(pa.array(place, mask=place < 0))
 
+    def __add__(self: Videos | DatasetIndex, other: object) -> NoReturn:
+        raise ArgumentTypeError(
+            "data set indexes are files; merge_datasets([a.path, b.path], out) of "
+            "videoloader.indexing.dataset makes one of several, and videos.write(out) one of some"
+        )
+
     def __repr__(self) -> str:
         return f"<Videos of {self.dataset.path.name}: {len(self)}>"
 
@@ -466,6 +493,8 @@ class DatasetIndex(StoredRows):
     >>> dataset = open_dataset("set.parquet")
     >>> len(dataset), dataset[0].num_frames, len(dataset.filter(min_frames=91))
     (4, 90, 0)
+    >>> dataset["codec"].to_pylist(), len(dataset.sample(0.5))
+    (['h264', 'h264', 'h264', 'h264'], 2)
     """
 
     @property
@@ -476,7 +505,7 @@ class DatasetIndex(StoredRows):
     # The same methods, of all videos; `self.videos` are these.
     filter, query, select = Videos.filter, Videos.query, Videos.select
     sample, split, partitions = Videos.sample, Videos.split, Videos.partitions
-    join, write = Videos.join, Videos.write
+    join, write, __add__ = Videos.join, Videos.write, Videos.__add__
 
 
 def open_dataset(

@@ -41,17 +41,25 @@ _OTHER_WORDS = {
     "pin_memory": ('device="cuda"',),
     "probe": ("index_video",),
     "read_video": ("Video", "videoloader.compat.torchvision.read_video"),
+    "num_replicas": ("num_ranks",),
+    "num_shards": ("num_ranks",),
     "sampler": ("clips", "weights"),
+    "shard_id": ("rank",),
     "shorter": ("resize_shorter",),
     "sr": ("sample_rate", "audio_sample_rate"),
     "start_seconds": ("times",),
     "step": ("stride",),
     "stop_seconds": ("times",),
     "videos": ("dataset",),
+    "world_size": ("num_ranks",),
     "width": ("size",),
 }
 
 _SEVERAL = "EvenClips takes several clips of a video, clips_per_video= of Loader as several samples"
+
+_SAMPLER = "the sampler chooses frames, such as RandomClip(16, stride=4)"
+_OF_FRAMES = ("clip_length", "fps", "frames_per_clip", "num_frames", "stride")
+_PARTS = "Segments(table) has parts of videos: videos, starts and ends"
 
 # Arguments that a class does not have, and what has them.
 _ELSEWHERE = {
@@ -60,7 +68,19 @@ _ELSEWHERE = {
             ("batch_size", "drop_last", "num_threads", "num_workers", "pin_memory", "shuffle"),
             "that is for torch's DataLoader, or videoloader.Loader",
         ),
+        **dict.fromkeys(_OF_FRAMES, _SAMPLER),
+        **dict.fromkeys(("end", "start", "stop"), _PARTS),
+        "collate_fn": "that is for torch's DataLoader, such as videoloader.collate_samples",
         "device": "samples are decoded on the CPU, videoloader.Loader decodes on a GPU",
+    },
+    "Loader": {
+        **dict.fromkeys(_OF_FRAMES, _SAMPLER),
+        **dict.fromkeys(("end", "start", "stop"), _PARTS),
+        "collate_fn": "sample_transform= is called with each sample before batches are made; "
+        "torch's DataLoader takes a ClipDataset and a collate_fn",
+        "distributed": "ranks are found by themselves, or given as rank= and num_ranks=",
+        "epochs": "each iteration of the loader is an epoch",
+        "generator": "seed= is of all randomness",
     },
     "RandomClip": {"num_clips": _SEVERAL},
     "UniformClip": {"num_clips": _SEVERAL},
@@ -74,6 +94,11 @@ _RANGE = "video.get_frames takes start=, stop= and stride=, video[start:stop] gi
 # Attributes that a class does not have, and what there is in their place.
 _ATTRIBUTES = {
     "Video": {
+        "average_fps": "it is video.fps",
+        "average_rate": "it is video.fps",
+        "codec": "it is video.metadata.codec",
+        "duration_seconds": "it is video.duration",
+        "frame_rate": "it is video.fps",
         "get_avg_fps": "it is video.fps",
         "get_batch": _NUMBERS,
         "get_frame_at": "video[number] gives a frame",
@@ -82,10 +107,8 @@ _ATTRIBUTES = {
         "get_frames_in_range": _RANGE,
         "get_frames_played_at": _TIMES,
         "get_frames_played_in_range": _TIMES,
-        "metadata": "it is video.index",
-        "num_frames": "it is len(video)",
+        "get_metadata": "it is video.metadata",
         "read": "video.iterate() gives frames one after another",
-        "shape": "it is (len(video), video.height, video.width, 3)",
     }
 }
 
