@@ -98,8 +98,8 @@ def test_arguments_that_a_data_set_lacks_are_told_with_what_has_them(wrong, word
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ("start", r"Segments\(table\) has parts of videos"),
-        ("end", r"Segments\(table\) has parts of videos"),
+        ("start", r"Segments\(table\) has parts of videos: videos, starts and ends"),
+        ("end", r"Segments\(table\) has parts of videos: videos, starts and ends"),
         (
             "collate_fn",
             r"sample_transform= is called .*; torch's DataLoader takes a ClipDataset .*",

@@ -146,7 +146,8 @@ def is_table(value: Any) -> bool:
     """Whether a value is a table of Arrow, pandas, Polars or a library like these, or columns."""
     if isinstance(value, Mapping):
         return "path" in value and not isinstance(value["path"], str | int | float)
-    return not _is_dataset(value) and bool(_column_names(value))
+    is_indexed = hasattr(value, "__getitem__")  # by names of columns, as all tables are
+    return is_indexed and not _is_dataset(value) and bool(_column_names(value))
 
 
 def _column_names(table: Any) -> list[str]:
