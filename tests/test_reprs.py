@@ -39,6 +39,7 @@ def said(tmp_path_factory):
                 vl.Packing(max_tokens=64, patchify=(1, 16, 16)),
                 *(vl.RandomClip(4), vl.DenseClips(4), vl.EvenClips(2, count=4)),
                 vl.SegmentClip(3),
+                vl.Segments({"video": [path], "start": [0], "end": [0.1]}),
             ],
         )
     return {text.lstrip("<").partition("(")[0].partition(" ")[0]: text for text in texts}

@@ -150,7 +150,7 @@ class ArgumentTypeError(ArgumentError, TypeError):
     >>> import videoloader as vl
     >>> vl.Video("clip.mp4")["first"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    videoloader.errors.ArgumentTypeError: clip.mp4: video[...] takes a frame number or a slice, ...
+    videoloader.errors.ArgumentTypeError: clip.mp4: video[...] takes ...
     """
 
 

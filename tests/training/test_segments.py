@@ -572,3 +572,9 @@ def test_ranges_of_many_times_are_those_of_each(limits):
             inside = np.arange(100) / FPS
             on_screen = (inside + 1 / FPS > begin + 1e-4) & (inside < end - 1e-4)
             assert np.flatnonzero(on_screen).tolist() == list(range(first, stop))
+
+
+def test_a_dictionary_of_columns_may_have_paths(root):
+    path = next(root.rglob("*.mp4"))
+    segments = vl.Segments({"video": [path], "start": [0], "end": [0.2]})
+    assert segments.paths() == [str(path)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -162,6 +162,8 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
 
         if isinstance(table, polars.DataFrame):  # by default Arrow gets views, which it cannot take
             table = table.to_arrow(compat_level=polars.CompatLevel.oldest())
+    if isinstance(table, Mapping):
+        table = {name: _without_paths(column) for name, column in table.items()}
     try:
         made = pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -172,6 +174,13 @@ def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
     unnamed = [name for name in made.column_names if name.startswith(_UNNAMED)]
     made = made.drop_columns(unnamed).replace_schema_metadata(None)
     return made, "the table"
+
+
+def _without_paths(column: Any) -> Any:
+    """A column with its `Path`s as text, which Arrow takes."""
+    if not isinstance(column, list | tuple):
+        return column
+    return [os.fspath(value) if isinstance(value, os.PathLike) else value for value in column]
 
 
 def _names_of(paths: pa.Array, on: On) -> pa.Array:
