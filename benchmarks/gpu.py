@@ -47,7 +47,7 @@ QUICK = {
     "h264-360p": ("sequential",),
     "vp9-720p": ("sequential",),
 }
-LOADER = "h264-360p"  # of which `--quick` measures the training loop
+LOADER = "h264-360p"  # the videos with which `--quick` measures a training loop
 SHARES = ("clips_per_second", "beside_a_step", "beside_a_graph")
 LOST = 0.9  # of the share of the ceiling that was measured before
 MIXED = ("h264-360p", "vp9-720p", "hevc-1080p", "h264-1080p")  # sizes and codecs in turn

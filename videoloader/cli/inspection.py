@@ -55,8 +55,8 @@ def inspect(
             console.print(gop_table(made, most=gops, width=max(console.width - 46, 10)))
         if out is not None:
             draw_timeline(made, out)
-        if out is not None and not as_json:
-            say(f"timeline: {out}")
+            if not as_json:
+                say(f"timeline: {out}")
 
 
 def sample(

@@ -85,7 +85,7 @@ class OpenClip:
 
 
 class _Result(NamedTuple):
-    """The result of a request; `memory` is its tensor, or the one of which it is a row."""
+    """The clip of a request: the tensor `memory`, or row `row` of it where clips share a tensor."""
 
     memory: torch.Tensor
     row: int | None

@@ -53,7 +53,7 @@ _ROUNDED = 1e-6  # seconds by which a table may be wrong without a word
 
 
 class Segments:
-    """Parts of videos, each of which is a sample of `Loader` and `ClipDataset`.
+    """Parts of videos. Each part is a sample of `Loader` and `ClipDataset`.
 
     A sampler takes its clips of a segment as if there was nothing else: frames before and behind it
     are never shown, and `pad_mode` says what is seen and heard there. `frame_numbers`, `times` and

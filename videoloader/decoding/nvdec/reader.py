@@ -87,7 +87,7 @@ class GpuReader:
 
     @property
     def cuts(self) -> list[int]:
-        """Frames from which on other extradata apply; no chunk has frames on both sides of one."""
+        """The frames at which the extradata change. Each of them begins a chunk."""
         index = self._clip.index
         changes = [packet for packet, _ in index.extradata[1:]]
         cuts = (np.flatnonzero(index.seek_packets >= packet)[:1].tolist() for packet in changes)
@@ -100,8 +100,7 @@ class GpuReader:
             UnsupportedError: a GPU does not decode them.
         """
         clip, index, count = self._clip, self._clip.index, last - first
-        # Lists in place of arrays, as each call of NumPy takes 10 to 20 us in a thread that has
-        # just been woken.
+        # Lists, not arrays: a NumPy call in a thread that was just woken takes 10 to 20 us.
         packets = index.frame_packets[first:last].tolist()
         begin = min(index.seek_packets[first:last].tolist())
         end = max(index.end_packets[first:last].tolist())

@@ -127,7 +127,7 @@ class PacketFeed:
         return self._reader.read(packets)
 
     def _heads_before(self, packet: int) -> tuple[bytes, bytes]:
-        """The heads of packets from which `preamble` learns, where decoding begins at a packet."""
+        """The beginnings of two packets, which `preamble` needs if decoding begins at `packet`."""
         section = self._index.setup_packet(packet)
         return self._head(0), b"" if section == packet else self._head(section)
 
