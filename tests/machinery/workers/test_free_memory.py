@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import videoloader as vl
+from videoloader.decoding.batch_decoder import shared_decoder
 from videoloader.decoding.memory import Recycler
 from videoloader.demo.videos import encode_video
 from videoloader.machinery.workers import free_memory
@@ -114,6 +115,7 @@ def test_batches_that_are_kept_are_counted(tmp_path, room, workers, on_error):
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_loader_says_what_to_change_and_lists_no_failure(tmp_path, room, workers):
     encode_video(tmp_path / "a.mp4", frames=12, size=(64, 64))
+    shared_decoder("cpu", workers).close()  # else it may have memory that fits from another loader
     room(30 * MIB)
     options = {"size": 1024, "workers": workers, "on_error": "skip", "batch_size": 2}
     loader = vl.Loader([tmp_path / "a.mp4"] * 2, vl.UniformClip(6), **options)
