@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from videoloader.audio import Audio
     from videoloader.datasets import find_duplicates, find_scenes, map_clips, score_video
     from videoloader.datasets.transcode import transcode
+    from videoloader.datasets.tuning import tune
     from videoloader.decoding.batch_decoder import BatchDecoder, decode_batch
     from videoloader.decoding.clip_batch import Clip, ClipBatch, ClipFailure
     from videoloader.decoding.failures import SampleFailure
@@ -95,6 +96,7 @@ __all__ = [
     "sampling",
     "score_video",
     "transcode",
+    "tune",
     "unpatchify",
     "write_video",
 ]
@@ -130,6 +132,7 @@ _LAZY = {
     "patchify": "videoloader.training.patches",
     "score_video": "videoloader.datasets",
     "transcode": "videoloader.datasets.transcode",
+    "tune": "videoloader.datasets.tuning",
     "unpatchify": "videoloader.training.patches",
     "write_video": "videoloader.writing.write",
 }

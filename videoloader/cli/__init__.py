@@ -16,6 +16,7 @@ from videoloader.cli.data_sets import check, index, join, merge, query, split
 from videoloader.cli.inspection import browse, inspect, report, sample
 from videoloader.cli.machine import demo, doctor, top
 from videoloader.cli.terminal import say
+from videoloader.cli.tuning import tune
 from videoloader.cli.writing import cut, transcode
 
 __all__ = ["app", "main"]
@@ -25,7 +26,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look at videos": (inspect, sample, report, browse),
     "Select videos": (scenes, dedupe, score),
     "Write videos": (cut, transcode),
-    "This machine": (top, doctor, demo),
+    "This machine": (tune, top, doctor, demo),
 }
 
 app = typer.Typer(

@@ -121,6 +121,27 @@ def test_one_line_says_whether_the_consumer_waits_and_for_what(paths):
     assert stats.samples_per_second == pytest.approx(10 / stats.seconds)
 
 
+@pytest.mark.parametrize(
+    ("work", "engines", "limit"),
+    [
+        (Work(decoded=9, used=5, decode_seconds=2, convert_seconds=1), {}, "decode"),
+        (Work(decoded=9, used=4, decode_seconds=2, convert_seconds=1), {}, "long GOPs"),
+        (Work(decoded=9, used=4, decode_seconds=2, convert_seconds=3), {}, "convert"),
+        (Work(decoded=9, used=4, decode_seconds=2), {"nvdec_percent": 90}, "NVDEC"),
+        (Work(decoded=9, used=9, decode_seconds=2), {"nvdec_percent": 50}, "decode"),
+    ],
+)
+def test_the_limit_is_what_takes_longest_of_decoding(work, engines, limit):
+    stages = (StageStats("plan", 4, 1.0, 0, 0), StageStats("decode", 4, 5.0, 0, 0))
+    options = {"batches": 4, "samples": 8, "seconds": 6.0, "waited": 3.0}
+    stats = RunStats(stages=stages, work=work, engines=engines, **options)
+    assert stats.limit == limit
+    why = "" if limit == "decode" else f": {limit}"
+    assert f"for decode (busy 5.0 s{why})" in str(stats)
+    slow_plan = replace(stats, stages=(replace(stages[0], busy=9.0), stages[1]))
+    assert slow_plan.limit == "plan"
+
+
 def test_the_end_of_an_epoch_is_no_batch_of_a_stage(paths):
     with loader([paths[0]] * 5) as batches:
         count = len(list(batches))

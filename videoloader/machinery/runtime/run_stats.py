@@ -12,6 +12,7 @@ _COUNTED = ("batches", "samples", "first_samples", "seconds", "waited", "work", 
 
 
 _MUCH = 0.1  # of the time of the consumer that an operator takes, from which it is told
+_FULL = 85  # percent of their time that NVDEC engines work, from which they are the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,13 @@ class Work:
     def discarded(self) -> int:
         """Frames that were decoded only because requested frames refer to them."""
         return self.decoded - self.used
+
+    @property
+    def limit(self) -> str:
+        """What takes longest: `convert`, `decode`, or `long GOPs` if most frames are discarded."""
+        if self.convert_seconds > self.decode_seconds:
+            return "convert"
+        return "long GOPs" if self.discarded > self.used else "decode"
 
     def __add__(self, other: Work) -> Work:
         return Work(*map(operator.add, _work_counts(self), _work_counts(other)))
@@ -207,6 +215,17 @@ class RunStats(Mapping[str, OperatorStats]):
         """The stage that the consumer waits for, if it waits: the one whose threads are busiest."""
         return max(self.stages, key=lambda stage: stage.busy).name if self.stages else ""
 
+    @property
+    def limit(self) -> str:
+        """What bounds the rate if the consumer waits: a stage, or what of decoding takes longest.
+
+        `NVDEC`: its engines work all the time; `long GOPs`: most frames are decoded only because
+        others refer to them; `convert`: to RGB, resizing and copying; else `decode`.
+        """
+        if self.slowest != "decode":
+            return self.slowest
+        return "NVDEC" if self.engines.get("nvdec_percent", 0) >= _FULL else self.work.limit
+
     def as_dict(self) -> dict[str, float]:
         """All numbers under flat names: what `add_scalar` or `wandb.log` take.
 
@@ -260,9 +279,10 @@ class RunStats(Mapping[str, OperatorStats]):
             line = f"the consumer does not wait ({self.waited_share:.1%} of {self.seconds:.1f} s)"
         else:
             slowest = max(self.stages, key=lambda stage: stage.busy)
+            why = "" if self.limit == slowest.name else f": {self.limit}"
             line = (
                 f"the consumer waited {self.waited:.1f} of {self.seconds:.1f} s "
-                f"({self.waited_share:.0%}), for {slowest.name} (busy {slowest.busy:.1f} s)"
+                f"({self.waited_share:.0%}), for {slowest.name} (busy {slowest.busy:.1f} s{why})"
             )
         for name, one in self.operators.items():
             share = one.seconds / self.seconds if one.is_callers and self.seconds > 0 else 0.0

@@ -160,7 +160,7 @@ def _facts(run: Any, stats: RunStats, recent: RunStats) -> dict[str, Any]:
         "knows_waits": not isinstance(stats, WorkerRunStats),
         "updated": time.time(),
         "summary": str(stats),
-        "waits_for": recent.slowest if recent.waited_share >= 0.01 else "",
+        "waits_for": recent.limit if recent.waited_share >= 0.01 else "",
         "queues": [[stage.name, stage.queued, stage.room] for stage in stats.stages],
         "total": stats.as_dict(),
         "recent": recent.as_dict(),

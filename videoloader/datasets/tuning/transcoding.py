@@ -1,0 +1,136 @@
+"""What clips of transcoded files cost: measured on pieces of a few videos, encoded for it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from videoloader.datasets.transcode import transcode
+from videoloader.datasets.tuning.trials import LEAST_BATCHES, Bench, Trial
+from videoloader.decoding.output import normalize_size
+from videoloader.errors import VideoError
+from videoloader.indexing.video import index_video
+from videoloader.machinery.workers.processors import usable_processors
+from videoloader.sampling import generator, sample_frames
+from videoloader.sources.items import Item
+from videoloader.writing.cut import cut
+from videoloader.writing.gain import GainWatch
+
+GOP = 16
+"""Frames from one keyframe to the next in the pieces."""
+
+_LENGTH = (3 * GOP, 240)  # frames of a piece: least, most
+_ENCODED = 3e7  # pixels that a processor encodes in a second, about
+_LINKS = 64  # files that pieces are read as, so that they are opened as often as others
+_ENLARGED = 8 / 7  # of pictures that are cropped at random
+_SMALLER = 1.5  # times that videos are larger, from which smaller files are tried
+_OF_VIDEOS = {"labels", "classes", "weights", "balanced", "columns", "skip_known", "cache"}
+_OF_VIDEOS |= {"cache_size", "rank", "num_ranks", "remainder"}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Clips of pieces that were encoded with short groups of pictures.
+
+    Attributes:
+        shorter: length of the shorter side, None for that of the videos.
+        trial: a loader of these pieces.
+        share: of the packets that clips by their plan take beside those of their own frames, which
+            they take indeed; the others are left out, since nothing that is needed refers to them.
+        growth: times that the files are as large as before.
+    """
+
+    shorter: int | None
+    trial: Trial
+    share: float
+    growth: float
+
+    def packets(self, planned: float, used: float) -> float:
+        """Packets that a clip takes, of those that are planned, with so many frames."""
+        return used + self.share * max(planned - used, 0.0)
+
+
+def encode_pieces(bench: Bench, items: Sequence[Item]) -> Encoded | None:
+    """Encode pieces of videos in a temporary folder, and run a loader of them.
+
+    They are as small as training needs, where that is much smaller than the videos. None if no
+    piece can be cut or encoded.
+
+    Args:
+        bench: runs the loader.
+        items: the videos.
+    """
+    with tempfile.TemporaryDirectory(prefix="videoloader-tune-") as name:
+        folder = Path(name)
+        cuts, sides = _pieces(bench, items, folder)
+        shorter = _smaller(bench.options, int(np.median(sides))) if cuts else None
+        out = folder / "encoded"
+        workers = 0 if bench.options.get("workers") == 0 else None
+        made = (
+            transcode(cuts, out, gop=GOP, resize_shorter=shorter, audio=False, workers=workers)
+            if cuts
+            else None
+        )
+        paths = sorted(out.glob("*.mp4"))
+        if made is None or not paths:
+            return None
+        trial = _bench(bench, paths, folder / "links").run()
+        watch = GainWatch(bench.clips, [Item(str(path)) for path in paths], None)
+        used, planned = trial.each("used"), watch.packets_at(GOP)
+        share = (trial.each("packets") - used) / max(planned - used, 1.0)
+        growth = made.bytes_after / max(made.bytes_before, 1)
+        return Encoded(shorter, trial, min(max(share, 0.0), 1.0), growth)
+
+
+def _pieces(bench: Bench, items: Sequence[Item], folder: Path) -> tuple[list[Path], list[int]]:
+    """Files with pieces of videos, as they are coded, and the shorter side of each."""
+    paths: list[Path] = []
+    sides: list[int] = []
+    room = _ENCODED * usable_processors() * bench.seconds
+    for number, item in enumerate(items):
+        with suppress(VideoError):
+            with item.open() as source:
+                index = index_video(source)
+            frames = sample_frames(bench.clips, index, rng=generator(0))
+            span = int(frames.max() - frames.min()) + 1
+            length = min(max(2 * span, _LENGTH[0]), _LENGTH[1], index.num_frames)
+            room -= length * index.width * index.height
+            if room < 0 and len(paths) > 1:
+                break
+            start = (index.num_frames - length) // 2
+            path = folder / f"{number}.mp4"
+            cut(item, path, start, start + length, index=index, audio=False)
+            paths.append(path)
+            sides.append(min(index.width, index.height))
+    return paths, sides
+
+
+def _smaller(options: Mapping[str, Any], side: int) -> int | None:
+    """The shorter side of files as large as training needs, if that is much less than they have."""
+    needed = options.get("resize_shorter")
+    if needed is None and options.get("size") is not None:
+        needed = -(-int(min(normalize_size(options["size"])) * _ENLARGED) // 2) * 2
+    return int(needed) if needed is not None and side >= needed * _SMALLER else None
+
+
+def _bench(bench: Bench, paths: list[Path], folder: Path) -> Bench:
+    """A loader of files with these contents, with the options that apply to any videos.
+
+    There are many files, since a decoder that stays open costs less than one that is opened.
+    """
+    options = {name: bench.options[name] for name in bench.options if name not in _OF_VIDEOS}
+    if options.get("clips_per_video") == "all":
+        del options["clips_per_video"]
+    count = max(_LINKS, 2 * LEAST_BATCHES * int(options.get("batch_size") or 1))
+    folder.mkdir()
+    links = [folder / f"{number}.mp4" for number in range(count)]
+    for number, link in enumerate(links):
+        os.link(paths[number % len(paths)], link)
+    return replace(bench, dataset=links, options=options)
