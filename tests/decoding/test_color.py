@@ -3,11 +3,15 @@
 import av
 import numpy as np
 import pytest
+from surface_oracle import sdr
 
+import videoloader as vl
 from videoloader.codecs.color import Color
 from videoloader.decoding.cpu.rgb import RgbConverter
 from videoloader.decoding.pictures.color import matrix_and_range
 from videoloader.decoding.pictures.surface import Surface
+from videoloader.demo.videos import encode_video
+from videoloader.errors import ArgumentError
 from videoloader.indexing.packets import Orientation
 
 # Kr and Kb of the matrices (ITU-T H.273, table 4).
@@ -110,3 +114,21 @@ def test_orientation_moves_pixels_as_a_display_matrix_does(transpose, flip_x, fl
             column = across + (width - 1 if flip_x else 0)
             row = down + (height - 1 if flip_y else 0)
             assert (slot[row, column] == picture[y, x]).all()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_hdr_file_is_mapped_on_the_cpu(tmp_path, workers):
+    """What is mapped is the signal that `tone_map="none"` gives, in 16 bits."""
+    options = {"x265-params": "transfer=smpte2084:colorprim=bt2020:colormatrix=bt2020nc:pools=1"}
+    form = {"codec": "libx265", "pixel_format": "yuv420p10le", "options": options}
+    path = encode_video(tmp_path / "hdr.mp4", size=(96, 64), frames=8, **form)
+    wanted = [vl.ClipRequest(path, [0, 5], size=(48, 64))]
+    with vl.BatchDecoder(workers=workers) as decoder:
+        signal = decoder.decode(wanted, dtype="uint16").frames.numpy()
+        for curve in ("reinhard", "hable"):
+            mapped = decoder.decode(wanted, tone_map=curve, dtype="float32").frames.numpy()
+            expected = 255 * sdr(signal / 65535, "smpte2084", curve)
+            assert np.abs(mapped - expected).max() < 0.5
+            assert np.abs(mapped - signal / 257).max() > 10
+    with pytest.raises(ArgumentError, match=r'tone_map=.*takes output="rgb"'):
+        vl.Loader([path], vl.UniformClip(2), batch_size=1, output="gray", tone_map="hable")

@@ -117,7 +117,8 @@ class StreamOptions(TypedDict, total=False):
             as in DALI. Does not apply to `matrix="swscale"` at the picture's own size.
         resolution_change: what to do with frames of another size than the first where a stream
             changes it: `error`, or `scale` them to the first size. With `size` they are scaled.
-        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded.
+        tone_map: of PQ and HLG pictures: `none` gives their signal as it is coded, `reinhard` and
+            `hable` map it to BT.709 by these curves.
         rotate: turn pictures as the container says, as players do. False gives them as coded.
         max_pixels: of a picture; a video that claims more fails with `UnsupportedError`. Far above
             8K by default.

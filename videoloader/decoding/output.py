@@ -90,6 +90,11 @@ class OutputFormat:
                 "mean and std are on the scale of pixels, 0 to 255; multiply those of 0 to 1 by "
                 f"255; got mean={self.mean}, std={self.std}"
             )
+        if self.output != "rgb" and self.tone_map != "none":
+            raise ArgumentError(
+                f'tone_map={self.tone_map!r} maps colours, so it takes output="rgb", '
+                f"got {self.output!r}"
+            )
         if self.output == "yuv":
             if self.dtype not in ("uint8", "uint16"):
                 raise ArgumentError(f'output="yuv" takes dtype uint8 or uint16, got {self.dtype!r}')

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from surface_oracle import sdr, to_rgb
 
 from videoloader.codecs.color import Color
 from videoloader.decoding.cpu import rgb
@@ -311,6 +312,47 @@ def test_formats_without_planes_of_chroma(pixel_format, size):
     assert np.abs(slot - wanted)[2:-2, 2:-2].max() <= 4  # two conversions by swscale among them
 
 
-def test_tone_mapping_is_refused_by_name():
+@pytest.mark.parametrize("tone_map", ["reinhard", "hable"])
+@pytest.mark.parametrize("transfer", ["smpte2084", "arib-std-b67"])
+@pytest.mark.parametrize("pixel_format", ["yuv444p10le", "gbrp12le", "yuv444p"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+def test_tone_maps_follow_their_formulas(dtype, pixel_format, transfer, tone_map):
+    """Beside the formulas in float64, over all levels of all channels, black and white too."""
+    kind = "gbrp" if pixel_format.startswith("gbr") else "yuv"
+    depth = 8 if pixel_format == "yuv444p" else int(pixel_format[-4:-2])
+    frame = av.VideoFrame(160, 64, pixel_format)
+    rng = np.random.default_rng(5)
+    samples = rng.integers(0, 1 << depth, (3, 64, 160))
+    samples[:, :8] = np.linspace(0, (1 << depth) - 1, 160).astype(int)  # grey, from end to end
+    if kind == "yuv":
+        samples[1:, :8] = 1 << (depth - 1)
+    for plane, values in zip(frame.planes, samples, strict=True):
+        octets = values.astype("u1" if depth == 8 else "<u2").view("u1")
+        memory = np.frombuffer(memoryview(plane), "u1").reshape(-1, plane.line_size)
+        memory[:, : octets.shape[1]] = octets
+    matrix = "gbr" if kind == "gbrp" else "bt2020nc"
+    color = Color(matrix=matrix, range="pc" if kind == "gbrp" else "tv", transfer=transfer)
+    output = OutputFormat(dtype, tone_map=tone_map)
+    slot = np.zeros((64, 160, 3), dtype)
+    RgbConverter(color, Orientation(), output=output).write(Surface(frame), slot)
+    signal = to_rgb(samples.astype(float), matrix, kind == "gbrp", depth) / 255
+    wanted = 255 * sdr(signal, transfer, tone_map)
+    found = slot / (257 if dtype == "uint16" else 1)
+    assert np.abs(found - wanted).max() <= (1 if dtype == "uint8" else 0.5)
+
+
+def test_what_is_no_hdr_is_not_mapped():
+    frame = Gradient(64, 96).frame()
+    slots = np.zeros((2, 64, 96, 3), np.uint8)
+    for slot, tone_map in zip(slots, ("none", "hable"), strict=True):
+        output = OutputFormat(tone_map=tone_map)
+        RgbConverter(Color(transfer="bt709"), Orientation(), output=output).write(
+            Surface(frame), slot
+        )
+    assert (slots[0] == slots[1]).all()
+
+
+def test_tone_mapping_of_what_swscale_gives_is_refused_by_name():
+    output = OutputFormat(tone_map="hable", matrix="swscale")
     with pytest.raises(UnsupportedError, match="tone_map='hable'"):
-        RgbConverter(Color(), Orientation(), output=OutputFormat(tone_map="hable"))
+        RgbConverter(Color(transfer="smpte2084"), Orientation(), output=output)

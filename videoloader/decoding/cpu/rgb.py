@@ -31,6 +31,7 @@ from videoloader.decoding.cpu.samples import (
     interpolate_chroma,
     planar,
 )
+from videoloader.decoding.cpu.tone_mapping import TRANSFERS, tone_map
 from videoloader.decoding.output import CHANNELS, OutputFormat, View, round_to_bfloat16
 from videoloader.decoding.pictures.color import Siting, matrix_and_range, rgb_matrix
 from videoloader.decoding.pictures.surface import Surface
@@ -84,11 +85,13 @@ class RgbConverter:
         self._is_turned = orientation != Orientation()
         self._siting = siting
         self._output = output or OutputFormat()
-        if self._output.tone_map != "none":
+        self._is_mapped = self._output.tone_map != "none" and color.transfer in TRANSFERS
+        if self._is_mapped and self._output.matrix == "swscale":
             raise UnsupportedError(
-                f"tone_map={self._output.tone_map!r} is not done on the CPU; "
-                'use tone_map="none", which gives the signal as it is coded, or device="cuda"'
+                f'tone_map={self._output.tone_map!r} with matrix="swscale" is not done on the CPU; '
+                'use matrix="auto", or device="cuda"'
             )
+        self._top = 255.0 if self._output.dtype == "uint8" else _WHITE_16  # of what is rounded
         mirrored = orientation.flip_y, orientation.flip_x
         self._resampler = Resampler(siting, mirrored[::-1] if orientation.transpose else mirrored)
         self._scratch: dict[tuple[str, np.dtype[Any]], NDArray[np.uint8]] = {}
@@ -130,7 +133,7 @@ class RgbConverter:
             self._deliver(window.of(rgb), slot, view)
             return
         picture = planar(surface)
-        is_narrow = picture.depth == 8 and self._output.dtype == "uint8"
+        is_narrow = picture.depth == 8 and self._output.dtype == "uint8" and not self._is_mapped
         if box[2:] == size and is_narrow:
             direct = slot if self._is_direct(slot, view) else None
             rgb = self._convert(picture, box, self._matrix(picture, meaning), direct)
@@ -141,6 +144,8 @@ class RgbConverter:
                 planes = [window.of(plane) for plane in planes]
             rgb = self._memory("mixed", (*planes[0].shape, CHANNELS), np.uint16)
             self._mix(planes, self._matrix(picture, meaning, shift), rgb)
+            if self._is_mapped:
+                tone_map(rgb, str(self._color.transfer), self._output.tone_map, top=self._top)
         if rgb is not slot:
             self._deliver(self._finish(rgb), slot, view)
 
@@ -207,7 +212,7 @@ class RgbConverter:
             "pc" if picture.kind == "rgb" else color_range,
             depth=picture.depth,
             shift=shift,
-            top=255.0 if self._output.dtype == "uint8" else _WHITE_16,
+            top=_WHITE_16 if self._is_mapped else self._top,
         )
 
     def _convert(
