@@ -9,6 +9,7 @@ import torch
 
 import videoloader as vl
 from videoloader.dali import fn, pipeline_def
+from videoloader.demo.videos import encode_video
 
 STORED = Path(__file__).parents[1] / "references" / "chroma.npz"
 VIDEOS = ["vp8", "vp9-420", "vp9-422", "vp9-444", "mjpeg"]
@@ -85,3 +86,25 @@ def test_crops_that_are_absorbed_have_the_same_pixels(video):
         cropped, whole = (torch.as_tensor(output[0][0]).clone() for output in made.run())
     top, left = (int(0.61 * (48 - 21) + 0.5), int(0.37 * (80 - 31) + 0.5))
     assert torch.equal(cropped, whole[top : top + 21, left : left + 31])
+
+
+@pytest.mark.parametrize("resized", [False, True])
+def test_hdr_is_mapped_as_elsewhere(tmp_path, resized):
+    """The frames of `Video`, whose mapping is tested beside its formulas."""
+    options = {"x265-params": "transfer=arib-std-b67:colorprim=bt2020:colormatrix=bt2020nc:pools=1"}
+    form = {"codec": "libx265", "pixel_format": "yuv420p10le", "options": options}
+    path = encode_video(tmp_path / "hdr.mp4", size=(96, 64), frames=8, **form)
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def read(tone_map):
+        clip = fn.readers.video(filenames=[str(path)], sequence_length=4, tone_map=tone_map)
+        return fn.resize(clip, size=(32, 48)) if resized else clip
+
+    def frames(tone_map):
+        with closing(read(tone_map)) as pipeline:
+            return torch.as_tensor(pipeline.run()[0][0]).clone().numpy()
+
+    with vl.Video(path, chroma="centered", tone_map="hable") as video:
+        wanted = video.get_frames(range(4), size=(32, 48) if resized else None).frames.numpy()
+    assert (frames("hable") == wanted).all()
+    assert np.abs(frames("none").astype(int) - wanted).max() > 10

@@ -85,10 +85,11 @@ def video(
     stride: int | _Values | None = None, sequence_length: int | _Values | None = None, fps: Any = None,
     pad_mode: str | None = None, fill_value: _Ints = ..., size: _Ints | _Values | None = None,
     resize_shorter: int | _Values | None = None, roi: Any = None, resolution_change: str = 'error',
-    matrix: str = 'auto', color_range: str = 'auto', chroma: str = 'centered', output: str = 'rgb', snap: str = 'none',
-    max_pixels: int = 134217728, time_limit: Any = 60.0, memory_limit: Any = 'auto', output_type: Any = ...,
-    enable_frame_num: str = 'none', enable_timestamps: bool | int = False, audio: bool | int = False,
-    device: str | None = None, name: str | None = None, affine: Any = ..., build_index: Any = ...,
-    bytes_per_sample_hint: Any = ..., preserve: Any = ...
+    matrix: str = 'auto', color_range: str = 'auto', chroma: str = 'centered', tone_map: str = 'none',
+    output: str = 'rgb', snap: str = 'none', max_pixels: int = 134217728, time_limit: Any = 60.0,
+    memory_limit: Any = 'auto', output_type: Any = ..., enable_frame_num: str = 'none',
+    enable_timestamps: bool | int = False, audio: bool | int = False, device: str | None = None,
+    name: str | None = None, affine: Any = ..., build_index: Any = ..., bytes_per_sample_hint: Any = ...,
+    preserve: Any = ...
 ) -> Any:
     """Decode frames of a video: bytes of a whole file (1-D uint8), its path or URL, or an `Item`."""

@@ -25,16 +25,17 @@ def video(
     shuffle_buffer: int | None = None, weights: Any = None, balanced: bool | int = False,
     uniform_sample: bool | int = False, sampler: Any = None, pad_mode: str = 'none', pad_sequences: bool | int = False,
     fill_value: _Ints = ..., resolution_change: str = 'error', matrix: str = 'auto', color_range: str = 'auto',
-    chroma: str = 'centered', output: str = 'rgb', snap: str = 'none', max_pixels: int = 134217728,
-    time_limit: Any = 60.0, memory_limit: Any = 'auto', dtype: Any = ..., normalized: bool | int = False,
-    channels: int = 3, image_type: Any = ..., enable_frame_num: str = 'none', enable_timestamps: bool | int = False,
-    enable_audio: bool | int = False, audio_sample_rate: int | None = None, audio_channels: int | None = None,
-    random_shuffle: bool | int = False, shard_id: int | None = None, num_shards: int | None = None,
-    stick_to_shard: bool | int = False, pad_last_batch: bool | int = False, on_error: str | None = None,
-    max_errors: Any = None, error_log: _Path | None = None, skip_known: Any = None, cache: _Path | None = None,
-    cache_size: Any = '50GB', seed: int | None = None, device: str | None = None, name: str | None = None,
-    additional_decode_surfaces: Any = ..., bytes_per_sample_hint: Any = ..., dont_use_mmap: Any = ...,
-    initial_fill: Any = ..., lazy_init: Any = ..., prefetch_queue_depth: Any = ..., preserve: Any = ...,
-    read_ahead: Any = ..., skip_cached_images: Any = ..., skip_vfr_check: Any = ..., tensor_init_bytes: Any = ...
+    chroma: str = 'centered', tone_map: str = 'none', output: str = 'rgb', snap: str = 'none',
+    max_pixels: int = 134217728, time_limit: Any = 60.0, memory_limit: Any = 'auto', dtype: Any = ...,
+    normalized: bool | int = False, channels: int = 3, image_type: Any = ..., enable_frame_num: str = 'none',
+    enable_timestamps: bool | int = False, enable_audio: bool | int = False, audio_sample_rate: int | None = None,
+    audio_channels: int | None = None, random_shuffle: bool | int = False, shard_id: int | None = None,
+    num_shards: int | None = None, stick_to_shard: bool | int = False, pad_last_batch: bool | int = False,
+    on_error: str | None = None, max_errors: Any = None, error_log: _Path | None = None, skip_known: Any = None,
+    cache: _Path | None = None, cache_size: Any = '50GB', seed: int | None = None, device: str | None = None,
+    name: str | None = None, additional_decode_surfaces: Any = ..., bytes_per_sample_hint: Any = ...,
+    dont_use_mmap: Any = ..., initial_fill: Any = ..., lazy_init: Any = ..., prefetch_queue_depth: Any = ...,
+    preserve: Any = ..., read_ahead: Any = ..., skip_cached_images: Any = ..., skip_vfr_check: Any = ...,
+    tensor_init_bytes: Any = ...
 ) -> Any:
     """Read clips of videos."""

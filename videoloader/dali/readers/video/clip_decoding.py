@@ -29,7 +29,7 @@ from videoloader.machinery.system.faults import blamed_on
 from videoloader.sampling import FILLED, snap_to_keyframes
 from videoloader.sources.items import Item
 
-_COLORS = ("chroma", "color_range", "matrix")
+_COLORS = ("chroma", "color_range", "matrix", "tone_map")
 _RULES = ("max_pixels", "resolution_change", "audio_sample_rate", "audio_channels")
 
 Fuse = Callable[[int, DecodedForm], DecodedForm]

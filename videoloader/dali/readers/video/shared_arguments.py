@@ -9,7 +9,7 @@ from videoloader.dali.operators.arguments import BOOL, IMAGE, INT, INTS, TEXT, A
 from videoloader.dali.operators.limits import MEMORY_LIMIT, TIME_LIMIT
 from videoloader.dali.types import ImageType
 from videoloader.decoding import limits
-from videoloader.decoding.options import Chroma, ColorRange, Matrix
+from videoloader.decoding.options import Chroma, ColorRange, Matrix, ToneMap
 from videoloader.errors import ArgumentError
 from videoloader.sampling import PAD_MODES, SNAPS
 
@@ -64,6 +64,14 @@ CHROMA = Argument(
     "`nearest`, that sample, where 8 bits become uint8 at the picture's own size",
     choices=get_args(Chroma),
 )
+TONE_MAP = Argument(
+    "tone_map",
+    TEXT,
+    "none",
+    "of HDR pictures (PQ and HLG): `none` gives their signal as it is coded, `reinhard` and `hable` "
+    "map it to BT.709 by these curves",
+    choices=get_args(ToneMap),
+)
 OUTPUT = Argument(
     "output",
     TEXT,
@@ -88,7 +96,7 @@ MAX_PIXELS = Argument(
     least=1,
 )
 DECODING = (
-    *(RESOLUTION, MATRIX, COLOR_RANGE, CHROMA, OUTPUT, SNAP),
+    *(RESOLUTION, MATRIX, COLOR_RANGE, CHROMA, TONE_MAP, OUTPUT, SNAP),
     *(MAX_PIXELS, TIME_LIMIT, MEMORY_LIMIT),
 )
 """Options that go to the batch decoder unchanged, for whole files and for clips of a reader."""
