@@ -68,8 +68,8 @@ TONE_MAP = Argument(
     "tone_map",
     TEXT,
     "none",
-    "of HDR pictures (PQ and HLG): `none` gives their signal as it is coded, `reinhard` and `hable` "
-    "map it to BT.709 by these curves",
+    "of PQ and HLG pictures: `none` gives their signal as it is coded, `reinhard` and `hable` map "
+    "it to BT.709 by these curves",
     choices=get_args(ToneMap),
 )
 OUTPUT = Argument(
