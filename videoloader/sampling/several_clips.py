@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -73,13 +71,8 @@ def _even(sampler: DenseClips) -> tuple[int, int]:
     return span, sampler.step or span
 
 
-def usual_length(sampler: ClipSampler) -> int:
-    """Frames of a sample whose video is long enough."""
-    return math.prod(usual_shape(sampler))
-
-
 def usual_shape(sampler: ClipSampler) -> tuple[int, ...]:
-    """Shape of the frame numbers of such a sample; of `DenseClips` that of one clip."""
+    """Shape of the frame numbers of a sample whose video is long; of `DenseClips` of one clip."""
     count = getattr(sampler, "count", None)
     if isinstance(sampler, EvenClips):
         return sampler.clips, sampler.count

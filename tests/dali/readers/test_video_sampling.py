@@ -68,6 +68,30 @@ def test_a_target_rate_goes_by_presentation_times(videos):
         assert clip == [int(np.flatnonzero(each == each.min())[-1]) for each in nearest]
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_even_clips_of_each_video_are_samples_of_their_own(videos, shuffled):
+    clips = vl.EvenClips(3, count=4, stride=2)
+    found = epoch(reader(sampler=clips, random_shuffle=shuffled))
+    wanted = [
+        (label, frames.tolist())
+        for label, name in enumerate(FILES)
+        for frames in clips.frames(videos.made(name).num_frames)
+    ]
+    assert (found == wanted) is not shuffled
+    assert sorted(found) == sorted(wanted)
+
+
+def test_an_even_clip_that_fails_is_masked_at_its_own_length(tmp_path):
+    encode_video(tmp_path / "a.mp4", frames=12, size=(32, 16))
+    (tmp_path / "b.mp4").write_bytes(b"no video")
+    files = [str(tmp_path / name) for name in ("a.mp4", "b.mp4")]
+    clips = vl.EvenClips(2, count=4)
+    with reader(filenames=files, sampler=clips, on_error="mask") as pipe:
+        found = [clip for _ in range(2) for clip in pipe.run()[0]]
+    assert [len(clip) for clip in found] == [4] * 4
+    assert [bool(clip.any()) for clip in found] == [True, True, False, False]
+
+
 def test_several_clips_of_each_video_begin_at_places_of_their_own(videos):
     pipe = reader(sequence_length=4, stride=2, clips_per_video=5)
     found = epoch(pipe)

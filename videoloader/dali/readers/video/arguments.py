@@ -179,7 +179,13 @@ ARGUMENTS = (
         default=False,
         doc="one clip a file, its frames spread over the file",
     ),
-    Argument("sampler", ANY, None, "any clip sampler, in place of the arguments above"),
+    Argument(
+        "sampler",
+        ANY,
+        None,
+        "any clip sampler, in place of the arguments above; each clip that `DenseClips` or "
+        "`EvenClips` takes of a video is a sample",
+    ),
     PAD("none"),
     Argument(
         "pad_sequences",

@@ -20,7 +20,7 @@ from videoloader.indexing.index import VideoIndex
 from videoloader.sampling import generator, pad_frames
 from videoloader.sampling.orders.reader_epochs import Epochs, Place
 from videoloader.sampling.orders.reader_order import ReaderOrder
-from videoloader.sampling.several_clips import usual_length
+from videoloader.sampling.several_clips import usual_shape
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class ClipReader:
             _Clip(self, place, number),
             Identity(number, place.epoch),
             self.scopes.index(video),
-            usual_length(self.clips.sampler) if policy.on_error == "mask" else 0,
+            usual_shape(self.clips.sampler)[-1] if policy.on_error == "mask" else 0,
             self.failures,
             item,
             place.epoch,

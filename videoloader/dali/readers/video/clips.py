@@ -1,7 +1,8 @@
 """The clips of a set of videos: how many there are, and which frames each one is made of.
 
-A sampler of one clip a video needs nothing of the videos beforehand. For `DenseClips` the number of
-clips of each is worked out once, and of all that was read only that number is kept.
+A sampler of one clip a video, or of as many of each, needs nothing of the videos beforehand. For
+`DenseClips` the number of clips of each is worked out once, and of all that was read only that
+number is kept.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Clips:
         Raises:
             StaleIndexError: the video has fewer clips than it had when they were counted.
         """
-        if not isinstance(self.sampler, DenseClips):
+        if not isinstance(self.sampler, DenseClips | EvenClips):
             frames = sample_frames(self.sampler, index, start=scope[0], stop=scope[1], rng=rng)
         else:
             video = self.video(number)
@@ -122,15 +123,10 @@ def clip_rule(
                 "uniform_sample"
             )
         check_sampler("fn.readers.video: sampler", sampler)
-        if isinstance(sampler, EvenClips):
+        if clips_per_video is not None and isinstance(sampler, DenseClips | EvenClips):
             raise ArgumentError(
-                "fn.readers.video: a sample of a reader is one clip, and EvenClips gives several; "
-                "take them with Loader or ClipDataset, or DenseClips here"
-            )
-        if clips_per_video is not None and isinstance(sampler, DenseClips):
-            raise ArgumentError(
-                "fn.readers.video: DenseClips takes every clip of a video; for clips_per_video "
-                "give a sampler that draws, such as RandomClip"
+                f"fn.readers.video: each clip that {type(sampler).__name__} takes of a video is a "
+                "sample; for clips_per_video give a sampler that draws, such as RandomClip"
             )
         return sampler
     if sequence_length is None:

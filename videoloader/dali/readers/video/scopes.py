@@ -24,7 +24,7 @@ from videoloader.decoding.opening.indexer import Indexer
 from videoloader.errors import FormatError, VideoError
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.runtime.threads import in_threads
-from videoloader.sampling import ClipSampler, DenseClips
+from videoloader.sampling import ClipSampler, DenseClips, EvenClips
 from videoloader.sampling.several_clips import count_clips, count_clips_by_length
 from videoloader.sources.items import Item
 from videoloader.training.known_bad import KnownBad, kept_numbers, named_videos
@@ -92,13 +92,15 @@ class Scopes:
         """All clips that a sampler takes.
 
         Args:
-            sampler: one of one clip a video needs no look at the videos.
+            sampler: only `DenseClips` needs a look at the videos.
             backwards: play clips backwards.
             num_threads: that read the tables of files.
             failures: takes the videos that cannot be read, which have no clip then.
             clips_per_video: how often a sampler of one clip is asked for one of each video.
             known: clips end to end that hold a damaged frame are left out.
         """
+        if isinstance(sampler, EvenClips):
+            clips_per_video = sampler.clips
         if not isinstance(sampler, DenseClips):
             return Clips(sampler, np.full(len(self), clips_per_video, dtype=np.int64), backwards)
         if self.videos.is_indexed and sampler.fps is None:
