@@ -538,7 +538,7 @@ def wheel(run_folder, tmp_path_factory):
 
     def build(out):
         tree = tmp_path_factory.mktemp("tree")
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "setup.py"):
             shutil.copy(ROOT / name, tree)
         shutil.copytree(PACKAGE, tree / "videoloader", ignore=shutil.ignore_patterns("__pycache__"))
         run_python("-m", "build", "--wheel", "--no-isolation", "--outdir", out, tree)
@@ -583,6 +583,31 @@ def test_the_version_is_the_same_wherever_it_is_told():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text()
     assert project["version"] == videoloader.__version__
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/team/videoloader/"])
+def test_links_of_the_readme_lead_somewhere_from_a_registry(tmp_path, address):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "setup.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "videoloader").mkdir()
+    (tmp_path / "videoloader" / "__init__.py").touch()
+    if address:
+        project = (tmp_path / "pyproject.toml").read_text()
+        urls = f'[project.urls]\nRepository = "{address}"\n\n[project.scripts]'
+        (tmp_path / "pyproject.toml").write_text(project.replace("[project.scripts]", urls))
+    command = "from setuptools import build_meta; build_meta.prepare_metadata_for_build_wheel('.')"
+    subprocess.run([sys.executable, "-c", command], cwd=tmp_path, check=True, capture_output=True)
+    (path,) = tmp_path.glob("*.dist-info/METADATA")
+    shown = path.read_text(encoding="utf-8")
+    own = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", own)
+    assert len(links) > 30
+    for place in links:
+        assert (ROOT / place).exists()
+        kind = "raw" if place.endswith(".svg") else "blob"
+        version = videoloader.__version__
+        wanted = f"{address}{kind}/v{version}/{place}" if address else place
+        assert f"]({wanted})" in shown
 
 
 def test_the_extra_cuda_is_that_of_the_newest_cuda():
