@@ -12,7 +12,7 @@ RUN apt-get update \
     && python3 -m venv /opt/venv
 
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
 COPY videoloader videoloader
 RUN pip install --constraint constraints.txt ".[cuda,query,remote]"
 

@@ -37,7 +37,7 @@ TESTS = (
     *("tests/test_video.py", "tests/training/test_loader.py", "tests/decoding/test_batch.py"),
     *("tests/indexing/test_containers.py", "tests/cli/test_command.py"),
 )
-PACKAGE = ("videoloader", "pyproject.toml", "README.md", "LICENSE")
+PACKAGE = ("videoloader", "pyproject.toml", "setup.py", "README.md", "LICENSE")
 # What tests read, beside themselves.
 BESIDE = ("tests", "docs", "samples", "conftest.py", "pyproject.toml", "README.md")
 TOOLS = ("pytest>=8.3", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.100")
