@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from videoloader.training.labels.table_columns import TableColumns
     from videoloader.training.loader import Loader
     from videoloader.training.patches import patchify, unpatchify
-    from videoloader.training.segments import Segments
+    from videoloader.training.segments.segments import Segments
     from videoloader.video import Video
     from videoloader.writing.cut import cut
     from videoloader.writing.write import write_video
@@ -115,7 +115,7 @@ _LAZY = {
     "LabelColumn": "videoloader.training.labels.label_column",
     "Loader": "videoloader.training.loader",
     "SampleFailure": "videoloader.decoding.failures",
-    "Segments": "videoloader.training.segments",
+    "Segments": "videoloader.training.segments.segments",
     "TableColumns": "videoloader.training.labels.table_columns",
     "Video": "videoloader.video",
     "cut": "videoloader.writing.cut",

@@ -22,7 +22,7 @@ from videoloader.dali import fn, pipeline_def
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.sampling.times import frames_between, ranges_between
-from videoloader.training.segment_times import as_seconds
+from videoloader.training.segments.times import as_seconds
 
 FPS = 25
 LENGTHS = {"long": 100, "short": 30}

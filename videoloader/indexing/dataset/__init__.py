@@ -4,7 +4,8 @@ Writing: start at `job.py` (`index_dataset`), which lists files with `listing.py
 finished rows in `journal.py`; `merging.py` joins shards. Reading: start at `videos.py`
 (`DatasetIndex`, `Videos`), which chooses among the rows of `reader.py` with `filtering.py`,
 `sql.py`, `dividing.py` and `joining.py`; single rows come from `cache.py`. `rows.py` is one row,
-`skipped.py` what was not indexed; `part.py` writes files, and reads all of their rows.
+`skipped.py` what was not indexed; `part.py` writes files, and reads all of their rows. `tables.py`
+reads tables of others.
 """
 
 from videoloader.indexing.dataset.job import index_dataset
