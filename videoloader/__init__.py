@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from videoloader.decoding.clip_batch import Clip, ClipBatch, ClipFailure
     from videoloader.decoding.failures import SampleFailure
     from videoloader.decoding.request import ClipRequest
-    from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
+    from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset, unnest
     from videoloader.training.clip_dataset import ClipDataset, collate_samples
     from videoloader.training.epoch_sampler import EpochSampler
     from videoloader.training.labels.label_column import LabelColumn
@@ -95,6 +95,7 @@ __all__ = [
     "sampling",
     "score_video",
     "transcode",
+    "unnest",
     "unpatchify",
     "write_video",
 ]
@@ -130,6 +131,7 @@ _LAZY = {
     "patchify": "videoloader.training.patches",
     "score_video": "videoloader.datasets",
     "transcode": "videoloader.datasets.transcode",
+    "unnest": "videoloader.indexing.dataset",
     "unpatchify": "videoloader.training.patches",
     "write_video": "videoloader.writing.write",
 }

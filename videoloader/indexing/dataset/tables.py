@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,24 @@ from videoloader.machinery.system.faults import unreadable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_JSON = {".json", ".jsonl", ".ndjson"}
+_JSON, _PARQUET = (".json", ".jsonl", ".ndjson"), ".parquet"
 _UNNAMED = "__index_level_"  # columns that pyarrow makes of the index of a pandas table
 
 
+def is_csv(table: object) -> bool:
+    """Whether a table that a user gave is a CSV file."""
+    return isinstance(table, str | os.PathLike) and _ending(table) not in {_PARQUET, *_JSON}
+
+
 def read_table(
-    path: str | os.PathLike[str], columns: Sequence[str] | None = None, *, key: str = ""
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    *,
+    key: str = "",
+    texts: Sequence[str] = (),
+    column_names: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Read columns of a Parquet or JSON file (by its ending), or of a CSV file with column names.
+    """Read columns of a Parquet, JSON or CSV file, by its ending; of TSV with `.tsv`.
 
     A JSON file has an object a row, in a list or one a line, or one object of columns.
 
@@ -30,6 +41,8 @@ def read_table(
         path: of the file.
         columns: all by default.
         key: column that is read as text, even if it looks like numbers.
+        texts: further such columns.
+        column_names: of a CSV file whose first line has none.
 
     Raises:
         SourceError: there is no such file.
@@ -38,50 +51,82 @@ def read_table(
     """
     import pyarrow as pa
     import pyarrow.csv
+    import pyarrow.json
     import pyarrow.parquet as pq
 
-    name = shown(os.fspath(path))
-    try:
-        if Path(path).suffix.lower() == ".parquet":
+    name, ending = shown(os.fspath(path)), _ending(path)
+    with read_whole(path):
+        if ending == _PARQUET:
             with pq.ParquetFile(Path(path)) as file:
                 check_columns(file.schema_arrow.names, columns or (), name, key=key)
                 return file.read(None if columns is None else list(dict.fromkeys(columns)))
-        if Path(path).suffix.lower() in _JSON:
-            table = _read_json(Path(path))
+        if is_csv(path):
+            kept = dict.fromkeys([*texts, *([key] if key else [])], pa.string())
+            table = pa.csv.read_csv(
+                Path(path),
+                pa.csv.ReadOptions(column_names=column_names),
+                pa.csv.ParseOptions(
+                    delimiter="\t" if ending == ".tsv" else ",", newlines_in_values=True
+                ),
+                pa.csv.ConvertOptions(column_types=kept),
+            )
+        elif ending != ".json" or (value := load_json(Path(path))) is None:
+            table = pa.json.read_json(Path(path))
         else:
-            texts = pa.csv.ConvertOptions(column_types={key: pa.string()} if key else {})
-            table = pa.csv.read_csv(Path(path), convert_options=texts)
-    except OSError as error:
-        raise unreadable(os.fspath(path), error) from None
-    except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"{name}: no table ({error})") from error
+            table = table_of_json(value, "videoloader.unnest reads lists inside of objects")
     check_columns(table.column_names, columns or (), name, key=key)
     return table if columns is None else table.select(list(dict.fromkeys(columns)))
 
 
-def _read_json(path: Path) -> pa.Table:
-    """A file of JSON lines, or one of a list of objects or of an object of lists.
+def _ending(path: str | os.PathLike[str]) -> str:
+    return Path(path).suffix.lower()
+
+
+@contextmanager
+def read_whole(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise what goes wrong with the file of a table as an error of ours.
 
     Raises:
-        ArrowException, JSONDecodeError: it is neither.
+        SourceError: it cannot be read.
+        FormatError: it is no table.
     """
     import pyarrow as pa
-    import pyarrow.json
 
-    if path.suffix.lower() == ".json":
-        text = path.read_bytes()
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            if not error.msg.startswith("Extra data"):  # else an object a line
-                raise
-        else:
-            if isinstance(value, list) and all(isinstance(row, dict) for row in value) and value:
-                return pa.Table.from_struct_array(pa.array(value))
-            if isinstance(value, dict) and all(isinstance(rows, list) for rows in value.values()):
-                return pa.table(value)
-            raise pa.ArrowInvalid("neither a list of objects nor an object of lists")
-    return pa.json.read_json(path)
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(os.fspath(path), error) from None
+    except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"{shown(os.fspath(path))}: no table ({error})") from error
+
+
+def load_json(path: Path) -> Any:
+    """The value in a file; None if it has JSON lines.
+
+    Raises:
+        JSONDecodeError: it has neither.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Extra data"):
+            return None
+        raise
+
+
+def table_of_json(value: Any, advice: str) -> pa.Table:
+    """A list of objects, or an object of lists, as a table; `advice` says what else to call.
+
+    Raises:
+        ArrowException: it is neither.
+    """
+    import pyarrow as pa
+
+    if isinstance(value, list) and all(isinstance(row, dict) for row in value) and value:
+        return pa.Table.from_struct_array(pa.array(value))
+    if isinstance(value, dict) and all(isinstance(rows, list) for rows in value.values()):
+        return pa.table(value)
+    raise pa.ArrowInvalid(f"neither a list of objects nor an object of lists; {advice}")
 
 
 def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key: str = "") -> None:
@@ -98,21 +143,27 @@ def check_columns(known: Sequence[str], wanted: Sequence[str], name: str, *, key
             raise ArgumentError(message)
 
 
-def as_table(table: Any, *, key: str = "") -> tuple[pa.Table, str]:
+def as_table(
+    table: Any, *, key: str = "", column_names: Sequence[str] | None = None
+) -> tuple[pa.Table, str]:
     """A table that a user gave, and its name for messages.
 
     Args:
         table: path of a CSV, Parquet or JSON file; a table of Arrow, pandas or Polars, or another
             with `__arrow_c_stream__`; a dictionary of columns.
         key: column that is read as text from a CSV file.
+        column_names: of a CSV file whose first line has none.
 
     Raises:
         ArgumentTypeError: it is none of these.
+        ArgumentError: there are names of columns for something else.
     """
     import pyarrow as pa
 
+    if column_names is not None and not is_csv(table):
+        raise ArgumentError("column_names= is for CSV files, whose first line may have no names")
     if isinstance(table, str | os.PathLike):
-        return read_table(table, key=key), shown(os.fspath(table))
+        return read_table(table, key=key, column_names=column_names), shown(os.fspath(table))
     if type(table).__module__.startswith("polars"):
         import polars
 

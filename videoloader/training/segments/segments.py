@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,8 +15,9 @@ from videoloader.indexing.dataset import DatasetIndex, Item, Videos
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.checks import one_of
 from videoloader.sampling.times import ranges_between
-from videoloader.training.segments.rows import Unit, read_rows
+from videoloader.training.segments.rows import RowOptions, Unit, read_rows
 from videoloader.training.segments.usable import find_usable
+from videoloader.training.segments.values import RowFunction
 from videoloader.training.sources import ClipSources, SampleVideos, find_sources
 
 if TYPE_CHECKING:
@@ -36,20 +37,27 @@ class Segments:
     processes may share segments.
 
     Args:
-        table: path of a CSV, JSON, JSON lines or Parquet file (by its ending), or a table of Arrow,
-            pandas or Polars, or a dictionary of columns.
+        table: path of a CSV, TSV, JSON, JSON lines or Parquet file (by its ending), or a table of
+            Arrow, pandas or Polars, or a dictionary of columns. `unnest` makes one where rows have
+            lists, as in nested JSON.
         index: data set index, or some of its videos, or its path, that has the videos of the table.
         root: folder or URL where they are, in place of `index`. By default the table has paths.
         video: name of the column that says which video, by an end of its path that is that of no
             other one: a path, a name of a file, or one without its ending, such as an id. By
             default the column of a usual name, such as `path`, `file`, `video_id`, `youtube_id`.
+            Or a format of columns, such as `"{youtube_id}_{time_start:06d}.mp4"`; or a function
+            that is called with each row, a dictionary, and returns the name.
         start: name of the column of starts, by default `start`, `time_start` or the like: seconds,
             as `times` of a batch has them, or text such as `1:02:03.5`; or with `unit="frames"`
-            frame numbers. Without a value the segment begins with the video.
-        end: of that of ends, which are exclusive. Without a value, or behind the end of its video,
-            a segment ends with the video.
+            frame numbers. Without a value the segment begins with the video. Or a function of a
+            row, such as `lambda row: row["segment"][0]`.
+        end: of that of ends, which are exclusive; likewise. Without a value, or behind the end of
+            its video, a segment ends with the video.
         unit: of starts and ends, `seconds` or `frames`. The frame on screen at the start is the
             first; the last one begins before the end.
+        whole_videos: each row is all of its video, also if there are columns of starts and ends,
+            which files that are trimmed already have. Videos are not opened for it.
+        column_names: names of the columns of a CSV file whose first line has none.
         on_missing: what becomes of segments of videos that are not there or not readable, that are
             empty or reversed, or outside their video: `raise` an error that counts them, or `skip`
             them and log that; see `skipped`.
@@ -81,19 +89,29 @@ class Segments:
         index: str | os.PathLike[str] | DatasetIndex | Videos | None = None,
         *,
         root: str | os.PathLike[str] | None = None,
-        video: str | None = None,
-        start: str | None = None,
-        end: str | None = None,
+        video: str | RowFunction | None = None,
+        start: str | RowFunction | None = None,
+        end: str | RowFunction | None = None,
         unit: Unit = "seconds",
+        whole_videos: bool = False,
+        column_names: Sequence[str] | None = None,
         on_missing: Literal["raise", "skip"] = "raise",
     ) -> None:
         one_of("unit", unit, ("seconds", "frames"))
         one_of("on_missing", on_missing, ("raise", "skip"))
         if index is not None and root is not None:
             raise ArgumentError("give index or root to Segments, not both")
-        rows = read_rows(table, video=video, start=start, end=end, unit=unit)
+        options = RowOptions(video, start, end, unit, whole_videos, column_names)
+        rows = read_rows(table, options)
         self.table, self.table_name = rows.table, rows.name
-        usable = find_usable(rows, index, root=root, unit=unit, on_missing=on_missing)
+        usable = find_usable(
+            rows,
+            index,
+            root=root,
+            unit=unit,
+            whole_videos=whole_videos,
+            on_missing=on_missing,
+        )
         self._rows, self._videos, self.skipped = usable
         self._unit: Unit = unit
         self._begins, self._ends = rows.begins[self._rows], rows.ends[self._rows]

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _AT_ONCE, _OPEN_AT_ONCE = 1 << 10, 16  # videos that are handed to threads together, and opened
-_UNREADABLE = "of a video that cannot be read"
+_ABSENT, _UNREADABLE = "of a video that is not there", "of a video that cannot be read"
+_OUTSIDE = "outside its video"
+_HINTS = {
+    _ABSENT: "; video= may be a format of columns, such as '{id}.mp4'",
+    _OUTSIDE: "; whole_videos=True takes all of files that are trimmed already",
+}
 _ROUNDED = 1e-6  # seconds by which a table may be wrong without a word
 
 
@@ -51,6 +56,7 @@ def find_usable(
     *,
     root: str | os.PathLike[str] | None,
     unit: Unit,
+    whole_videos: bool,
     on_missing: str,
 ) -> Usable:
     """Find the videos of segments, and which of these have frames; see `Segments`.
@@ -63,11 +69,16 @@ def find_usable(
     found, places = _find(named.dictionary, index, root, rows.name)
     codes = named.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     places = np.append(places, -1)[codes]
-    spans = _spans_of(found, places)
+    spans = _spans_of(found, places, look=not whole_videos)
     problems = _problems(places, rows, spans, unit)
     kept = np.flatnonzero(~np.logical_or.reduce([*problems.values()]))
-    cause = f", such as {next(iter(spans.errors.values()))}" if spans.errors else ""
-    skipped = _told(problems, rows, on_missing, cause)
+    details = {}
+    if spans.errors:
+        details[_UNREADABLE] = f", such as {next(iter(spans.errors.values()))}"
+    if index is not None or root is not None:
+        example = shown(found.item(0).key.rpartition("/")[2])
+        details[_ABSENT] = f", among {len(found)} videos such as {example!r}"
+    skipped = _told(problems, rows, on_missing, details)
     last = (spans.counts if unit == "frames" else spans.ends)[places[kept]]
     ends = rows.ends[kept]
     if count := np.count_nonzero(np.isfinite(ends) & (ends > last + _ROUNDED)):
@@ -112,16 +123,24 @@ def _find(
     return found, places
 
 
-def _spans_of(found: ListedVideos | IndexedVideos, places: NDArray[np.int64]) -> _Spans:
-    """When videos begin and end; those of a list at some places are opened for it."""
+def _spans_of(
+    found: ListedVideos | IndexedVideos, places: NDArray[np.int64], *, look: bool
+) -> _Spans:
+    """When videos begin and end; those of a list at some places are opened for it.
+
+    Without `look` they are not: each may be as long as anybody thinks.
+    """
     if isinstance(found, IndexedVideos):
         known = found.numbers(["start", "duration", "num_frames"])
         begins, seconds, counts = known.values()
         return _Spans(begins, begins + seconds, counts.astype(np.int64), {})
-    spans = _Spans(np.zeros(len(found)), np.zeros(len(found)), np.zeros(len(found), np.int64), {})
+    count = len(found)
+    if not look:
+        return _Spans(np.zeros(count), np.full(count, np.inf), np.ones(count, np.int64), {})
+    spans = _Spans(np.zeros(count), np.zeros(count), np.zeros(count, np.int64), {})
     with closing(Indexer(memory_limit=worker_limit("auto"))) as indexer:
 
-        def look(place: int) -> None:
+        def open_one(place: int) -> None:
             item = found.item(place)
             try:
                 with blamed_on(item.name), item.open() as source:
@@ -134,7 +153,7 @@ def _spans_of(found: ListedVideos | IndexedVideos, places: NDArray[np.int64]) ->
 
         named = np.unique(places[places >= 0])
         for first in range(0, len(named), _AT_ONCE):
-            in_threads(look, named[first : first + _AT_ONCE].tolist(), _OPEN_AT_ONCE)
+            in_threads(open_one, named[first : first + _AT_ONCE].tolist(), _OPEN_AT_ONCE)
     return spans
 
 
@@ -157,10 +176,10 @@ def _problems(
     is_before = np.isfinite(ends) & (ends <= np.append(lows, 0)[places])
     is_empty = np.append(spans.counts == 0, [False])[places]
     found = {
-        "of a video that is not there": ~is_there,
+        _ABSENT: ~is_there,
         _UNREADABLE: is_there & is_bad[places],
         "empty or reversed": ~(begins < ends),
-        "outside its video": is_there & (is_behind | is_before | is_empty),
+        _OUTSIDE: is_there & (is_behind | is_before | is_empty),
     }
     seen = np.zeros(len(places), dtype=np.bool_)
     for kind, mask in found.items():
@@ -170,11 +189,14 @@ def _problems(
 
 
 def _told(
-    problems: dict[str, NDArray[np.bool_]], given: SegmentRows, on_missing: str, cause: str
+    problems: dict[str, NDArray[np.bool_]],
+    given: SegmentRows,
+    on_missing: str,
+    details: dict[str, str],
 ) -> pa.Table:
     """The rows with problems, and which; an error or a line in the log says how many.
 
-    `cause` is why a video could not be read.
+    `details` are what is said of some kinds of problems.
 
     Raises:
         ArgumentError: there are some and `on_missing` is `raise`, or no segment is left.
@@ -191,14 +213,16 @@ def _told(
     texts = []
     for kind, those in zip(kinds, rows, strict=True):
         row = int(those[0])
-        begin, end = (f"{each[row]:g}" for each in (given.begins, given.ends))
+        begin, end = given.begins[row], given.ends[row]
         called = shown(str(given.videos[row].as_py()))
-        why = cause if kind == _UNREADABLE else ""
-        texts.append(f"{len(those)} {kind} (first row {row}: {called!r}, {begin} to {end}{why})")
+        span = "" if np.isinf(begin) and np.isinf(end) else f", {begin:g} to {end:g}"
+        more = details.get(kind, "")
+        texts.append(f"{len(those)} {kind} (first row {row}: {called!r}{span}{more})")
     count = len(given.table)
     text = f"{given.name}: {len(bad)} of {count} segments have no frames: {'; '.join(texts)}"
     if on_missing == "raise":
-        raise ArgumentError(f'{text}; on_missing="skip" leaves them out')
+        hints = "".join(_HINTS.get(kind, "") for kind in kinds)
+        raise ArgumentError(f'{text}; on_missing="skip" leaves them out{hints}')
     if len(bad) == count:
         raise ArgumentError(f"{text}; none is left")
     _log.warning("%s; left out, see Segments.skipped", text)
