@@ -551,11 +551,6 @@ def test_indexes_of_listed_videos_are_refused(root):
         vl.ClipDataset(vl.Segments(table(), root=root), vl.UniformClip(2), indexes=indexes)
 
 
-def test_jobs_over_videos_refuse_segments(root):
-    with pytest.raises(vl.errors.ArgumentTypeError, match="a video must be a path"):
-        vl.map_clips(vl.Segments(table(), root=root), lambda _: {}, out="x.parquet")
-
-
 @given(st.lists(st.tuples(st.integers(-5, 110), st.integers(1, 40)), min_size=1, max_size=20))
 def test_ranges_of_many_times_are_those_of_each(limits):
     video = SimpleNamespace(

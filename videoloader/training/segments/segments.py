@@ -14,7 +14,7 @@ from videoloader.errors import ArgumentError, FrameRangeError
 from videoloader.indexing.dataset import DatasetIndex, Item, Videos
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.checks import one_of
-from videoloader.sampling.times import ranges_between
+from videoloader.training.segments.part import Part, frame_ranges
 from videoloader.training.segments.rows import RowOptions, Unit, read_rows
 from videoloader.training.segments.usable import find_usable
 from videoloader.training.segments.values import RowFunction
@@ -65,6 +65,7 @@ class Segments:
     Attributes:
         table: all rows and columns that were given.
         skipped: rows that were left out, and why: an Arrow table of `row` and `reason`.
+        videos: the video of each segment.
 
     Raises:
         ArgumentError: there are no such columns, or none that can be found by its name; a start or
@@ -112,7 +113,7 @@ class Segments:
             whole_videos=whole_videos,
             on_missing=on_missing,
         )
-        self._rows, self._videos, self.skipped = usable
+        self._rows, self.videos, self.skipped = usable
         self._unit: Unit = unit
         self._begins, self._ends = rows.begins[self._rows], rows.ends[self._rows]
 
@@ -126,7 +127,7 @@ class Segments:
     def take(self, numbers: NDArray[np.int64]) -> Segments:
         """Some of the segments, by their numbers; they keep their rows."""
         taken = copy(self)
-        taken._videos = self._videos.take(numbers)
+        taken.videos = self.videos.take(numbers)
         taken._rows = self._rows[numbers]
         taken._begins, taken._ends = self._begins[numbers], self._ends[numbers]
         return taken
@@ -147,19 +148,19 @@ class Segments:
 
     def keys(self) -> list[str]:
         """Key of the video of each segment."""
-        return self._videos.keys()
+        return self.videos.keys()
 
     def paths(self) -> list[str]:
         """Whole path of the video of each segment."""
-        return self._videos.paths()
+        return self.videos.paths()
 
     def item(self, number: int) -> Item:
         """Where the video of a segment is."""
-        return self._videos.item(number)
+        return self.videos.item(number)
 
     def index(self, number: int) -> VideoIndex | None:
         """The index of the video of a segment, if there is a data set index."""
-        return self._videos.index(number)
+        return self.videos.index(number)
 
     def scope(self, number: int, index: VideoIndex) -> tuple[int, int]:
         """First frame and end (exclusive) of a segment.
@@ -167,14 +168,16 @@ class Segments:
         Raises:
             FrameRangeError: the video has become shorter.
         """
-        firsts, stops = self._ranges(np.array([number]), index)
-        if firsts[0] >= stops[0]:
-            raise FrameRangeError(
-                f"{index.name}: has no frame of the segment from {self._begins[number]:g} to "
-                f"{self._ends[number]:g} {self._unit} (row {self.row(number)} of "
-                f"{self.table_name})"
-            )
-        return int(firsts[0]), int(stops[0])
+        try:
+            return self.part(number).frames(index)
+        except FrameRangeError as error:
+            text = f"{error} (row {self.row(number)} of {self.table_name})"
+            raise FrameRangeError(text) from None
+
+    def part(self, number: int) -> Part:
+        """A segment for worker processes, without the table."""
+        begin, end = float(self._begins[number]), float(self._ends[number])
+        return Part(self.row(number), self.videos.row(number), begin, end, self._unit)
 
     def holds(self, number: int, frames: set[int]) -> bool:
         """Whether a segment has one of some frames of its video; True where that is unknown."""
@@ -189,47 +192,36 @@ class Segments:
     @property
     def is_indexed(self) -> bool:
         """Whether the videos are those of a data set index."""
-        return self._videos.is_indexed
+        return self.videos.is_indexed
 
     def numbers(self, names: list[str]) -> dict[str, NDArray[Any]]:
         """Columns of numbers of the data set index; `num_frames` are those of the segments."""
-        found = self._videos.numbers(names)
+        found = self.videos.numbers(names)
         return found | {"num_frames": self._num_frames()} if "num_frames" in names else found
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns of the table, and of those of the data set index."""
-        return [*dict.fromkeys([*self.table.column_names, *self._videos.column_names])]
+        return [*dict.fromkeys([*self.table.column_names, *self.videos.column_names])]
 
     def column(self, name: str) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
         """One of them, and the row of each segment in it."""
         if name in self.table.column_names:
             return self.table[name], self._rows
-        return self._videos.column(name)
-
-    def _ranges(
-        self, numbers: NDArray[np.int64], index: VideoIndex
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First frame and end (exclusive) of segments of one video."""
-        begins, ends = self._begins[numbers], self._ends[numbers]
-        if self._unit == "frames":
-            firsts, stops = (each.clip(0, index.num_frames) for each in (begins, ends))
-            return firsts.astype(np.int64), stops.astype(np.int64)
-        low, high = index.boundaries[0], index.boundaries[-1] + 1
-        times = begins.clip(low, high), ends.clip(low, high)
-        return ranges_between(*times, index, name=index.name)
+        return self.videos.column(name)
 
     def _num_frames(self) -> NDArray[np.int64]:
         """Frames of each segment; of those in seconds by the indexes of their videos."""
         if self._unit == "frames":
-            counts = self._videos.numbers(["num_frames"])["num_frames"]
+            counts = self.videos.numbers(["num_frames"])["num_frames"]
             lengths: NDArray[np.float64] = np.minimum(self._ends, counts) - self._begins.clip(0)
             return lengths.astype(np.int64)
         found = np.zeros(len(self), dtype=np.int64)
-        for numbers in _by_video(self._videos.rows):
+        for numbers in _by_video(self.videos.rows):
             index = self.index(int(numbers[0]))
             assert index is not None
-            firsts, stops = self._ranges(numbers, index)
+            begins, ends = self._begins[numbers], self._ends[numbers]
+            firsts, stops = frame_ranges(begins, ends, index, unit=self._unit)
             found[numbers] = stops - firsts
         return found
 
