@@ -61,7 +61,7 @@ def measure(table: str, index: str) -> dict[str, float]:
         import torch  # noqa: F401  (whose memory is not that of segments)
 
         from videoloader.training.loader import Loader
-        from videoloader.training.segments import Segments
+        from videoloader.training.segments.segments import Segments
 
         before, begin = _peak(), time.perf_counter()
         segments = Segments(table, dataset)

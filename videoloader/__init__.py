@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from videoloader.decoding.clip_batch import Clip, ClipBatch, ClipFailure
     from videoloader.decoding.failures import SampleFailure
     from videoloader.decoding.request import ClipRequest
-    from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset
+    from videoloader.indexing.dataset import DatasetIndex, index_dataset, open_dataset, unnest
     from videoloader.training.clip_dataset import ClipDataset, collate_samples
     from videoloader.training.epoch_sampler import EpochSampler
     from videoloader.training.labels.label_column import LabelColumn
     from videoloader.training.labels.table_columns import TableColumns
     from videoloader.training.loader import Loader
     from videoloader.training.patches import patchify, unpatchify
-    from videoloader.training.segments import Segments
+    from videoloader.training.segments.segments import Segments
     from videoloader.video import Video
     from videoloader.writing.cut import cut
     from videoloader.writing.write import write_video
@@ -97,6 +97,7 @@ __all__ = [
     "score_video",
     "transcode",
     "tune",
+    "unnest",
     "unpatchify",
     "write_video",
 ]
@@ -117,7 +118,7 @@ _LAZY = {
     "LabelColumn": "videoloader.training.labels.label_column",
     "Loader": "videoloader.training.loader",
     "SampleFailure": "videoloader.decoding.failures",
-    "Segments": "videoloader.training.segments",
+    "Segments": "videoloader.training.segments.segments",
     "TableColumns": "videoloader.training.labels.table_columns",
     "Video": "videoloader.video",
     "cut": "videoloader.writing.cut",
@@ -133,6 +134,7 @@ _LAZY = {
     "score_video": "videoloader.datasets",
     "transcode": "videoloader.datasets.transcode",
     "tune": "videoloader.datasets.tuning",
+    "unnest": "videoloader.indexing.dataset",
     "unpatchify": "videoloader.training.patches",
     "write_video": "videoloader.writing.write",
 }

@@ -297,9 +297,10 @@ class Video(Closing):
 
         Args:
             frames: frame numbers in any order, repeated, or none: an array, a list or an iterator;
-                in place of the next four.
-            start: first frame.
-            stop: end, exclusive; the end of the video by default.
+                in place of `stride` and `count`.
+            start: first frame. With `frames`: frames before it are not shown, `pad_mode` is for
+                them as it is for those outside the video.
+            stop: end, exclusive; the end of the video by default. With `frames` likewise.
             stride: step between frames; negative plays backwards.
             count: number of frames, in place of `stop`.
             window: (top, left, height, width) of the resized picture, a crop after resizing; all
@@ -315,9 +316,10 @@ class Video(Closing):
             frames = select_frames(
                 num_frames=len(self), start=start, stop=stop, stride=stride, count=count
             )
-        elif (start, stop, stride, count) != (0, None, 1, None):
-            raise ArgumentError("give frames, or start, stop, stride and count, not both")
-        return self._decode(options, frames=frames, window=window)
+            start, stop = 0, None
+        elif (stride, count) != (1, None):
+            raise ArgumentError("give frames, or stride and count, not both")
+        return self._decode(options, frames=frames, window=window, start=start, stop=stop)
 
     @quick_switches()
     @takes_options(FrameOptions, ClipRequest, OutputFormat, DecodingRules)

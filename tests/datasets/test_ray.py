@@ -69,7 +69,7 @@ CASES = {
             "random_resized_crop": ((0.2, 1), (0.5, 2)),
             "random_flip": 0.5,
             "dtype": "float16",
-            "mean": 0.4,
+            "mean": 102,
             "labels": lambda key: len(key),
             "weights": [1, 2, 3, 4, 5, 6],
         },
@@ -148,6 +148,25 @@ def test_actors_read_paths(cluster, dataset):
     loader = vl.Loader(dataset.root, vl.RandomClip(4), batch_size=1, workers=0)
     assert_equal(rows_of(data), samples_of(loader))
     assert set(data.unique("labels")) == {0, 1}  # classes are folders
+
+
+@on_ray
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("how", ["random", "every clip"])
+def test_segments_are_read_as_a_loader_reads_them(how, indexed, cluster, dataset):
+    rows = {
+        "video": ["0", "3", "5", "3"],
+        "start": [2, 5, 0, 10],
+        "end": [14, 99, 12, 22],
+        "label": ["a", "b", "a", "c"],
+    }
+    where = {"index": dataset} if indexed else {"root": dataset.root}
+    segments = vl.Segments(rows, unit="frames", **where)
+    sampler, per_video = (vl.RandomClip(4), 1) if how == "random" else (vl.EvenClips(2, 6), "all")
+    options = {"clips_per_video": per_video, "labels": "label", "columns": ["start"], "seed": 3}
+    data = read_clips(segments, sampler, read_args={"override_num_blocks": 2}, **options)
+    loader = vl.Loader(segments, sampler, batch_size=2, workers=0, **options)
+    assert_equal(rows_of(data), samples_of(loader))
 
 
 @on_ray

@@ -22,7 +22,7 @@ from videoloader.dali import fn, pipeline_def
 from videoloader.demo.videos import encode_video, read_frame_number
 from videoloader.errors import ArgumentError, FormatError
 from videoloader.sampling.times import frames_between, ranges_between
-from videoloader.training.segment_times import as_seconds
+from videoloader.training.segments.times import as_seconds
 
 FPS = 25
 LENGTHS = {"long": 100, "short": 30}
@@ -549,11 +549,6 @@ def test_indexes_of_listed_videos_are_refused(root):
     indexes = {"a.mp4": vl.index_video(root / "part0" / "long.mp4")}
     with pytest.raises(ArgumentError, match="give Segments a data set index"):
         vl.ClipDataset(vl.Segments(table(), root=root), vl.UniformClip(2), indexes=indexes)
-
-
-def test_jobs_over_videos_refuse_segments(root):
-    with pytest.raises(vl.errors.ArgumentTypeError, match="a video must be a path"):
-        vl.map_clips(vl.Segments(table(), root=root), lambda _: {}, out="x.parquet")
 
 
 @given(st.lists(st.tuples(st.integers(-5, 110), st.integers(1, 40)), min_size=1, max_size=20))

@@ -20,25 +20,40 @@ from videoloader.indexing.dataset.rows import Row
 from videoloader.machinery.system.writing import written, written_whole
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
+from videoloader.training.segments.part import Part
 
 _PARTIAL = re.compile(r"(\.\w+)\.[0-9a-f]{8}\.partial")  # ends of names of `written_whole`
 _STAGED = ".staged"
 
 
 class Folder:
-    """One file for each video, in folders and under names as those of the sources."""
+    """One file for each video, in folders and under names as those of the sources.
 
-    def __init__(self, out: Path, items: Sequence[Item], suffix: str) -> None:
-        names = [_plain(item) for item in items]
+    Args:
+        out: the folder.
+        items: the videos.
+        suffix: of the files.
+        parts: segments, each of the video at its place; their rows are in the names.
+    """
+
+    def __init__(
+        self, out: Path, items: Sequence[Item], suffix: str, parts: Sequence[Part | None]
+    ) -> None:
+        videos = list(dict.fromkeys(items))
+        names = [_plain(item) for item in videos]
         levels = zip(*(name.split("/")[:-1] for name in names), strict=False)
         common = sum(1 for _ in takewhile(lambda level: len({*level}) == 1, levels))
         below = ["/".join(name.split("/")[common:]) for name in names]
         stems = [os.path.splitext(name)[0] for name in below]
         counts = Counter(stems)
         # Videos whose names differ in their suffix only keep it.
+        called = {
+            item: stem if counts[stem] == 1 else name
+            for item, stem, name in zip(videos, stems, below, strict=True)
+        }
+        ends = ["" if part is None else f"_{part.row:06d}" for part in parts]
         self._paths = [
-            out / f"{stem if counts[stem] == 1 else name}{suffix}"
-            for stem, name in zip(stems, below, strict=True)
+            out / f"{called[item]}{end}{suffix}" for item, end in zip(items, ends, strict=True)
         ]
 
     def path(self, number: int) -> Path:
@@ -71,6 +86,7 @@ class Shards:
         journal: of the job.
         settings: of the job; archives made with others are made again.
         states: current state of each video, None where it cannot be read.
+        parts: segments, each of the video at its place; None for whole videos.
     """
 
     def __init__(
@@ -83,8 +99,13 @@ class Shards:
         journal: Journal,
         settings: dict[str, Any],
         states: Sequence[Fingerprint | None],
+        parts: Sequence[Part | None],
     ) -> None:
         self._out, self._items, self._suffix = out, items, suffix
+        self._places = [
+            item.place() if part is None else (*item.place(), repr(part))
+            for item, part in zip(items, parts, strict=True)
+        ]
         self._size, self._journal = size, journal
         self._contents = [
             {
@@ -100,7 +121,7 @@ class Shards:
 
         Named by the source, since numbers change where videos are added.
         """
-        place = json.dumps(self._items[number].place()).encode()
+        place = json.dumps(self._places[number]).encode()
         name = hashlib.blake2b(place, digest_size=16).hexdigest()
         return self._out / _STAGED / f"{name}{self._suffix}"
 
@@ -148,7 +169,7 @@ class Shards:
     def _member(self, number: int, states: Sequence[Fingerprint | None]) -> list[Any]:
         state = states[number]
         known = None if state is None else [state.size, state.mtime_ns, state.etag]
-        return [self._items[number].place(), known]
+        return [self._places[number], known]
 
     def _tar(self, shard: int) -> Path:
         return self._out / f"{shard:06}.tar"

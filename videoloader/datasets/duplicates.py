@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.datasets.hashes import differing_bits, hash_video, packet_digest
-from videoloader.datasets.mapping import find_videos, map_clips
+from videoloader.datasets.job_videos import find_videos
+from videoloader.datasets.mapping import map_clips
 from videoloader.indexing.dataset import Item, Videos
 from videoloader.indexing.dataset.part import table_path
 from videoloader.indexing.dataset.video_job import Progress
@@ -155,7 +156,7 @@ def hash_videos(
     """
     function = partial(_describe, count=0 if distance is None else _PICTURES)
     path = _hash_file(table_path(out), *shard)
-    return map_clips(source, function, path, keep=True, shard=shard, **options)
+    return map_clips(find_videos(source), function, path, keep=True, shard=shard, **options)
 
 
 def _hash_file(target: Path, part: int, count: int) -> Path:

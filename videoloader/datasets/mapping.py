@@ -18,22 +18,21 @@ import numpy as np
 import torch
 
 from videoloader import errors
+from videoloader.datasets.job_videos import find_samples, states_by_number
 from videoloader.datasets.result_columns import as_rows, encode_rows, write_rows
 from videoloader.decoding.options import FrameOptions, StreamOptions, as_device
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
-from videoloader.indexing.dataset import DatasetIndex, Item, Videos, open_dataset
+from videoloader.indexing.dataset import DatasetIndex
 from videoloader.indexing.dataset.part import table_path
-from videoloader.indexing.dataset.rows import Row, state_of
+from videoloader.indexing.dataset.rows import Row
 from videoloader.indexing.dataset.video_job import (
     OnError,
     Progress,
     Task,
     VideoJob,
     part_of,
-    states_of,
     write_results,
 )
-from videoloader.machinery.system.address import is_url
 from videoloader.machinery.system.checks import one_of, whole_number
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.system.options import documented
@@ -41,7 +40,9 @@ from videoloader.machinery.system.pickling import pickle_for_program
 from videoloader.sampling import ClipSampler, generator, sample_frames
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.source import Fingerprint
-from videoloader.training.sources import ClipSources, IndexedVideos, ListedVideos, find_sources
+from videoloader.training.segments.part import Part
+from videoloader.training.segments.segments import Segments
+from videoloader.training.sources import ClipSources, IndexedVideos
 from videoloader.video import Video
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class _Work(NamedTuple):
 
 
 def map_clips(
-    source: ClipSources,
+    source: ClipSources | Segments,
     function: Function,
     out: str | os.PathLike[str],
     *,
@@ -116,7 +117,8 @@ def map_clips(
 
     Args:
         source: a data set index or its path, videos of one (`dataset.filter(...)`), or what
-            `index_dataset` takes: a folder, paths, items.
+            `index_dataset` takes: a folder, paths, items. Or `Segments`, with `clips`: each segment
+            stands for a video, and `row` is that of their table.
         function: called with each `Clip` of `clips`, or with the open `Video` where there are none.
             Returns a row: a dictionary, a NamedTuple, or the value or values of `columns`; or a
             list of dictionaries or NamedTuples for several rows. Values are what Parquet can hold:
@@ -167,12 +169,11 @@ def map_clips(
     if not ray:  # rather now than as the error of each video
         as_device(device)
     _check_options(options, clips)
-    found = find_videos(source)
-    videos = IndexedVideos(found) if isinstance(found, Videos) else ListedVideos(found, {})
+    samples, videos = find_samples(source, clips)
     if workers is None and device != "cpu":
         workers = 1
     numbers = part_of(list(range(len(videos))), shard)
-    dataset = found.dataset if isinstance(found, Videos) else None
+    dataset = videos.videos.dataset if isinstance(videos, IndexedVideos) else None
     travels = bool(ray) or workers != 0
     work = _Work(
         pickle_for_program(function) if travels else function,
@@ -194,8 +195,16 @@ def map_clips(
         note=_WarnOnce(),
         progress=progress,
     )
-    tasks = [(videos.row(number), videos.item(number)) for number in numbers]
-    name, state = _name_of(function, work), _states(videos)
+    tasks: list[Task] = [(samples.row(number), samples.item(number)) for number in numbers]
+    if isinstance(samples, Segments):
+        tasks = [(*tasks[n], samples.part(number)) for n, number in enumerate(numbers)]
+    of_number = states_by_number(videos)
+    by_row = {task[0]: number for task, number in zip(tasks, numbers, strict=True)}
+
+    def state(row: int) -> Fingerprint | None:
+        return of_number(by_row[row])
+
+    name = _name_of(function, work)
     job_id = _digest(name, *((*task, state(task[0])) for task in tasks))
     if keep and _job_of(out) == job_id:
         return pq.read_table(out)
@@ -223,15 +232,17 @@ def map_clips(
     return table
 
 
-def map_video(task: tuple[int, Item], *, work: _Work) -> Row:
-    """Call the function for the clips of one video; what goes wrong is returned.
+def map_video(task: Task, *, work: _Work) -> Row:
+    """Call the function for the clips of one video, or part; what goes wrong is returned.
 
     Raises:
         ResourceError: the machine lacks open files or the like, which ends the job.
     """
-    number, item = task
+    number, item = task[:2]
+    part: Part | None = task[2] if len(task) > 2 else None
     try:
-        index = None if work.dataset is None else work.dataset[number]
+        video_row = number if part is None else part.video
+        index = None if work.dataset is None else work.dataset[video_row]
         of_video = {k: v for k, v in work.options.items() if k in StreamOptions.__annotations__}
         of_clip = {k: v for k, v in work.options.items() if k in FrameOptions.__annotations__}
         function = work.function
@@ -242,10 +253,11 @@ def map_video(task: tuple[int, Item], *, work: _Work) -> Row:
                 rows = as_rows(function(video), work.columns)
                 return Row(item, None, {}, encode_rows(rows))
             rng = generator(work.seed, sample=number)
-            frames = np.atleast_2d(sample_frames(work.clips, video.index, rng=rng))
+            start, stop = (0, None) if part is None else part.frames(video.index)
+            frames = sample_frames(work.clips, video.index, start=start, stop=stop, rng=rng)
             rows = []
-            for each in frames:
-                clip = video.get_frames(each, **of_clip)  # type: ignore[arg-type]
+            for each in np.atleast_2d(frames):
+                clip = video.get_frames(each, start=start, stop=stop, **of_clip)  # type: ignore[arg-type]
                 for row in as_rows(function(clip), work.columns):
                     if "frames" in row:
                         raise ArgumentError(
@@ -273,30 +285,6 @@ def _check_options(options: MapOptions, clips: ClipSampler | None) -> None:
             raise ArgumentError(
                 f"{name} is of clips; give clips=, or ask the video that the function gets for them"
             )
-
-
-def find_videos(source: ClipSources) -> Videos | list[Item]:
-    """The videos of a job, in order; those of a whole data set index include its failures."""
-    if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".parquet"):
-        source = open_dataset(source)
-    if isinstance(source, DatasetIndex):
-        return Videos(source, np.arange(len(source)))
-    if isinstance(source, Videos):
-        return source
-    found = find_sources(source, {})
-    return found.videos if isinstance(found, IndexedVideos) else found.items
-
-
-def _states(videos: IndexedVideos | ListedVideos) -> Callable[[int], Fingerprint | None]:
-    """The state of each video, by row, as it was indexed or as it is now; None if unknown."""
-    if isinstance(videos, IndexedVideos):
-        return states_of(videos.videos.dataset)
-
-    def state(number: int) -> Fingerprint | None:
-        item = videos.item(number)
-        return None if is_url(item.path) and item.listed is None else state_of(item)
-
-    return state
 
 
 @functools.lru_cache(maxsize=1)

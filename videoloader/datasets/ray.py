@@ -34,8 +34,9 @@ from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.labels.label_values import VideoLabels
 from videoloader.training.labels.table_columns import Columns, SampleColumns
 from videoloader.training.requests import SampleRequests
-from videoloader.training.shaped_batches import video_sizes
-from videoloader.training.sources import ClipSources, IndexedVideos, find_sources
+from videoloader.training.segments.segments import Segments, sample_videos
+from videoloader.training.shaped_batches import displayed_sizes
+from videoloader.training.sources import ClipSources
 
 __all__ = ["read_clips"]
 
@@ -59,7 +60,7 @@ class ReadOptions(SampleOptions, FailureOptions, LabelOptions, LimitOptions, tot
     **DEFAULT_LIMITS,
 )
 def read_clips(
-    dataset: ClipSources,
+    dataset: ClipSources | Segments,
     clips: ClipSampler,
     *,
     columns: Columns = (),
@@ -194,11 +195,9 @@ class _Plan:
         count = framing.num_crops * math.prod(shape if requests.counts is None else shape[-1:])
         if framing.slot is not None:
             pixels = np.full(len(requests.videos), math.prod(framing.slot))
-        elif isinstance(requests.videos, IndexedVideos):
-            sizes = video_sizes(requests.videos)
-            known, which = np.unique(
-                np.stack([sizes.heights, sizes.widths], axis=1), axis=0, return_inverse=True
-            )
+        elif requests.videos.is_indexed:
+            sizes = np.stack(displayed_sizes(requests.videos), axis=1)
+            known, which = np.unique(sizes, axis=0, return_inverse=True)
             kept = [math.prod(framing.view((height, width)).size) for height, width in known]
             pixels = np.array(kept, np.int64)[which.reshape(-1)]
         else:
@@ -220,7 +219,7 @@ def _epochs(first: int, count: int) -> range:
 
 
 def _plan(
-    given: ClipSources,
+    given: ClipSources | Segments,
     clips: ClipSampler,
     columns: Columns,
     clips_per_video: ClipsPerVideo,
@@ -233,7 +232,7 @@ def _plan(
     output = from_options(OutputFormat, options)
     if output.element == "bfloat16":
         raise ArgumentError('Arrow has no bfloat16; give dtype="float16" or "float32"')
-    every = find_sources(given, {})
+    every = sample_videos(given, {})
     labels = find_labels(given, every, options["labels"], options["classes"])
     shares = None if weights is None else find_weights(weights, every)
     videos, labels, shares = kept_videos(

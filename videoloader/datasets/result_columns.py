@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from videoloader.errors import ArgumentError, ArgumentTypeError
-from videoloader.indexing.dataset import Item
 from videoloader.indexing.dataset.part import write_groups
 from videoloader.indexing.dataset.rows import Row
+from videoloader.indexing.dataset.video_job import Task, part_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,9 +92,9 @@ def decode_table(data: bytes) -> pa.Table:
 
 def write_rows(
     target: Path,
-    found: Callable[[Item], Row],
+    found: Callable[..., Row],
     *,
-    tasks: list[tuple[int, Item]],
+    tasks: list[Task],
     keys: list[str],
     names: tuple[str, ...],
     has_frames: bool,
@@ -104,8 +104,8 @@ def write_rows(
 
     Args:
         target: Parquet file to write.
-        found: what the job found of a video.
-        tasks: number and place of each video.
+        found: what the job found of a video, or of a part of it.
+        tasks: number and place of each video or part.
         keys: of each video.
         names: of columns that are there even where no video has them.
         has_frames: whether rows have the frames of clips.
@@ -119,7 +119,11 @@ def write_rows(
     own += [("frames", pa.list_(pa.int64()))] * has_frames
     own += [("error", text), ("error_kind", text)]
     fields = {name: pa.field(name, kind) for name, kind in own}
-    schemas = (decode_table(data).schema for _, item in tasks if (data := found(item).index))
+
+    def rows() -> Iterator[Row]:
+        return (found(task[1], part_number(task)) for task in tasks)
+
+    schemas = (decode_table(row.index).schema for row in rows() if row.index)
     for field in _unified(schemas, names):
         if field.name == _NO_COLUMN or (field.name == "frames" and has_frames):
             continue
@@ -131,15 +135,14 @@ def write_rows(
     schema = pa.schema(fields.values(), metadata=metadata)
 
     def tables() -> Iterator[pa.Table]:
-        for (number, item), key in zip(tasks, keys, strict=True):
-            row = found(item)
+        for task, key, row in zip(tasks, keys, rows(), strict=True):
             if row.error:
                 table = pa.table({"error": [row.error], "error_kind": [row.kind]})
             else:
                 table = decode_table(row.index)
             count = len(table)
             facts = {
-                "row": pa.array([number] * count, pa.int64()),
+                "row": pa.array([task[0]] * count, pa.int64()),
                 "key": pa.array([key] * count, text),
                 "clip": pa.array(np.arange(count, dtype=np.int32)),
             }

@@ -6,9 +6,9 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from videoloader.datasets.destinations import Folder, Shards, remove_partial
 from videoloader.datasets.lerobot import LeRobot, check_form, form_of_video, picture_sums
@@ -16,31 +16,49 @@ from videoloader.errors import ArgumentError, FormatError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, Videos, find_items, open_dataset
 from videoloader.indexing.dataset.journal import Journal
 from videoloader.indexing.dataset.rows import Row, state_of
-from videoloader.indexing.dataset.video_job import Progress, VideoJob
+from videoloader.indexing.dataset.video_job import Progress, VideoJob, returned_row
 from videoloader.indexing.video import index_video
 from videoloader.machinery.system.checks import real_number, whole_number
 from videoloader.machinery.system.faults import raise_shortage
 from videoloader.machinery.system.spelling import suggests_names
 from videoloader.machinery.system.writing import written, written_whole
 from videoloader.machinery.workers.processors import usable_processors
+from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.sampling import ClipSampler
 from videoloader.sampling.sampler import check_sampler
 from videoloader.sources.items import Item
 from videoloader.sources.source import Fingerprint
+from videoloader.training.segments.part import Part
+from videoloader.training.segments.segments import Segments
 from videoloader.training.sources import ClipSources
 from videoloader.writing.encoding import Encoding, Quality
 from videoloader.writing.formats import muxer_of
 from videoloader.writing.gain import Gain, GainWatch
 from videoloader.writing.reencoding import encode_part
 
-_Task: TypeAlias = tuple[int, Item, str]  # number, video, path of the file to write
+
+class _Task(NamedTuple):
+    """A file to write.
+
+    Attributes:
+        number: of the video or segment.
+        item: the video.
+        path: of the file.
+        part: a segment; None for a whole video.
+    """
+
+    number: int
+    item: Item
+    path: str
+    part: Part | None
+
 
 _JOURNAL = "transcode.journal"
 _ANY_SIDE = 1 << 30
 
 
 class TranscodeFailure(NamedTuple):
-    """A video that could not be transcoded: its name, the kind of its error, and the error."""
+    """A video, or part of one, that was not transcoded: its name, the kind of error, the error."""
 
     name: str
     kind: str
@@ -53,8 +71,8 @@ class Transcoded:
 
     Attributes:
         out: folder that holds the results.
-        written: videos that this call transcoded.
-        kept: videos that an earlier call had transcoded.
+        written: videos, or segments, that this call transcoded.
+        kept: those that an earlier call had transcoded.
         failures: of this call.
         bytes_before: size of the sources of what was written.
         bytes_after: size of what was written.
@@ -72,7 +90,7 @@ class Transcoded:
 
 @suggests_names
 def transcode(
-    sources: ClipSources,
+    sources: ClipSources | Segments,
     out: str | os.PathLike[str],
     *,
     codec: str | None = None,
@@ -102,6 +120,8 @@ def transcode(
     Args:
         sources: folders, globs, text lists, tar archives, videos or URLs, as for `index_dataset`;
             or a data set index or its path (.parquet), or videos of one (`dataset.filter(...)`).
+            Of `Segments` each becomes a file of its own, with the row of the table in its name:
+            `long_000002.mp4`.
         out: folder to write to, not one of the sources.
         codec: `h264`, `hevc`, `av1`, `vp9` or `ffv1`; H.264 by default, VP9 in WebM.
         quality: as for `write_video`.
@@ -119,7 +139,7 @@ def transcode(
             Videos fail whose rate or size is not that of the first, or whose frames are further
             than 0.05 ms from their even places.
         sampler: of the clips that will be trained on; the packets that they take are counted
-            before and after, for up to 32 of the videos.
+            before and after, for up to 32 of the videos. Not for segments.
         workers: processes; one per usable processor by default, 0 for none.
         time_limit: seconds that one video may take in a worker.
         ray: work on a Ray cluster instead of in processes here, see `index_dataset`; `out` is then
@@ -149,7 +169,13 @@ def transcode(
     real_number("time_limit", time_limit, above=0, most=math.inf)
     if lerobot is not None and (videos_per_shard is not None or suffix != ".mp4"):
         raise ArgumentError("lerobot writes .mp4 files, and no archives")
+    segments = sources if isinstance(sources, Segments) else None
+    if segments is not None and sampler is not None:
+        raise ArgumentError("sampler= is for whole videos, not Segments")
     items = _items(sources, target)
+    parts: list[Part | None] = [None] * len(items)
+    if segments is not None:
+        parts = [*map(segments.part, range(len(items)))]
     form = None if lerobot is None else _first_form(items)
     settings: dict[str, Any] = {
         "codec": codec,
@@ -170,7 +196,7 @@ def transcode(
     with Journal(target / _JOURNAL) as journal:
         remove_partial(target, suffix)
         states = [state_of(item) for item in items]
-        destination: Folder | Shards | LeRobot = Folder(target, items, suffix)
+        destination: Folder | Shards | LeRobot = Folder(target, items, suffix, parts)
         if lerobot is not None and form is not None:
             destination = LeRobot(target, items, lerobot, form, is_new=is_new)
         if videos_per_shard is not None:
@@ -182,11 +208,16 @@ def transcode(
                 journal=journal,
                 settings=settings,
                 states=states,
+                parts=parts,
             )
-        rows = [journal.get(item) for item in items]
-        for number, (row, state) in enumerate(zip(rows, states, strict=True)):
-            if not _is_done(row, state, settings, destination.path(number)):
-                rows[number] = None
+        tasks = [
+            _Task(number, item, str(destination.path(number)), parts[number])
+            for number, item in enumerate(items)
+        ]
+        rows = [journal.get(task.item, task.part and task.part.row) for task in tasks]
+        for task, row, state in zip(tasks, rows, states, strict=True):
+            if not _is_done(row, state, settings, task):
+                rows[task.number] = None
         # Archives that a killed job did not get to.
         for number in range(0, len(items), videos_per_shard or len(items)):
             destination.pack(number, rows)
@@ -199,49 +230,64 @@ def transcode(
         threads = max(usable_processors() // max(min(count, len(missing)), 1), 1)
 
         def note(task: _Task, row: Row) -> None:
-            number, _, path = task
             if watch is not None and not row.error:
-                watch.note(number, path)
-            rows[number] = row
-            destination.pack(number, rows)
+                watch.note(task.number, task.path)
+            rows[task.number] = row
+            destination.pack(task.number, rows)
 
         job = VideoJob(
             function=f"{__name__}:transcode_video",
             arguments={"settings": settings, "threads": 1 if ray else threads},
+            as_row=_as_row,
             workers=count,
             time_limit=time_limit,
             ray=ray,
             note=note,
             progress=progress,
         )
-        tasks = [(number, items[number], str(destination.path(number))) for number in missing]
-        job.run(tasks, journal, total=len(items))
+        job.run([tasks[number] for number in missing], journal, total=len(items))
         destination.finish(rows)
     new = [row for number in missing if (row := rows[number]) is not None]
     videos = [row.facts["video"] for row in new if not row.error]
+    sizes = {row.item: row.facts["video"]["bytes_before"] for row in new if not row.error}
     return Transcoded(
         out=target,
         written=len(videos),
         kept=len(items) - len(missing),
         failures=tuple(TranscodeFailure(r.item.name, r.kind, r.error) for r in new if r.error),
-        bytes_before=sum(video["bytes_before"] for video in videos),
+        bytes_before=sum(sizes.values()),
         bytes_after=sum(video["bytes"] for video in videos),
         gain=None if watch is None else watch.result(),
     )
 
 
 def _is_done(
-    row: Row | None, state: Fingerprint | None, settings: Mapping[str, Any], path: Path
+    row: Row | None, state: Fingerprint | None, settings: Mapping[str, Any], task: _Task
 ) -> bool:
     """Whether the file of a row is there, made so of the video as it is now."""
+    path = Path(task.path)
     if row is None or row.error or row.state is None or row.state != state:
         return False
     if row.facts["settings"] != settings or not path.exists():
         return False
     if row.facts.get("place") != _place_of(path):
         return False  # its number has changed
+    if row.facts.get("span") != _span(task):
+        return False
     size: int = row.facts["video"]["bytes"]
     return path.stat().st_size == size
+
+
+def _span(task: _Task) -> str | None:
+    """What tells a segment from another one that had its row."""
+    return None if task.part is None else repr(task.part)
+
+
+def _as_row(task: _Task, result: Row | TaskFailure) -> Row:
+    row = returned_row(task, result)
+    if task.part is None:
+        return row
+    return replace(row, facts=row.facts | {"part": task.part.row, "span": _span(task)})
 
 
 def _place_of(path: Path) -> str:
@@ -262,15 +308,16 @@ def _first_form(items: list[Item]) -> dict[str, Any]:
 
 
 def transcode_video(task: _Task, *, settings: Mapping[str, Any], threads: int) -> Row:
-    """Transcode one video; a failure becomes a row with its error. For worker processes.
+    """Transcode one video or segment; a failure becomes a row with its error.
+
+    For worker processes.
 
     Args:
-        task: number of the video, the video, and the path of the file to write.
+        task: what to write.
         settings: of the job.
         threads: of the decoder and the encoder.
     """
-    _, item, path = task
-    target = Path(path)
+    item, target = task.item, Path(task.path)
     encoding = Encoding(
         codec=settings["codec"],
         quality=settings["quality"],
@@ -282,12 +329,15 @@ def transcode_video(task: _Task, *, settings: Mapping[str, Any], threads: int) -
             index = index_video(source)
             if settings["form"] is not None:
                 check_form(index, settings["form"])
+            start, stop = 0, index.num_frames
+            if task.part is not None:
+                start, stop = task.part.frames(index)
             with written_whole(target) as partial:
                 encode_part(
                     index,
                     source,
-                    0,
-                    index.num_frames,
+                    start,
+                    stop,
                     partial,
                     target,
                     encoding=encoding,
@@ -300,22 +350,26 @@ def transcode_video(task: _Task, *, settings: Mapping[str, Any], threads: int) -
         raise_shortage(error, item.name)
         return Row(item, None, {}, error=str(error), kind=type(error).__name__)
     video: dict[str, Any] = {
-        "num_frames": index.num_frames,
+        "num_frames": stop - start,
         "fps": index.average_fps,
         "bytes": target.stat().st_size,
         "bytes_before": state.size,
     }
     if settings["form"] is not None:
         video["pictures"] = picture_sums(target)
+    if task.part is not None:
+        video |= {"row": task.part.row, "frames": [start, stop]}
     facts = {"settings": dict(settings), "place": _place_of(target), "video": video}
     return Row(item, state, facts)
 
 
-def _items(sources: ClipSources, out: Path) -> list[Item]:
+def _items(sources: ClipSources | Segments, out: Path) -> list[Item]:
     """The videos, in order; those below `out` are no sources."""
     if isinstance(sources, str | os.PathLike) and os.fspath(sources).endswith(".parquet"):
         with open_dataset(os.fspath(sources)) as dataset:
             return _items(dataset, out)
+    if isinstance(sources, Segments):
+        return [sources.item(number) for number in range(len(sources))]
     if isinstance(sources, DatasetIndex | Videos):
         videos = sources.videos
         return [videos.item(video) for video in range(len(videos))]

@@ -37,7 +37,7 @@ from videoloader.training.known_bad import kept_videos
 from videoloader.training.labels.label_column import LabelOptions, find_labels
 from videoloader.training.requests import SampleRequests
 from videoloader.training.samples import of_views, views
-from videoloader.training.segments import Segments, sample_videos
+from videoloader.training.segments.segments import Segments, sample_videos
 from videoloader.training.shared_records import SharedRecords, shared
 from videoloader.training.sources import LabelledSources, paired
 

@@ -132,12 +132,15 @@ def epoch_order(
 
 def video_sizes(videos: SampleVideos) -> VideoSizes:
     """Size, length and rate of each video, from the columns of the data set index."""
-    found = videos.numbers(["height", "width", "rotation", "num_frames", "fps"])
-    height, width, rotation, num_frames, fps = found.values()
+    found = videos.numbers(["num_frames", "fps"])
+    return VideoSizes(*displayed_sizes(videos), *found.values())
+
+
+def displayed_sizes(videos: SampleVideos) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Height and width of each video as displayed, from the columns of the data set index."""
+    height, width, rotation = videos.numbers(["height", "width", "rotation"]).values()
     is_turned = rotation % 180 == 90
-    return VideoSizes(
-        np.where(is_turned, width, height), np.where(is_turned, height, width), num_frames, fps
-    )
+    return np.where(is_turned, width, height), np.where(is_turned, height, width)
 
 
 def _pack_clips(

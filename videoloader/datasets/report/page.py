@@ -149,7 +149,7 @@ def video_pictures(
 
 
 def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
-    _, item = task
+    item = task[1]
     if isinstance(result, TaskFailure):
         result = {"failure": f"{item.name}: {result.reason}"}
     return Row(item, None, {"pictures": result})

@@ -121,7 +121,7 @@ def index_dataset(
             progress=progress,
         )
         job.run(missing, journal, total=len(items))
-        rows = (storable(journal[item]) for item in items)
+        rows = (storable(journal.row(item)) for item in items)
         stored = noted.relative_to(base)
         write_rows(target, rows, base, is_default=root is None, shard=shard, skipped=stored)
         journal.remove()

@@ -23,7 +23,7 @@ _FORMAT = 5  # part of the checksums, so that rows in another format are invalid
 
 
 class Journal(Closing):
-    """The latest row of each video; rows are appended to a file.
+    """The latest row of each video, or part of one; rows are appended to a file.
 
     A file lock admits one job at a time. If a killed process leaves a truncated row, it and
     everything after it is dropped when the journal is opened again. Where everybody may write, a
@@ -53,16 +53,16 @@ class Journal(Closing):
             done = 0
             while done < len(frame):
                 done += os.pwrite(self._file.fileno(), frame[done:], self._end + done)
-        self._places[row.item.place()] = (self._end + _FRAME.size, len(data))
+        self._places[_place(row.item, row.part)] = (self._end + _FRAME.size, len(data))
         self._end += len(frame)
 
-    def get(self, item: Item) -> Row | None:
-        """The row of a video, if there is one."""
-        return self[item] if item.place() in self._places else None
+    def get(self, item: Item, part: int | None = None) -> Row | None:
+        """The row of a video, or of a part of it, if there is one; see `Row.part`."""
+        return self.row(item, part) if _place(item, part) in self._places else None
 
-    def __getitem__(self, item: Item) -> Row:
-        """The row of a video that has one."""
-        begin, size = self._places[item.place()]
+    def row(self, item: Item, part: int | None = None) -> Row:
+        """The row of a video, or of a part of it, that has one."""
+        begin, size = self._places[_place(item, part)]
         return Row.decode(os.pread(self._file.fileno(), size, begin))
 
     def close(self) -> None:
@@ -89,8 +89,12 @@ class Journal(Closing):
                     row = Row.decode(data)
                 except FormatError:
                     return
-                yield row.item.place(), position + _FRAME.size, size
+                yield _place(row.item, row.part), position + _FRAME.size, size
                 position += _FRAME.size + size
+
+
+def _place(item: Item, part: int | None) -> tuple[object, ...]:
+    return (*item.place(), part)
 
 
 def _locked(path: Path) -> FileIO:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from videoloader.errors import ArgumentError, FormatError, SourceError
 from videoloader.indexing.dataset.arrow import as_array
 from videoloader.indexing.dataset.cache import open_cache, reading, resolve_root
-from videoloader.indexing.dataset.joining import check_columns
 from videoloader.indexing.dataset.rows import as_error, text_at
 from videoloader.indexing.dataset.skipped import Skipped, stored_skipped
+from videoloader.indexing.dataset.tables import check_columns
 from videoloader.indexing.index import VideoIndex, decode_index
 from videoloader.machinery.system.address import escaped, is_url, local_path, shown
 from videoloader.machinery.system.checks import whole_number

@@ -130,6 +130,11 @@ class Row:
     error: str = ""
     kind: str = ""
 
+    @property
+    def part(self) -> int | None:
+        """The number of the part of the video that it is of; None if it is of the whole video."""
+        return self.facts.get("part")
+
     def encode(self) -> bytes:
         """The row as bytes."""
         state = self.state and [getattr(self.state, name) for name in Fingerprint.__slots__]
@@ -190,6 +195,7 @@ class EncodedRow(NamedTuple):
     item: Item
     data: bytes
     error: Literal[""] = ""
+    part: None = None
 
     def encode(self) -> bytes:
         """The row as bytes."""

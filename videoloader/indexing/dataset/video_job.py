@@ -24,8 +24,9 @@ OnError: TypeAlias = Literal["record", "raise"]
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Called with (videos done, all videos, failed videos)."""
 
-Task: TypeAlias = tuple[int, Item]
-"""Number of a video in its data set, and where it is."""
+Task: TypeAlias = tuple[int, Item] | tuple[int, Item, Any]
+"""Number of a video in its data set, and where it is; or number of a part, its video, and what
+part it is, a value whose `repr` tells it from others."""
 
 _T = TypeVar("_T")
 
@@ -119,6 +120,11 @@ def part_of(items: list[_T], shard: tuple[int, int]) -> list[_T]:
     return items[part * len(items) // parts : (part + 1) * len(items) // parts]
 
 
+def part_number(task: Task) -> int | None:
+    """The number of the part of a video that a task is of; None if it is of all of it."""
+    return task[0] if len(task) > 2 else None
+
+
 def states_of(dataset: DatasetIndex) -> Callable[[int], Fingerprint | None]:
     """The state of each video as it was indexed, by row."""
     table = dataset.columns(["size", "mtime_ns", "etag"])
@@ -130,7 +136,7 @@ def write_results(
     job: VideoJob,
     tasks: Sequence[Task],
     out: str | os.PathLike[str],
-    write: Callable[[Path, Callable[[Item], Row]], None],
+    write: Callable[[Path, Callable[..., Row]], None],
     *,
     name: str,
     state: Callable[[int], Fingerprint | None],
@@ -142,9 +148,9 @@ def write_results(
 
     Args:
         job: what to do.
-        tasks: the videos, each once.
+        tasks: the videos or parts, each once.
         out: file to write.
-        write: writes it to the path it is given, from the rows of the videos.
+        write: writes it to the path it is given, from the rows of the videos: `Journal.row`.
         name: results of an interrupted job count only if they have the same name.
         state: the fingerprint of a video as it is now; results of another state do not count.
     """
@@ -154,27 +160,33 @@ def write_results(
 
     def as_row(task: Task, result: Any) -> Row:
         row: Row = job.as_row(task, result)
-        facts = row.facts | {"job": [name, task[0]]}  # random draws depend on the number
+        facts = row.facts | {"job": identity(task)}
+        if (part := part_number(task)) is not None:
+            facts["part"] = part
         return replace(row, state=state(task[0]), facts=facts)
+
+    def identity(task: Task) -> list[Any]:
+        return [name, task[0], *map(repr, task[2:])]  # random draws depend on the number
 
     with Journal(target.with_name(f"{target.name}.journal")) as journal:
         missing, failed = [], 0
         for task in tasks:
-            row = journal.get(task[1])
-            is_same = row is not None and row.facts.get("job") == [name, task[0]]
+            row = journal.get(task[1], part_number(task))
+            is_same = row is not None and row.facts.get("job") == identity(task)
             if row is None or not is_same or row.state != state(task[0]):
                 missing.append(task)
             else:
                 failed += job.is_failed(row)
         replace(job, as_row=as_row).run(missing, journal, total=len(tasks), failed=failed)
         with written_whole(target) as partial:
-            write(partial, journal.__getitem__)
+            write(partial, journal.row)
         journal.remove()
 
 
 def _check_once(tasks: Sequence[Task]) -> None:
     seen = set()
-    for _, item in tasks:
-        if item.place() in seen:
+    for task in tasks:
+        item, place = task[1], (task[1].place(), part_number(task))
+        if place in seen:
             raise ArgumentError(f"{item.name}: is listed twice; a job does each video once")
-        seen.add(item.place())
+        seen.add(place)

@@ -22,8 +22,6 @@ from videoloader.indexing.dataset.joining import (
     OF_PLACES,
     ROW,
     On,
-    as_table,
-    check_columns,
     check_new_columns,
     one_row_a_key,
     rows_or_reported,
@@ -32,6 +30,7 @@ from videoloader.indexing.dataset.joining import (
 from videoloader.indexing.dataset.part import stored_splits, write_part
 from videoloader.indexing.dataset.reader import Sign, StoredRows
 from videoloader.indexing.dataset.sql import query_rows
+from videoloader.indexing.dataset.tables import as_table, check_columns
 from videoloader.indexing.index import VideoIndex
 from videoloader.machinery.system.callers import warn_user
 from videoloader.machinery.system.checks import one_of, real_number, whole_number

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from videoloader.errors import ArgumentError
-from videoloader.indexing.dataset.joining import LIKE_ON, On, read_table, rows_once
+from videoloader.indexing.dataset.joining import LIKE_ON, On, rows_once
+from videoloader.indexing.dataset.tables import read_table
 from videoloader.machinery.system.address import absolute, is_url, local_path, shown
 from videoloader.machinery.system.callers import warn_user
 from videoloader.sources.items import unquoted

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from videoloader.decoding.opening.videos import is_remote
 from videoloader.errors import ArgumentError, ArgumentTypeError, VideoError
-from videoloader.indexing.dataset.joining import On, read_table, rows_once
+from videoloader.indexing.dataset.joining import On, rows_once
+from videoloader.indexing.dataset.tables import read_table
 from videoloader.machinery.runtime.threads import in_threads
 from videoloader.machinery.system.address import shown
 from videoloader.machinery.system.faults import blamed_on

@@ -35,7 +35,7 @@ from videoloader.training.epoch_samples import find_weights
 from videoloader.training.known_bad import read_known
 from videoloader.training.labels.label_column import find_labels
 from videoloader.training.labels.label_values import as_labels
-from videoloader.training.segments import sample_videos
+from videoloader.training.segments.segments import sample_videos
 from videoloader.training.sources import ListedVideos, SampleVideos, filtered
 
 _RULE = (
