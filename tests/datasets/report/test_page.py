@@ -1,6 +1,7 @@
 """The page of a data set, read as JSON and opened in a real browser."""
 
 import json
+import os
 import re
 import shutil
 
@@ -62,7 +63,7 @@ def data_of(page):
 def column(data, name):
     found = next(each for each in data["columns"] if each["name"] == name)
     if "words" in found:
-        return [None if v is None else found["words"][v] for v in found["values"]]
+        return [found["words"][value] for value in found.get("values", [0] * data["rows"])]
     return found["values"]
 
 
@@ -75,10 +76,8 @@ def test_the_page_holds_every_row_and_its_totals(dataset, tmp_path):
     assert column(data, "num_frames") == table["num_frames"].to_pylist()
     assert column(data, "codec") == table["codec"].to_pylist()
     assert column(data, "error") == table["error"].to_pylist()
-    rates = [None if rate is None else float(f"{rate:.6g}") for rate in table["fps"].to_pylist()]
-    assert column(data, "fps") == rates
-    words = {True: "yes", False: "no", None: None}
-    assert column(data, "has_audio") == [words[each] for each in table["has_audio"].to_pylist()]
+    for name in ("fps", "duration", "has_audio"):
+        assert column(data, name) == table[name].to_pylist()
     assert dict(data["totals"])["videos"] == str(len(dataset.videos))
     assert dict(data["totals"])["cannot be read"] == "1"
     assert len(data["pictures"]) == 2
@@ -126,9 +125,9 @@ def test_a_damaged_report_of_damage_is_an_error_of_ours(dataset, tmp_path, kind)
         case "no Parquet":
             beside.write_bytes(b"nothing")
         case "other columns":
-            pq.write_table(pa.table({"path": ["a"]}), beside)
+            pq.write_table(pa.table({"key": ["a"]}), beside)
         case "other types":
-            pq.write_table(pa.table({"path": ["a"], "member": [""], "frames": ["x"]}), beside)
+            pq.write_table(pa.table({"key": ["a"], "frames": ["x"], "reason": [""]}), beside)
         case "a folder":
             beside.mkdir()
     told = CliRunner().invoke(app, ["report", str(index), "-o", str(tmp_path / "out")])
@@ -136,12 +135,48 @@ def test_a_damaged_report_of_damage_is_an_error_of_ours(dataset, tmp_path, kind)
     assert "no report of `videoloader check`" in told.output
 
 
-def test_damaged_frames_are_a_column(dataset):
-    items = [dataset.item(row) for row in range(len(dataset))]
-    paths = dataset.table["path"].to_pylist()
-    damage = pa.table({"path": paths[:2], "member": ["", ""], "frames": [[3, 4], []]})
-    found = column(data_of(render_page(dataset, pictures={}, damage=damage)), "damaged_frames")
-    assert found == [2, -1, *[None] * (len(items) - 2)]
+@pytest.mark.parametrize("rooted", [True, False])
+def test_damaged_frames_and_reasons_are_columns(folder, tmp_path, rooted):
+    place = tmp_path / "videos"
+    place.mkdir()
+    encode_video(place / "sound.mp4", frames=60, size=(320, 240))
+    shutil.copy(folder / "3.mp4", place / "truncated.mp4")
+    data = bytearray((place / "sound.mp4").read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 2000] = bytes(2000)
+    (place / "damaged.mp4").write_bytes(data)
+    sources = place if rooted else [place / name for name in sorted(os.listdir(place))]
+    with vl.index_dataset(sources, tmp_path / "set.parquet", 0) as dataset:
+        assert (dataset.root is not None) == rooted
+        names = [key.rpartition("/")[2] for key in dataset.keys]
+        damage = check_dataset(dataset, tmp_path / "set.damage.parquet", workers=0)
+        lost = sum(map(len, damage["frames"].to_pylist()))
+        assert 0 < lost < 60
+    arguments = ["report", str(tmp_path / "set.parquet"), "-o", str(tmp_path / "out")]
+    told = CliRunner().invoke(app, [*arguments, "--pictures", "0", "--workers", "0"])
+    assert told.exit_code == 0, told.output
+    data = data_of((tmp_path / "out/index.html").read_text())
+    counts = dict(zip(names, column(data, "damaged_frames"), strict=True))
+    assert counts == {"sound.mp4": None, "truncated.mp4": None, "damaged.mp4": lost}
+    reasons = dict(zip(names, column(data, "failure_reason"), strict=True))
+    assert reasons["sound.mp4"] is None
+    assert "moov" in reasons["truncated.mp4"]
+    assert reasons["damaged.mp4"]
+    for text in (reasons["truncated.mp4"], reasons["damaged.mp4"]):
+        assert not re.search(r"truncated.mp4|damaged.mp4|[0-9]", text)
+
+
+def test_several_causes_of_damage_are_added_up(dataset):
+    keys = dataset.keys
+    damage = pa.table(
+        {
+            "key": [keys[0], keys[0], keys[1], keys[1]],
+            "frames": [[3, 4], [7], [5], []],
+            "reason": ["packet 3 is damaged", "no", "no", "no"],
+        }
+    )
+    data = data_of(render_page(dataset, pictures={}, damage=damage))
+    assert column(data, "damaged_frames") == [3, -1, *[None] * (len(keys) - 2)]
+    assert column(data, "failure_reason")[0] == "packet … is damaged"
 
 
 @pytest.mark.parametrize("named", [(), ("3.mp4",)])
@@ -231,12 +266,14 @@ def test_a_browser_filters_sorts_and_shows_a_video(dataset, tmp_path):
                     )
                 ],
             ),
-            ("NOT utf", ["not utf" in key for key in dataset.keys]),
+            ("NOT utf", ["not" in key and "utf" in key for key in dataset.keys]),
+            ('"quote\'""&"', ["quote'\"&" in key for key in dataset.keys]),
         ):
             page.run(f"filterBy({json.dumps(text)})")
             assert rows(page) == np.flatnonzero(wanted).tolist()
+            assert any(wanted)
         page.run("filterBy('')")
-        place = page.run("columns.findIndex((each) => each.name === 'num_frames')")
+        place = page.run("visible().findIndex((each) => each.name === 'num_frames')")
         for sign in (1, -1):
             page.run(f"document.getElementById('head').children[{place}].click()")
             numbers = table["num_frames"].to_pylist()
@@ -257,39 +294,174 @@ def test_a_browser_filters_sorts_and_shows_a_video(dataset, tmp_path):
         assert page.errors == []
 
 
-@needs_chromium
-def test_a_hundred_thousand_rows_open_and_sort_quickly(tmp_path):
-    count = 100_000
+def synthetic(count, path):
+    """A data set of videos that are not there, as far as a page asks for it."""
     rng = np.random.default_rng(3)
     names = [f"folder {n % 97}/video {n:06}.mp4" for n in rng.permutation(count).tolist()]
     frames = rng.integers(1, 10_000, count)
     table = pa.table(
         {
             "key": names,
-            "path": names,
-            "member": [""] * count,
             "codec": rng.choice(["h264", "hevc", "av1"], count),
             "container": ["mp4"] * count,
             "error": pa.nulls(count, pa.string()),
             "error_kind": pa.nulls(count, pa.string()),
             "width": rng.integers(100, 4000, count),
-            "height": rng.integers(100, 2000, count),
+            "height": rng.choice([240, 480, 720, 1080], count),
             "num_frames": frames,
             "num_keyframes": frames // 30 + 1,
-            "fps": rng.uniform(10, 60, count),
+            "fps": pa.array(rng.uniform(10, 60, count), mask=rng.random(count) < 0.1),
             "duration": rng.lognormal(3, 2, count),
             "size": rng.integers(1000, 10**9, count),
         }
     )
     dataset = type("Synthetic", (), {"__len__": lambda self: count})()
-    dataset.path, dataset.table, dataset.skipped = tmp_path / "set.parquet", table, Skipped()
+    dataset.path, dataset.table, dataset.skipped = path, table, Skipped()
+    return dataset
+
+
+@needs_chromium
+def test_charts_show_what_is_filtered_over_all(tmp_path):
+    dataset = synthetic(3000, tmp_path / "set.parquet")
+    path = tmp_path / "index.html"
+    path.write_text(render_page(dataset, pictures={}))
+    frame = dataset.table.to_pandas()
+
+    def bars(page, label):
+        """(kept, all) of each bar, from what its tooltip says."""
+        titles = page.run(
+            "[...document.querySelectorAll('#charts .card')]"
+            f".find((each) => each.querySelector('h2').textContent === '{label}')"
+            ".querySelectorAll('button').values().map((each) => each.title).toArray()"
+        )
+        found = [re.fullmatch(r".*: ([0-9,]+)(?: of ([0-9,]+))?", title) for title in titles]
+        return [[int((n or each[1]).replace(",", "")) for n in each.groups()] for each in found]
+
+    with Page() as page:
+        page.open(path.as_uri())
+        # One value is a line, and the table is on the first screen.
+        assert page.run("document.getElementById('same').textContent") == "container: mp43,000"
+        assert page.run("document.getElementById('table').getBoundingClientRect().top") < 500
+        page.run("filterBy('codec:av1 num_frames>5000')")
+        kept = frame[(frame.codec == "av1") & (frame.num_frames > 5000)]
+        assert page.run("document.getElementById('count').textContent").startswith(
+            f"{len(kept)} of"
+        )
+        for label, name in (("height", "height"), ("codec", "codec")):
+            counts = frame[name].value_counts()
+            expected = [(int((kept[name] == value).sum()), n) for value, n in counts.items()]
+            assert sorted(map(tuple, bars(page, label))) == sorted(expected)
+        for label, name in (("seconds", "duration"), ("frames/s", "fps"), ("bytes", "size")):
+            found = np.array(bars(page, label))
+            assert len(found) == 24
+            assert found.sum(axis=0).tolist() == [kept[name].count(), frame[name].count()]
+        page.run("filterBy('')")
+        assert bars(page, "bytes") == [[n, n] for n, _ in bars(page, "bytes")]
+        assert page.errors == []
+
+
+@needs_chromium
+@pytest.mark.parametrize(("label", "name"), [("seconds", "duration"), ("frames/s", "fps")])
+def test_a_range_that_is_drawn_on_a_chart_filters(tmp_path, label, name):
+    dataset = synthetic(3000, tmp_path / "set.parquet")
+    path = tmp_path / "index.html"
+    path.write_text(render_page(dataset, pictures={}))
+    column = dataset.table[name].to_numpy()
+    chart = (
+        "[...document.querySelectorAll('#charts .card')]"
+        f".find((each) => each.querySelector('h2').textContent === '{label}')"
+    )
+    with Page() as page:
+        page.open(path.as_uri())
+        left, top, width, height = page.run(
+            f"(() => {{ const box = {chart}.querySelector('.bars').getBoundingClientRect();"
+            "return [box.left, box.top, box.width, box.height]; })()"
+        )
+
+        def at(bar):
+            return left + (bar + 0.5) * width / 24, top + height - 3
+
+        numbers = [
+            int(title.rpartition(": ")[2])
+            for title in page.run(
+                f"[...{chart}.querySelectorAll('.bars button')].map((each) => each.title)"
+            )
+        ]
+        page.run("filterBy('codec:h264')")
+        for start, stop in ((5, 9), (9, 5), (0, 3), (20, 23), (7, 7)):
+            page.drag(at(start), at(stop))
+            text = page.run("document.getElementById('filter').value")
+            assert text.startswith("codec:h264 ")
+            page.run("filterBy(document.getElementById('filter').value.replace('codec:h264 ', ''))")
+            bars = slice(min(start, stop), max(start, stop) + 1)
+            assert page.run("order.length") == sum(numbers[bars])
+            # The condition in the filter is the range: no other rows meet it.
+            low, high = -np.inf, np.inf
+            for sign, bound in re.findall(rf"{name}(>=|<)(\S+)", text):
+                low, high = (float(bound), high) if sign == ">=" else (low, float(bound))
+            assert (
+                page.run("Array.from(order)")
+                == np.flatnonzero((column >= low) & (column < high)).tolist()
+            )
+            page.run("filterBy('codec:h264')")
+        page.drag(at(0), at(23))
+        assert page.run("document.getElementById('filter').value") == f"codec:h264 {name}!=none"
+        page.drag(at(0), at(23))
+        assert page.run("document.getElementById('filter').value") == "codec:h264"
+        page.run(f"{chart}.querySelectorAll('.bars button')[6].focus()")
+        page.press("Enter")
+        assert f"{name}>=" in page.run("document.getElementById('filter').value")
+        assert page.errors == []
+
+
+@needs_chromium
+def test_the_address_holds_the_view(dataset, tmp_path):
+    path = write_report(dataset, tmp_path / "report", pictures=0, workers=0)
+    view = (
+        "[document.getElementById('filter').value, Array.from(order), picked,"
+        "[...document.getElementById('head').children].map((each) => each.textContent),"
+        "document.getElementById('panel').hidden]"
+    )
+    hostile = dataset.keys.index(HOSTILE[1])
+    with Page() as page:
+        page.open(path.as_uri())
+        first = page.run(view)
+        page.run("filterBy('codec:h264 num_frames>=20'); sortBy(byName.get('key'))")
+        page.run("sortBy(byName.get('key'))")
+        for name in ("codec", "size"):
+            page.run(
+                "[...document.querySelectorAll('#columns label')]"
+                f".find((each) => each.textContent === byName.get('{name}').label).click()"
+            )
+        page.run(f"pick({hostile})")
+        page.wait("location.hash.includes('video=')")
+        shared, address = page.run(view), page.run("location.href")
+        assert shared != first
+        assert "video ▼" in shared[3]
+        assert not {"codec", "bytes"} & {*shared[3]}
+    with Page() as page:
+        page.open(address)
+        assert page.run(view) == shared
+        page.run("location.hash = ''")  # as when going back
+        page.wait("picked === null")
+        assert page.run(view) == first
+        page.run("location.hash = '#sort=nothing&column=none&video=none&filter=codec%3Ah264'")
+        page.wait("document.getElementById('filter').value === 'codec:h264'")
+        assert page.run(view)[2:] == [None, first[3], True]
+        assert page.errors == []
+
+
+@needs_chromium
+def test_a_hundred_thousand_rows_open_and_sort_quickly(tmp_path):
+    count = 100_000
+    dataset = synthetic(count, tmp_path / "set.parquet")
     path = tmp_path / "index.html"
     path.write_text(render_page(dataset, pictures={}))
     with Page() as page:
         assert min(page.open(path.as_uri()) for _ in range(3)) < 2
         assert page.run("document.querySelectorAll('.row').length") < 100
         for name in ("num_frames", "key"):
-            place = page.run(f"columns.findIndex((each) => each.name === '{name}')")
+            place = page.run(f"visible().findIndex((each) => each.name === '{name}')")
             taken = [
                 page.run(
                     "(() => { const begin = performance.now();"
@@ -299,7 +471,7 @@ def test_a_hundred_thousand_rows_open_and_sort_quickly(tmp_path):
                 for _ in range(4)
             ]
             assert min(taken) < 200, taken
-        assert page.run("order[0]") == int(np.argsort(names)[-1])
+        assert page.run("order[0]") == int(np.argsort(dataset.table["key"].to_numpy())[-1])
         page.run("document.getElementById('table').scrollTop = 1e9")
         page.wait("parseFloat(document.querySelector('.row:last-child').style.top) === 2600000")
         assert page.errors == []
