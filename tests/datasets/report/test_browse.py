@@ -11,6 +11,7 @@ import time
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from chromium import Page, needs_chromium
 
@@ -18,6 +19,8 @@ import videoloader as vl
 from videoloader.datasets.report import browse
 from videoloader.datasets.report.browse import BrowseServer
 from videoloader.demo.videos import encode_video
+from videoloader.indexing.dataset.listing import find_items
+from videoloader.machinery.system.address import local_path
 
 
 @pytest.fixture
@@ -36,10 +39,10 @@ def server(tmp_path):
         thread.join()
 
 
-def get(server, path, **headers):
+def get(server, path, body=None, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
     with closing(connection):
-        connection.request("GET", path, headers=headers)
+        connection.request("GET" if body is None else "POST", path, body, headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read(), answer.headers
 
@@ -66,6 +69,58 @@ def test_pictures_are_those_of_the_row(server):
     assert {*json.loads(body)} == {"timeline", "sheet"}
     _, body, _ = get(server, f"/pictures/2?token={server.token}")
     assert "2.mp4" in json.loads(body)["failure"]
+
+
+def rows_of(*rows):
+    return np.array(rows, "<u4").tobytes()
+
+
+def test_rows_are_exported_as_a_list_and_as_a_data_set(server, tmp_path):
+    token = f"token={server.token}"
+    status, body, _ = get(server, f"/export/paths?{token}", rows_of(2, 0))
+    assert (status, body.decode()) == (200, f"{tmp_path}/2.mp4\n{tmp_path}/0.mp4\n")
+    status, body, _ = get(server, f"/export/parquet?{token}", rows_of(2, 1))
+    assert status == 200
+    (tmp_path / "part.parquet").write_bytes(body)
+    with vl.open_dataset(tmp_path / "part.parquet") as part:
+        assert part.keys == ["1.mp4", "2.mp4"]
+        assert part[0].num_frames == 10
+        assert "2.mp4" in part.errors["error"][0].as_py()
+    for kind in ("paths", "parquet"):
+        assert get(server, f"/export/{kind}?{token}", b"")[0] == 200
+        assert get(server, f"/export/{kind}", rows_of(0))[0] == 403
+        assert get(server, f"/export/{kind}?{token}", rows_of(0, 3))[0] == 400
+        for wrong in (rows_of(0)[:3], rows_of(0, 1, 2, 0)):
+            assert get(server, f"/export/{kind}?{token}", wrong)[0] == 413
+    assert get(server, f"/export/other?{token}", rows_of(0))[0] == 404
+    assert get(server, f"/export/paths?{token}")[0] == 404
+    with half_sent(server, b"") as connection:
+        host = f"Host: 127.0.0.1:{server.server_port}"
+        connection.sendall(f"POST /export/paths?{token} HTTP/1.1\r\n{host}\r\n\r\n".encode())
+        assert connection.recv(12) == b"HTTP/1.1 411"
+
+
+def place_of(item):
+    return local_path(item.location)
+
+
+def test_a_list_of_exported_paths_names_the_same_files(tmp_path):
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    encode_video(folder / "0.mp4", frames=5, size=(64, 48))
+    for name in ("line\nbreak.mp4", " spaces.mp4", "#1.mp4", "a,b.mp4", b"no utf-8 \xff.mp4"):
+        place = os.path.join(bytes(folder), os.fsencode(name))
+        os.link(folder / "0.mp4", place)
+    with (
+        vl.index_dataset(folder, tmp_path / "set.parquet", 0) as dataset,
+        BrowseServer(dataset) as server,
+    ):
+        rows = np.arange(len(dataset))
+        with server.exported("paths", rows) as file:
+            (tmp_path / "list.txt").write_bytes(file.read())
+        found = find_items(tmp_path / "list.txt")
+        wanted = [dataset.item(row) for row in rows.tolist()]
+        assert [*map(place_of, found)] == [*map(place_of, wanted)]
 
 
 def half_sent(server, text):

@@ -4,9 +4,11 @@ import json
 import os
 import re
 import shutil
+import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from chromium import Page, needs_chromium
@@ -17,7 +19,7 @@ from videoloader.cli import app
 from videoloader.datasets.report.page import render_page, write_report
 from videoloader.decoding.check import check_dataset
 from videoloader.demo.videos import encode_video
-from videoloader.indexing.dataset import write_part
+from videoloader.indexing.dataset import query_rows, write_part
 from videoloader.indexing.dataset.skipped import Skipped
 from videoloader.video import Video
 
@@ -449,6 +451,101 @@ def test_the_address_holds_the_view(dataset, tmp_path):
         page.wait("document.getElementById('filter').value === 'codec:h264'")
         assert page.run(view)[2:] == [None, first[3], True]
         assert page.errors == []
+
+
+FILTERS = (
+    "",
+    "codec:H264",
+    "codec!=h264",
+    "error!=none",
+    "error:none num_frames>=21",
+    "num_frames!=21",
+    "num_frames:21",
+    "size>=1,000 duration<0.9",
+    "has_audio:no",
+    "has_audio!=yes",
+    "has_audio:none",
+    "is_hdr:perhaps",
+    "NOT utf",
+    '"quote\'""&"',
+    "<script>",
+    "100%_",
+    "max_gap>0.03",
+    "failure_reason!=none",
+    "height>abc",
+    "order>0.3",
+    "order:{order!r}",
+    "order<={order!r}",
+    '"a ""b"":it\'s"',
+    '"a ""b"":x y" order!=none',
+    "day:2024-02-03",
+)
+
+
+@needs_chromium
+def test_the_query_of_a_filter_gives_the_same_rows(dataset, tmp_path):
+    """With joined columns: numbers under a word of SQL, texts under a hard name, and dates."""
+    table = pq.read_table(dataset.path)
+    rng = np.random.default_rng(5)
+    order = rng.choice(rng.uniform(0, 1, 3), len(dataset)).tolist()
+    dates = pa.array([19755 + n % 3 for n in range(len(dataset))], pa.date32())
+    for name, values in (
+        ("order", [None, *order[1:]]),
+        ('a "b"', rng.choice(["x y", "it's"], len(dataset)).tolist()),
+        ("day", dates),
+    ):
+        table = table.append_column(name, [values])
+    pq.write_table(table, tmp_path / "set.parquet")
+    rows = []
+    with vl.open_dataset(tmp_path / "set.parquet") as joined, Page() as page:
+        (tmp_path / "index.html").write_text(render_page(joined, pictures={}))
+        page.open((tmp_path / "index.html").as_uri())
+        for text in FILTERS:
+            page.run(f"filterBy({json.dumps(text.format(order=order[1]))})")
+            page.run("document.getElementById('export').open = true")
+            page.wait("document.getElementById('query').value")
+            where = page.run("document.getElementById('query').value")
+            rows.append(page.run("Array.from(order)"))
+            assert query_rows(joined, where).tolist() == rows[-1], where
+            page.run("document.getElementById('export').open = false")
+        assert page.errors == []
+    found = dict(zip(FILTERS, map(len, rows), strict=True))
+    assert [text for text, number in found.items() if not number] == [
+        *("is_hdr:perhaps", "100%_", "height>abc")
+    ]
+    assert found["day:2024-02-03"] == 3
+
+
+@needs_chromium
+def test_what_is_filtered_is_exported(dataset, tmp_path):
+    path = write_report(dataset, tmp_path / "report", pictures=0, workers=0)
+    with Page() as page:
+        page.open(path.as_uri())
+        page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=os.fspath(tmp_path))
+        page.run("filterBy('codec:h264'); sortBy(byName.get('key')); sortBy(byName.get('key'))")
+        rows = page.run("Array.from(order)")
+        names = page.run("visible().map((each) => each.name)")
+        for place in range(3):
+            page.run(f"document.querySelectorAll('#export button')[{place}].click()")
+        files = [tmp_path / f"set.{ending}" for ending in ("paths.txt", "csv", "json")]
+        wait_for(lambda: all(file.exists() for file in files))
+        assert page.errors == []
+    expected = dataset.table.select(names).take(rows).to_pylist()
+    assert len(expected) == len(dataset.videos) - 2
+    assert files[0].read_text() == "".join(f"{row['key']}\n" for row in expected)
+    assert json.loads(files[2].read_text()) == expected
+    options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    read = pyarrow.csv.read_csv(files[1], convert_options=options, parse_options=parse)
+    assert read.to_pylist() == expected
+
+
+def wait_for(condition):
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never came")
 
 
 @needs_chromium

@@ -19,16 +19,21 @@ import re
 import secrets
 import socket
 import sys
+import tempfile
 import threading
 import time
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.datasets.report.page import render_page, video_pictures
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
 from videoloader.errors import VideoError
-from videoloader.indexing.dataset import DatasetIndex
+from videoloader.indexing.dataset import DatasetIndex, write_part
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
 
@@ -130,9 +135,31 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         if self._workers is not None:
             self._workers.close()
 
-    def has_row(self, row: int) -> bool:
-        """Whether the data set has a row of this number."""
-        return 0 <= row < len(self._dataset)
+    @property
+    def num_rows(self) -> int:
+        """Rows of the data set."""
+        return len(self._dataset)
+
+    def exported(self, kind: str, rows: NDArray[np.int64]) -> BinaryIO:
+        """Some rows as a text list of paths for `index_dataset`, or as a data set index.
+
+        Args:
+            kind: `paths`, in the order of the rows, or `parquet`, ascending.
+            rows: of the data set.
+        """
+        if kind == "paths":
+            keys = (self._dataset.item(row).key for row in rows.tolist())
+            return io.BytesIO("".join(f"{_as_line(key)}\n" for key in keys).encode())
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "part.parquet")
+            write_part(self._dataset, np.unique(rows), path)
+            return path.open("rb")  # stays readable without its folder
+
+
+def _as_line(path: str) -> str:
+    """A path in a text list, whose lines are stripped."""
+    is_line = path == path.strip() and not {*"\r\n"} & {*path}
+    return path if is_line else Path(path).as_uri()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -152,22 +179,55 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def do_GET(self) -> None:
-        """Answer with the page, or the pictures of a video."""
+        """Answer with the page, or something about a video."""
+        place = self._place()
+        if place is None:
+            return
+        folder, _, row = place.partition("/")
+        is_row = _ROW.fullmatch(row) and int(row) < self.server.num_rows
+        if not folder:
+            self._answer(200, self.server.page, "text/html; charset=utf-8")
+        elif folder == "pictures" and is_row:
+            self._answer(200, self.server.pictures(int(row)), "application/json")
+        else:
+            self._refuse(404, "no such page")
+
+    def do_POST(self) -> None:
+        """Answer with a file about some rows, whose numbers are the body: 4 bytes each."""
+        place = self._place()
+        if place is None:
+            return
+        length = self.headers.get("Content-Length", "")
+        if place not in ("export/paths", "export/parquet"):
+            self._refuse(404, "no such page")
+        elif not _ROW.fullmatch(length):
+            self._refuse(411, "the length of the body is missing")
+        elif int(length) % 4 or int(length) > 4 * self.server.num_rows:
+            self._refuse(413, "no rows, or more than the data set has")
+        else:
+            rows = np.frombuffer(self.rfile.read(int(length)), "<u4").astype(np.int64)
+            if rows.max(initial=-1) >= self.server.num_rows:
+                self._refuse(400, "no rows of the data set")
+                return
+            try:
+                file = self.server.exported(place.removeprefix("export/"), rows)
+            except VideoError as error:
+                self._refuse(500, str(error))
+                return
+            with file:
+                self._answer(200, file.read(), "application/octet-stream")
+
+    def _place(self) -> str | None:
+        """The path that is asked for, without slashes at its ends; None if it was refused."""
         try:
             asked = urlsplit(self.path)
         except ValueError:
-            self._answer(400, b"no address of a page", "text/plain")
-            return
+            self._refuse(400, "no address of a page")
+            return None
         if not self._is_ours() or not self._is_allowed(parse_qs(asked.query).get("token", [""])[0]):
-            self._answer(403, b"open the address that `videoloader browse` printed", "text/plain")
-            return
-        folder, _, row = asked.path.strip("/").partition("/")
-        if not folder:
-            self._answer(200, self.server.page, "text/html; charset=utf-8")
-        elif folder == "pictures" and _ROW.fullmatch(row) and self.server.has_row(int(row)):
-            self._answer(200, self.server.pictures(int(row)), "application/json")
-        else:
-            self._answer(404, b"no such page", "text/plain")
+            self._refuse(403, "open the address that `videoloader browse` printed")
+            return None
+        return asked.path.strip("/")
 
     def _is_ours(self) -> bool:
         """Whether the address has the name of this machine, not one that resolves to it."""
@@ -184,6 +244,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         known = token or (cookies[name].value if name in cookies else "")
         return secrets.compare_digest(known.encode(), self.server.token.encode())
 
+    def _refuse(self, status: int, reason: str) -> None:
+        self.close_connection = True  # a body may be unread
+        self._answer(status, reason.encode(), "text/plain; charset=utf-8")
+
     def _answer(self, status: int, body: bytes, kind: str) -> None:
         self.connection.settimeout(_ANSWER_SECONDS)
         self.send_response(status)
@@ -196,6 +260,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             name = f"{_COOKIE}-{self.server.server_port}"
             cookie = f"{name}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
             self.send_header("Set-Cookie", cookie)
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 

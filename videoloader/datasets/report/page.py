@@ -36,14 +36,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video
-_SCRIPTS = (
-    "page.data.js",
-    "page.filter.js",
-    "page.charts.js",
-    "page.table.js",
-    "page.video.js",
-    "page.js",
-)
+_SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
     *("duration", "fps", "height", "width", "codec", "container", "mean_gop", "bit_rate", "size"),
     *("num_frames", "max_gap", "audio_codec", "pixel_format", "color_transfer", "exactness"),
@@ -200,7 +193,7 @@ def render_page(
         f"browse {dataset.path.name}` shows those of all.",
     }
     folder = files("videoloader.datasets.report")
-    parts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    parts = (folder.joinpath(f"page.{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
     script = "\n".join(parts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     connect = "connect-src 'self'; " if is_live else ""

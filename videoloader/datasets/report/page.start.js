@@ -99,4 +99,5 @@ if (data.skipped.text) {
   for (const [path, reason] of data.skipped.paths) fact($("skipped").querySelector("dl"), path, reason);
 }
 data.charts.map((name) => byName.get(name)).filter(Boolean).forEach(makeChart);
+exporting();
 restore();
