@@ -30,12 +30,13 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from videoloader.datasets.report.page import render_page, video_pictures
+from videoloader.datasets.report.page import PLAYED, render_page, video_pictures, video_strip
 from videoloader.decoding.limits import TIME_LIMIT, worker_limit
-from videoloader.errors import VideoError
+from videoloader.errors import UnsupportedError, VideoError
 from videoloader.indexing.dataset import DatasetIndex, write_part
 from videoloader.machinery.workers.supervisor import TaskFailure
 from videoloader.machinery.workers.task_workers import Job, TaskWorkers
+from videoloader.sources.source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,12 +47,17 @@ CONNECTIONS = 32
 REQUEST_SECONDS = 10.0
 """In which a request has to arrive, from its connection or the last answer on."""
 
-PICTURES = f"{video_pictures.__module__}:{video_pictures.__name__}"
-"""The function that draws the pictures of a video, in the worker process."""
+JOBS = {
+    "pictures": f"{video_pictures.__module__}:{video_pictures.__name__}",
+    "strip": f"{video_strip.__module__}:{video_strip.__name__}",
+}
+"""Functions that draw pictures of a video in the worker process, by their part of an address."""
 
 _ANSWER_SECONDS = 60.0
 _COOKIE = "videoloader"
-_KEPT = 256  # pictures of videos
+_KEPT = 128  # pictures of videos
+_CHUNK = 1 << 20  # bytes of a video that are read at a time
+_RANGE = re.compile("bytes=([0-9]{0,18})-([0-9]{0,18})", re.IGNORECASE)
 _ROW = re.compile("[0-9]{1,9}")
 
 
@@ -87,24 +93,42 @@ class BrowseServer(http.server.ThreadingHTTPServer):
         """The address to open, with its token."""
         return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
 
-    def pictures(self, row: int) -> bytes:
-        """The pictures of a video as JSON, see `video_pictures`."""
+    def pictures(self, kind: str, row: int) -> bytes:
+        """The pictures of a video as JSON, of one of the kinds of `JOBS`."""
         with self._lock:
             try:
-                return self._encoded(row)
+                return self._encoded(kind, row)
             except VideoError as error:  # of this machine, or a stored path
                 return json.dumps({"failure": str(error)}).encode()
 
-    def _make(self, row: int) -> bytes:
+    def _make(self, kind: str, row: int) -> bytes:
         item = self._dataset.item(row)
         if self._workers is None:
             arguments = {"dataset": self._dataset.without_sign(), "threads": 1}
-            self._job = Job(PICTURES, arguments, TIME_LIMIT, worker_limit("auto"))
-            self._workers = TaskWorkers(self._job, workers=1, ahead=1)
-        ((_, made),) = self._workers.run(self._job, [(row, item)])
+            limits = TIME_LIMIT, worker_limit("auto")
+            self._jobs = {each: Job(name, arguments, *limits) for each, name in JOBS.items()}
+            self._workers = TaskWorkers(self._jobs[kind], workers=1, ahead=1)
+        ((_, made),) = self._workers.run(self._jobs[kind], [(row, item)])
         if isinstance(made, TaskFailure):
             made = {"failure": f"{item.name}: {made.reason}"}
         return json.dumps(made).encode()
+
+    def video(self, row: int) -> tuple[Source, str]:
+        """The bytes of a video that browsers may play, and their media type.
+
+        Raises:
+            VideoError: the row is no such video, or the file is gone or another one than was
+                indexed.
+        """
+        index, source = self._dataset[row], self._dataset.source(row)
+        try:
+            if index.container not in PLAYED:
+                raise UnsupportedError(f"{source.name}: browsers do not play {index.container}")
+            index.check(source)
+        except BaseException:
+            source.close()
+            raise
+        return source, PLAYED[index.container]
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer on a connection in a thread, or close it if there are too many."""
@@ -162,6 +186,29 @@ def _as_line(path: str) -> str:
     return path if is_line else Path(path).as_uri()
 
 
+def wanted_range(header: str, size: int) -> range | None:
+    """The bytes that a header `Range` asks for of `size` bytes.
+
+    Returns:
+        None for all, as where the header is missing, has several ranges or is wrong; an empty range
+        where it asks for none that are there.
+
+    >>> wanted_range("bytes=2-", 10), wanted_range("bytes=-3", 10), wanted_range("bytes=10-", 10)
+    (range(2, 10), range(7, 10), range(0, 0))
+    """
+    found = _RANGE.fullmatch(header)
+    first, last = found.groups() if found else ("", "")
+    if first:
+        start, stop = int(first), int(last or size) + (last != "")
+        if last and int(last) < start:
+            return None
+    elif last:
+        start, stop = max(size - int(last), 0), size
+    else:
+        return None
+    return range(start, min(stop, size)) if start < min(stop, size) else range(0)
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     server: BrowseServer
     connection: socket.socket
@@ -187,10 +234,36 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         is_row = _ROW.fullmatch(row) and int(row) < self.server.num_rows
         if not folder:
             self._answer(200, self.server.page, "text/html; charset=utf-8")
-        elif folder == "pictures" and is_row:
-            self._answer(200, self.server.pictures(int(row)), "application/json")
+        elif folder in JOBS and is_row:
+            self._answer(200, self.server.pictures(folder, int(row)), "application/json")
+        elif folder == "video" and is_row:
+            self._send_video(int(row))
         else:
             self._refuse(404, "no such page")
+
+    def _send_video(self, row: int) -> None:
+        try:
+            source, kind = self.server.video(row)
+        except VideoError as error:
+            self._refuse(404, str(error))
+            return
+        with source:
+            wanted = wanted_range(self.headers.get("Range", ""), source.size)
+            if wanted is None or "If-Range" in self.headers:  # there is no state to compare
+                self._begin(200, kind, source.size, {"Accept-Ranges": "bytes"})
+                wanted = range(source.size)
+            elif not wanted:
+                self._begin(416, kind, 0, {"Content-Range": f"bytes */{source.size}"})
+            else:
+                place = f"bytes {wanted[0]}-{wanted[-1]}/{source.size}"
+                self._begin(206, kind, len(wanted), {"Content-Range": place})
+            for at in wanted[::_CHUNK]:
+                try:
+                    data = source.read(at, min(wanted.stop - at, _CHUNK))
+                except VideoError:  # of the answer less comes than it says, so it is known to fail
+                    self.close_connection = True
+                    return
+                self.wfile.write(data)
 
     def do_POST(self) -> None:
         """Answer with a file about some rows, whose numbers are the body: 4 bytes each."""
@@ -249,13 +322,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(status, reason.encode(), "text/plain; charset=utf-8")
 
     def _answer(self, status: int, body: bytes, kind: str) -> None:
+        self._begin(status, kind, len(body), {})
+        self.wfile.write(body)
+
+    def _begin(self, status: int, kind: str, size: int, further: dict[str, str]) -> None:
+        """Send the head of an answer with `size` bytes."""
         self.connection.settimeout(_ANSWER_SECONDS)
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(size))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
+        for name, text in further.items():
+            self.send_header(name, text)
         if status == 200:
             name = f"{_COOKIE}-{self.server.server_port}"
             cookie = f"{name}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
@@ -263,7 +343,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Nothing: the command's output is the address."""

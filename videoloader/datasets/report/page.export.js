@@ -34,11 +34,11 @@ async function fetched(kind) { // made by the server, with all columns and whole
 
 const name = data.title.replace(/\.parquet$/, "");
 const exports = {
-  "paths (.txt)": async () => [`${name}.paths.txt`, data.live ? await fetched("paths") : new Blob(paths())],
+  "paths (.txt)": async () => [`${name}.paths.txt`, data.played ? await fetched("paths") : new Blob(paths())],
   "table (.csv)": () => [`${name}.csv`, new Blob(csv())],
   "table (.json)": () => [`${name}.json`, new Blob(json())],
 };
-if (data.live) exports["data set index (.parquet)"] = async () => [`${name}.part.parquet`, await fetched("parquet")];
+if (data.played) exports["data set index (.parquet)"] = async () => [`${name}.part.parquet`, await fetched("parquet")];
 
 function exporting() {
   const box = $("export").querySelector("div");

@@ -13,6 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from videoloader.datasets.report.columns import page_columns
 from videoloader.errors import ArgumentError, VideoError
@@ -33,8 +34,13 @@ from videoloader.video import Video
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PLAYED = {"mp4": "video/mp4", "matroska": "video/webm", "ogg": "video/ogg"}
+"""Containers that browsers may play, and what a server calls them."""
+
 _MOST_ROWS = 500_000
 _SHEET = (3, 5)  # rows and columns of frames
+_STRIP, _STRIP_COLUMNS = 64, 8  # frames
+_STRIP_SIZE = 120  # pixels of the shorter side
 _TIME_LIMIT = 600.0  # seconds for the sheet of a video
 _SCRIPTS = ("data", "filter", "charts", "table", "video", "export", "start")
 _CHARTS = (
@@ -131,6 +137,29 @@ def video_pictures(
     return found
 
 
+def video_strip(
+    task: tuple[int, Item], *, dataset: DatasetIndex, threads: int | None = None
+) -> dict[str, Any]:
+    """Many small frames of a video for a pointer that moves along it.
+
+    Returns:
+        `strip`, the address of a picture of 8 frames a row, and of them `rows`, the numbers
+        `frames`, and `aspect`, the width of one by its height.
+    """
+    row, item = task
+    with Video(item, index=dataset[row], threads=threads) as video:
+        numbers = _spread(video, _STRIP)
+        frames = video.get_frames(numbers, resize_shorter=_STRIP_SIZE).frames.numpy()
+    rows = -(-len(frames) // _STRIP_COLUMNS)
+    height, width = frames.shape[1:3]
+    grid = np.zeros((rows * _STRIP_COLUMNS, height, width, 3), np.uint8)
+    grid[: len(frames)] = frames
+    grid = grid.reshape(rows, _STRIP_COLUMNS, height, width, 3).swapaxes(1, 2)
+    picture = jpeg_uri(grid.reshape(rows * height, _STRIP_COLUMNS * width, 3))
+    aspect = width / height
+    return {"strip": picture, "rows": rows, "frames": numbers.tolist(), "aspect": aspect}
+
+
 def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
     _, item = task
     if isinstance(result, TaskFailure):
@@ -138,13 +167,18 @@ def _as_row(task: Task, result: dict[str, str] | TaskFailure) -> Row:
     return Row(item, None, {"pictures": result})
 
 
-def _sheet(video: Video) -> str:
+def _spread(video: Video, most: int) -> NDArray[np.int64]:
     """Frames at equal distances; keyframes, where there are enough of them."""
-    rows, columns = _SHEET
     total, keys = len(video), video.index.keyframes
-    numbers = np.linspace(0, total - 1, min(rows * columns, total)).round().astype(int)
-    if len(keys) >= rows * columns:
-        numbers = keys[np.linspace(0, len(keys) - 1, rows * columns).round().astype(int)]
+    of = keys if len(keys) >= most else np.arange(total)
+    chosen = np.linspace(0, len(of) - 1, min(most, total)).round().astype(int)
+    numbers: NDArray[np.int64] = of[chosen]
+    return numbers
+
+
+def _sheet(video: Video) -> str:
+    rows, columns = _SHEET
+    numbers = _spread(video, rows * columns)
     clip = video.get_frames(numbers)
     frames, times = clip.frames.numpy(), clip.times.tolist()
     lines = []
@@ -188,7 +222,7 @@ def render_page(
         "totals": _totals(dataset.table),
         "skipped": {"text": str(dataset.skipped), "paths": [*dataset.skipped]},
         "pictures": pictures,
-        "live": is_live,
+        "played": PLAYED if is_live else None,
         "without": f"This page has pictures of {len(pictures):,} of the videos; `videoloader "
         f"browse {dataset.path.name}` shows those of all.",
     }
@@ -196,7 +230,7 @@ def render_page(
     parts = (folder.joinpath(f"page.{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
     script = "\n".join(parts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    connect = "connect-src 'self'; " if is_live else ""
+    connect = "connect-src 'self'; media-src 'self'; " if is_live else ""
     policy = (
         f"default-src 'none'; {connect}img-src data:; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'"
