@@ -254,7 +254,9 @@ def test_the_strip_has_frames_of_the_whole_video(tmp_path):
         with vl.Video(dataset.source(0)) as video:
             for place in (0, 7, 8, 63):
                 cell = picture[place // 8 * 200 :, place % 8 * 120 :][:200, :120, ::-1]
-                frame = video.get_frames([found["frames"][place]], resize_shorter=120).frames[0].numpy()
+                frame = (
+                    video.get_frames([found["frames"][place]], resize_shorter=120).frames[0].numpy()
+                )
                 assert np.abs(cell.astype(int) - frame).mean() < 6
 
 

@@ -417,6 +417,53 @@ def test_a_range_that_is_drawn_on_a_chart_filters(tmp_path, label, name):
 
 
 @needs_chromium
+def test_failures_are_a_view_of_their_own(folder, tmp_path):
+    place = tmp_path / "videos"
+    place.mkdir()
+    shutil.copy(folder / "0.mp4", place)
+    for number, size in enumerate((400, 500, 600)):
+        data = (folder / "0.mp4").read_bytes()
+        (place / f"truncated {number}.mp4").write_bytes(data[: len(data) - size])
+    (place / "empty.mp4").touch()
+    (place / "more.tar.gz").touch()
+    with vl.index_dataset(place, tmp_path / "set.parquet", 0) as dataset:
+        path = write_report(dataset, tmp_path / "report", pictures=0, workers=0)
+        failed = dataset.failed.tolist()
+        empty = dataset.keys.index("empty.mp4")
+    bars = (
+        "[...document.querySelectorAll('#failures button')]"
+        ".map((each) => [...each.children].map((part) => part.textContent))"
+    )
+    with Page() as page:
+        page.open(path.as_uri())
+        assert page.run("document.getElementById('failures').offsetHeight") == 0
+        tab = "document.querySelectorAll('#views button')[1]"
+        assert page.run(f"{tab}.textContent") == "failures: 4, and skipped files"
+        page.run(f"{tab}.click()")
+        assert page.run("document.getElementById('charts').offsetHeight") == 0
+        assert page.run("Array.from(order)") == failed
+        (common, number), other = page.run(bars)
+        assert number == "3"
+        assert "truncated" in common
+        assert "…" in common
+        assert other == ["the file is empty", "1"]
+        page.run("document.querySelectorAll('#failures button')[1].click()")
+        assert page.run("Array.from(order)") == [empty]
+        assert page.run(bars)[0] == [common, "0 of 3"]
+        assert "more.tar.gz" in page.run("document.getElementById('skipped').textContent")
+        page.wait("location.hash.includes('view=failures')")
+        address = page.run("location.href")
+        page.run("document.querySelectorAll('#views button')[0].click()")
+        assert page.run("document.getElementById('failures').offsetHeight") == 0
+        assert page.errors == []
+    with Page() as page:
+        page.open(address)
+        assert page.run("document.getElementById('failures').offsetHeight") > 0
+        assert page.run("Array.from(order)") == [empty]
+        assert page.run("sql(wanted())") == f"error is not null and row in ({empty})"
+
+
+@needs_chromium
 def test_the_address_holds_the_view(dataset, tmp_path):
     path = write_report(dataset, tmp_path / "report", pictures=0, workers=0)
     view = (

@@ -59,8 +59,7 @@ def page_columns(table: pa.Table, damage: pa.Table | None) -> list[dict[str, Any
     found: dict[str, Any] = {name: table[name] for name in table.column_names}
     if damage is not None:
         found[DAMAGE] = pa.chunked_array([pa.array(map(counts.get, keys), pa.int64())])
-    if reasons:
-        found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
+    found[REASON] = pa.chunked_array([pa.array(map(reasons.get, keys), pa.string())])
     names = [name for name in _FIRST if name in found]
     names += [name for name in found if name not in (*names, *_HIDDEN)]
     return [_column(name, found[name]) for name in names]

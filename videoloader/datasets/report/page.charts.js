@@ -2,24 +2,24 @@
 
 const BARS = 24;
 const FEW = 5; // values that have a bar each; more numbers are divided into ranges
-const NONE = 255; // bar of a missing value
+const REASONS = 200; // of failures that are listed
 const charts = []; // functions that draw the rows of the filter
 
-// A bar for each of the most frequent values.
-function common(column) {
+// A bar for each of the most frequent values; others and missing ones are behind the last.
+function common(column, most) {
   const counts = new Map();
   for (let row = 0; row < count; row++) {
     const found = value(column, row);
     if (found !== null) counts.set(found, (counts.get(found) || 0) + 1);
   }
   const values = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
-  const places = new Map(values.slice(0, FEW).map((found, place) => [found, place]));
+  const places = new Map(values.slice(0, most).map((found, place) => [found, place]));
   const said = (found) => (column.kind === "number" ? found : asText(found));
   return {
-    labels: values.slice(0, FEW).map(asText),
-    bar: (found) => places.get(found) ?? NONE,
+    labels: values.slice(0, most).map(asText),
+    bar: (found) => places.get(found) ?? places.size,
     filter: (place) => word(column.name, ":", said(values[place])),
-    ends: values.length > FEW ? [`and ${$whole.format(values.length - FEW)} more`] : [],
+    ends: values.length > most ? [`and ${$whole.format(values.length - most)} more`] : [],
   };
 }
 
@@ -44,6 +44,7 @@ function histogram(column) {
   return {
     labels: inner.concat(most).map((to, place) => `${asText(edges[place])} to ${asText(to)}`),
     bar: (x) => {
+      if (x === null) return BARS;
       let [first, last] = [0, inner.length]; // how many edges are not above it
       while (first < last) {
         const middle = (first + last) >> 1;
@@ -61,31 +62,27 @@ function histogram(column) {
   };
 }
 
-function tally(places, rows, length) {
-  const found = new Uint32Array(NONE + 1);
-  for (const row of rows) found[places[row]]++;
-  return found.subarray(0, length);
-}
-
-function makeChart(column) {
-  const known = (column.words || []).filter((x) => x !== null).length;
-  const isRange = column.kind === "number" && (column.words ? known > FEW : true);
-  const { labels, bar, filter, ends } = isRange ? histogram(column) : common(column);
-  if (!labels.length) return;
-  const places = Uint8Array.from({ length: count }, (_, row) => row).fill(NONE);
-  const of = byRow(column, (x) => (x === null ? NONE : bar(x)));
+// Buttons that filter; they show how many of their rows are in the filter.
+function makeBars(column, isRange, { labels, bar, filter }) {
+  const places = new Uint16Array(count);
+  const of = byRow(column, bar);
   for (let row = 0; row < count; row++) places[row] = of(row);
-  const totals = tally(places, places.keys(), labels.length);
+  const tally = (rows) => {
+    const found = new Uint32Array(labels.length + 1);
+    for (const row of rows) found[places[row]]++;
+    return found.subarray(0, labels.length);
+  };
+  const totals = tally(places.keys());
   const most = Math.max(...totals);
   const bars = labels.map((label, place) => {
-    // A pointer is followed by the whole chart, `detail` is 0 for a key.
-    const made = button(undefined, (event) => isRange && event.detail ? null : narrow(filter(place, place)));
+    // Of ranges the whole chart follows a pointer; `detail` is 0 for a key.
+    const made = button(undefined, (event) => (isRange && event.detail ? null : narrow(filter(place, place))));
     made.style.setProperty("--all", `${(100 * totals[place]) / most}%`);
-    if (!isRange) made.append(element("span", labels.length > 1 ? label : `${column.label}: ${label}`), element("span"));
+    if (!isRange) made.append(element("span", label), element("span"));
     return made;
   });
   charts.push((rows) => {
-    const kept = rows.length === count ? totals : tally(places, rows, labels.length);
+    const kept = tally(rows);
     bars.forEach((made, place) => {
       const [part, all] = [$whole.format(kept[place]), $whole.format(totals[place])];
       const number = kept[place] === totals[place] ? all : `${part} of ${all}`;
@@ -95,15 +92,51 @@ function makeChart(column) {
       if (!isRange) made.lastChild.textContent = number;
     });
   });
-  if (labels.length === 1) return $("same").append(...bars);
-  const list = element("div", undefined, { className: isRange ? "bars" : "values" });
-  list.append(...bars);
-  if (isRange) brush(list, bars, filter);
-  const card = element("div", undefined, { className: "card" });
-  const foot = element("div", undefined, { className: "ends" });
-  foot.append(...ends.map((text) => element("span", text)));
-  card.append(element("h2", column.label, { title: column.about }), list, foot);
-  $("charts").append(card);
+  return bars;
+}
+
+function ending(texts) {
+  const made = element("div", undefined, { className: "ends" });
+  made.append(...texts.map((text) => element("span", text)));
+  return made;
+}
+
+function makeChart(column) {
+  const known = (column.words || column.values).filter((x) => x !== null).length; // about
+  const isRange = column.kind === "number" && known > FEW;
+  const chart = isRange ? histogram(column) : common(column, FEW);
+  const bars = makeBars(column, isRange, chart);
+  if (bars.length === 1) {
+    bars[0].prepend(`${column.label}: `);
+    $("same").append(bars[0]);
+  } else if (bars.length) {
+    const list = element("div", undefined, { className: isRange ? "bars" : "values" });
+    list.append(...bars);
+    if (isRange) brush(list, bars, chart.filter);
+    const card = element("div", undefined, { className: "card" });
+    card.append(element("h2", column.label, { title: column.about }), list, ending(chart.ends));
+    $("charts").append(card);
+  }
+}
+
+// The failures: how many files have which reason, and what was skipped while indexing.
+function makeFailures() {
+  const column = byName.get("failure_reason");
+  const reasons = common(column, REASONS);
+  $("failures").firstChild.append(...makeBars(column, false, reasons), ending(reasons.ends));
+  const { text, paths } = data.skipped;
+  if (text) {
+    $("skipped").hidden = false;
+    $("skipped").querySelector("summary").textContent = `skipped while indexing: ${text}`;
+    for (const [path, why] of paths) fact($("skipped").querySelector("dl"), path, why);
+  }
+  const number = $whole.format(matching(conditions(FAILED)).length);
+  $("views").hidden = number === "0" && !text;
+  for (const [name, label] of [["videos", "all videos"], ["failures", `failures: ${number}${text ? ", and skipped files" : ""}`]]) {
+    const made = button(label, () => show(name));
+    charts.push(() => made.setAttribute("aria-pressed", String(view === name)));
+    $("views").append(made);
+  }
 }
 
 // A pointer that is drawn over bars, or clicks one, filters by their range.

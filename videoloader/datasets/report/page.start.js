@@ -49,6 +49,8 @@ function restore() {
 
 function show(wanted) {
   view = wanted;
+  $("distributions").hidden = view === "failures";
+  $("failures").hidden = view !== "failures";
   update();
   menu();
 }
@@ -93,11 +95,7 @@ for (const [label, filter] of data.flags) {
   const number = matching(conditions(filter)).length;
   if (number) $("flags").append(button(`${label}: ${$whole.format(number)}`, () => narrow(filter)), " ");
 }
-if (data.skipped.text) {
-  $("skipped").hidden = false;
-  $("skipped").querySelector("summary").textContent = `skipped while indexing: ${data.skipped.text}`;
-  for (const [path, reason] of data.skipped.paths) fact($("skipped").querySelector("dl"), path, reason);
-}
 data.charts.map((name) => byName.get(name)).filter(Boolean).forEach(makeChart);
+makeFailures();
 exporting();
 restore();

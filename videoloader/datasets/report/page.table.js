@@ -1,7 +1,8 @@
 // -- The table: only the rows that are in view are in the document. --
 
 const HEIGHT = 26;
-const FAILURES = ["key", "error_kind", "error", "damaged_frames", "failure_reason", "size"];
+const FAILURES = ["key", "error_kind", "error", "damaged_frames", "failure_reason", "size"]; // columns
+const FAILED = byName.has("damaged_frames") ? "failure_reason!=none" : "error!=none";
 let order = new Uint32Array(0); // rows of the filter, as they are sorted
 let sorted = null; // [column, direction]
 let chosen = null; // columns that were picked
@@ -15,8 +16,7 @@ function visible() {
 }
 
 function wanted() {
-  const failed = view === "failures" ? "failure_reason!=none " : "";
-  return conditions(failed + $("filter").value);
+  return conditions((view === "failures" ? `${FAILED} ` : "") + $("filter").value);
 }
 
 function update() {
